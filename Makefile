@@ -1,0 +1,110 @@
+# `make` alone lists the targets. Everything runs from .venv, which the first target that needs it makes.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+CODE := src tests tools $(wildcard bench)
+
+# What `make up` hands on to `taskyard up`, and `make bench` to the benchmark.
+ARGS ?=
+SEED ?= 1
+# How long `make soak` goes on at most, how many simulated lives it runs, and how many faults of each kind it makes.
+BUDGET_S ?= 3600
+SEEDS ?= 300
+FAULTS ?= 100
+
+# Build tools are held to the tested versions too; pip took the first name until 25.2 and takes the second since.
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_BUILD_CONSTRAINT := $(PIP_CONSTRAINT)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PIP_INSTALL := $(PY) -m pip install --quiet
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- the environment ---------------------------------------------------------------------------------------
+
+# Debian packages venv without ensurepip; the pip of the system can then put one into the environment.
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Taskyard needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "making $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 \
+	  || { $(PYTHON) -m venv --clear --without-pip $(VENV) && $(PYTHON) -m pip --python $(PY) install --quiet pip; } \
+	  || { rm -rf $(VENV); echo "could not make a virtual environment: $(PYTHON) needs its venv module, and either ensurepip or pip" >&2; exit 1; }
+
+# `make up` needs only what runs; installing the tools as well would double the wait of a first visit.
+$(VENV)/.installed-run: pyproject.toml constraints.txt | $(PY)
+	@echo "installing Taskyard"
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(PY)
+	@echo "installing Taskyard and its development tools"
+	@$(PIP_INSTALL) --editable '.[dev]'
+	@touch $(VENV)/.installed-run $@
+
+.PHONY: setup
+setup: $(VENV)/.installed-dev ## make .venv with Taskyard and every tool (only when something changed)
+
+.PHONY: lock
+lock: ## renew constraints.txt with the newest versions that fit pyproject.toml
+	@rm -rf build/lock && $(PYTHON) -m venv build/lock
+	@env -u PIP_CONSTRAINT -u PIP_BUILD_CONSTRAINT build/lock/bin/python -m pip install --quiet --editable '.[dev]' hatchling editables
+	@{ sed -n '/^#/p' constraints.txt; \
+	   build/lock/bin/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools; } > build/constraints.txt
+	@mv build/constraints.txt constraints.txt && rm -rf build/lock
+
+# --- running -----------------------------------------------------------------------------------------------
+
+.PHONY: up
+up: $(VENV)/.installed-run ## start a hub with a local daemon (ARGS="--port 9000 …")
+	@$(BIN)/taskyard up $(ARGS)
+
+# --- checking ----------------------------------------------------------------------------------------------
+
+.PHONY: fmt
+fmt: setup ## format the code and fix what can be fixed
+	@$(BIN)/ruff format $(CODE)
+	@$(BIN)/ruff check --fix $(CODE)
+
+.PHONY: check
+check: setup ## format, lint, types, layers, tidiness: under a minute
+	@$(BIN)/ruff format --check $(CODE)
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(PY) -m pytest -q tests/tidy
+
+.PHONY: quick
+quick: setup ## core, wire, store and shells without the slow tests: under a minute
+	@$(PY) -m tools.run_tests --quick
+
+.PHONY: test
+test: check ## everything: check, every test, the coverage gates
+	@$(PY) -m tools.run_tests
+
+.PHONY: sim
+sim: setup ## live one simulated life again (SEED=n)
+	@$(PY) -m tests.simulation --seed $(SEED)
+
+.PHONY: soak
+soak: setup ## many simulated lives, then real processes under faults (BUDGET_S, SEEDS, FAULTS)
+	@$(PY) -m tests.simulation --soak --seeds $(SEEDS) --budget-s $(BUDGET_S)
+	@$(PY) -m tests.acceptance.soak --faults $(FAULTS) --budget-s $(BUDGET_S)
+
+.PHONY: bench
+bench: setup ## measure through real sockets with durable commits (ARGS="…")
+	@$(PY) -m bench $(ARGS)
+
+.PHONY: docs
+docs: setup ## write the pages of docs/ that are made from the code
+	@$(PY) -m tools.lifecycle_page
