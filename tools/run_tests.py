@@ -1,0 +1,120 @@
+"""Runs the tests in sections, then the coverage gates, then says in one line how it went.
+
+A section is a directory of `tests/`, in a process of its own: a leaked thread, an open socket or a patched
+module cannot reach the next one, and one that fails does not hide what the others would say. Directories
+are found, not listed, so that a new one cannot be forgotten.
+
+Coverage is measured where a module's own tests run. The simulator, the acceptance tests and the seeds visit
+most lines too, but proving nothing about them; they are also the ones that tracing would slow down most.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+# Cheapest first, so that a mistake shows early. What is not named here runs last.
+COVERED: Final = ("core", "wire", "store", "hub", "gateway", "daemon", "sdk", "cli")
+UNCOVERED: Final = ("seeds", "simulation", "acceptance")
+# `make check` runs tidy; support has no tests of its own.
+ELSEWHERE: Final = frozenset({"tidy", "support"})
+
+# Patterns of files, and the least percentage of lines and branches that the covered sections must visit.
+GATES: Final[Mapping[str, tuple[int, Sequence[str]]]] = {
+    "core and words": (100, ("src/taskyard/core/*", "src/taskyard/vocabulary.py")),
+    "wire": (100, ("src/taskyard/wire/*",)),
+    "store": (90, ("src/taskyard/store/*",)),
+    "shells": (90, tuple(f"src/taskyard/{name}/*" for name in ("hub", "gateway", "daemon", "sdk", "cli"))),
+}
+
+NOTHING_COLLECTED: Final = 5  # pytest's exit status; in `make quick` a section may have slow tests only
+
+
+def sections(*, quick: bool) -> Iterator[str]:
+    """The directories that have tests, in the order to run them."""
+    found = {path.parent.relative_to(ROOT / "tests").parts[0] for path in ROOT.glob("tests/*/**/test_*.py")}
+    found -= ELSEWHERE
+    known = [name for name in (*COVERED, *UNCOVERED) if name in found]
+    unknown = sorted(found - set(known))
+    yield from (name for name in (*known, *unknown) if not quick or name in COVERED)
+
+
+def run_section(name: str, *, quick: bool, measured: bool, report: Path) -> bool:
+    """Run one section; true if it passed."""
+    print(f"\n== {name}", flush=True)
+    pytest = ["-m", "pytest", "-q", f"tests/{name}", f"--junit-xml={report}", "-o", "junit_logging=no"]
+    if quick:
+        pytest += ["-m", "not slow"]
+    tracer = ["-m", "coverage", "run", "--parallel-mode"] if measured else []
+    status = subprocess.run([sys.executable, *tracer, *pytest], cwd=ROOT, check=False).returncode
+    return status == 0 or (quick and status == NOTHING_COLLECTED)
+
+
+def count(report: Path) -> Counter[str]:
+    """How many tests of a section passed, failed and were skipped; one failed if it died before it told."""
+    if not report.exists():
+        return Counter(failed=1)
+    total: Counter[str] = Counter()
+    for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+        tests, failures, errors, skipped = (
+            int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped")
+        )
+        total["failed"] += failures + errors
+        total["skipped"] += skipped
+        total["passed"] += tests - failures - errors - skipped
+    return total
+
+
+def gates_hold() -> bool:
+    """Whether every package is covered as far as it must be; says what is missing."""
+    coverage = [sys.executable, "-m", "coverage"]
+    subprocess.run([*coverage, "combine", "--quiet"], cwd=ROOT, check=True)
+    held = True
+    for name, (least, patterns) in GATES.items():
+        print(f"\n== coverage of {name}: at least {least} %", flush=True)
+        report = [*coverage, "report", f"--fail-under={least}", f"--include={','.join(patterns)}"]
+        held &= subprocess.run(report, cwd=ROOT, check=False).returncode == 0
+    return held
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.run_tests", description="Run the tests in sections."
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="leave out slow tests, slow sections and coverage"
+    )
+    quick: bool = parser.parse_args(arguments).quick
+
+    began = time.monotonic()
+    failed: list[str] = []
+    tally: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as directory:
+        os.environ["COVERAGE_FILE"] = str(Path(directory, "coverage"))
+        for name in sections(quick=quick):
+            measured = name in COVERED and not quick
+            report = Path(directory, f"{name}.xml")
+            if not run_section(name, quick=quick, measured=measured, report=report):
+                failed.append(name)
+            tally += count(report)
+        if not quick and not gates_hold():
+            failed.append("coverage")
+
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}")
+    words = ", ".join(f"{tally[word]} {word}" for word in ("passed", "failed", "skipped"))
+    print(f"\n{words} in {time.monotonic() - began:.0f}s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
