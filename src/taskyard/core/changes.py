@@ -1,0 +1,147 @@
+"""What one commit writes: the rows that the commands of a batch changed, once each, at the end.
+
+The core marks what it touched; `cut` turns the marks into a `Batch`. A task submitted, assigned and
+ended within one batch is thus one row, not three statements. Encoding happens at the cut, because the
+core goes on changing its records while the batch is being written.
+"""
+
+from msgspec import Struct, field
+
+from taskyard.core.task import Task
+from taskyard.vocabulary import EventName, Level, Scope, SourceType, Status
+
+
+class Event(Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
+    """One thing that happened. Its id is `epoch-seq-i`: its commit, and its place in it."""
+
+    name: EventName
+    at: int
+    user_id: str | None = None
+    task_id: str | None = None
+    number: int | None = None
+    attempt: int | None = None
+    was: Status | None = None
+    now: Status | None = None
+    data: dict[str, str | int | float | bool | None | list[str]] | None = None
+
+
+class UserRecord(Struct, omit_defaults=True):
+    id: str
+    name: str
+    created_at: int
+    plan: str | None = None
+    overrides: dict[str, int | float] = {}
+
+
+class KeyRecord(Struct, omit_defaults=True):
+    id: str
+    user_id: str
+    name: str
+    hash: str
+    scopes: tuple[Scope, ...]
+    created_at: int
+    max_priority: Level | None = None
+    sources: tuple[SourceType, ...] | None = None
+    expires_at: int | None = None
+    revoked_at: int | None = None
+
+
+class DaemonRecord(Struct, omit_defaults=True):
+    id: str
+    user_id: str
+    name: str
+    boot_id: str
+    connected_at: int
+    shared: bool = False
+    capabilities: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    slots: int = 5
+    memory_mb: int | None = None
+    version: str = ""
+    online: bool = False
+    draining: bool = False
+    last_seen_at: int = 0
+
+
+class AuditRecord(Struct, omit_defaults=True):
+    at: int
+    actor: str
+    action: str
+    subject: str
+    old: str | None = None
+    new: str | None = None
+
+
+class LateResult(Struct):
+    """A result nobody waited for any more: kept on its attempt, shown, and nothing else."""
+
+    task_id: str
+    attempt: int
+    at: int
+    body: bytes
+
+
+class LogChunk(Struct):
+    task_id: str
+    attempt: int
+    at: int
+    text: str
+
+
+class TaskRow(Struct):
+    """A task as a commit writes it; `record` is encoded by the store at the cut."""
+
+    task: Task
+    record: bytes
+
+
+class Batch(Struct):
+    """One transaction. Rows are final values: writing a batch twice writes the same."""
+
+    seq: int
+    epoch: int
+    batch_id: str
+    at: int
+    created: list[TaskRow] = field(default_factory=list)
+    """New rows in the hot table, each with a body in `bodies`."""
+    changed: list[TaskRow] = field(default_factory=list)
+    """Rows the hot table has."""
+    ended: list[TaskRow] = field(default_factory=list)
+    """Rows the hot table may have; they leave it for history."""
+    revived: list[TaskRow] = field(default_factory=list)
+    """Rows that come back from history (or archive) into the hot table."""
+    amended: list[TaskRow] = field(default_factory=list)
+    """Rows of history that changed there (a dead letter discarded, escalated)."""
+    bodies: list[tuple[str, bytes]] = field(default_factory=list)
+    outcomes: list[tuple[str, bytes]] = field(default_factory=list)
+    checkpoints: list[tuple[str, bytes]] = field(default_factory=list)
+    late: list[LateResult] = field(default_factory=list)
+    logs: list[LogChunk] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    users: list[UserRecord] = field(default_factory=list)
+    keys: list[KeyRecord] = field(default_factory=list)
+    daemons: list[DaemonRecord] = field(default_factory=list)
+    audit: list[AuditRecord] = field(default_factory=list)
+    archive: tuple[int, int] | None = None
+    """(ended before, events before): move and drop up to a chunk of rows that old."""
+
+    def is_empty(self) -> bool:
+        """Nothing to write: its effects only wait for the commits before it."""
+        return not (
+            self.created
+            or self.changed
+            or self.ended
+            or self.events
+            or self.late
+            or self.logs
+            or self.checkpoints
+            or self.revived
+            or self.amended
+            or self.outcomes
+            or self.daemons
+            or self.users
+            or self.keys
+            or self.audit
+            or self.archive
+        )

@@ -1,0 +1,368 @@
+"""What can be asked of the core. Each command is a value; `hub.py` routes it to the file that decides.
+
+Identifiers and tokens are minted outside and arrive inside the command. So does what the core no
+longer holds: `Known` carries ended tasks that the shell looked up in the store, with the sequence
+number it read at (see `lookups.py`).
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, field
+
+from taskyard.core.task import Failure, Kind, Task, Terms, Usage
+from taskyard.vocabulary import InventoryState, Level, ResultStatus, Scope, SourceType, Verdict
+
+
+class Known(Struct):
+    """What the shell read in the store for this command, as of `read_seq`."""
+
+    read_seq: int = 0
+    tasks: dict[str, Task] = field(default_factory=dict)
+    refs: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    """Idempotency key to task id; that task is in `tasks`."""
+
+
+NOTHING = Known()
+
+
+class Draft(Struct):
+    """A task as submitted: checked for shape, not yet for rules."""
+
+    id: str
+    kind: Kind
+    terms: Terms
+    body: bytes
+    """The content as JSON, for the store; the core passes it on unread."""
+    name: str | None = None
+    queue: str | None = None
+    """The queue that was named, if any; routing fills `kind.queue`."""
+    channel: str | None = None
+    level: Level | None = None
+    value: int | None = None
+    event_type: str | None = None
+    deadline: int | None = None
+    sla: int | None = None
+    scheduled_for: int | None = None
+    depends_on: tuple[str, ...] = ()
+    parent_id: str | None = None
+    key: str | None = None
+    digest: str | None = None
+    correlation_id: str | None = None
+
+
+class SubmitTasks(Struct):
+    user_id: str
+    drafts: list[Draft]
+    partial: bool = False
+    ceiling: Level | None = None
+    sources: tuple[SourceType, ...] | None = None
+    """What the key may submit as; None is anything."""
+    under: str | None = None
+    """With a task's token: the running task whose sub-tasks these must be."""
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class CancelTask(Struct):
+    user_id: str
+    task_id: str
+    reason: str | None = None
+    actor: str = ""
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class RetryTask(Struct):
+    user_id: str
+    task_id: str
+    actor: str = ""
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class SkipTask(Struct):
+    user_id: str
+    task_id: str
+    reason: str | None = None
+    actor: str = ""
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class Keep(Struct, frozen=True):
+    """In `ChangeTask`: leave this field as it is (None means: remove it)."""
+
+
+KEEP = Keep()
+
+
+class ChangeTask(Struct):
+    """PATCH of a task that has not started."""
+
+    user_id: str
+    task_id: str
+    level: Level | Keep = KEEP
+    value: int | None = None
+    deadline: int | None | Keep = KEEP
+    scheduled_for: int | None | Keep = KEEP
+    ceiling: Level | None = None
+    actor: str = ""
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class ReviewTask(Struct):
+    """A person's verdict on a dead letter."""
+
+    user_id: str
+    task_id: str
+    verdict: Verdict
+    reason: str
+    actor: str
+    until: int | None = None
+    to: str | None = None
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class Held(Struct, frozen=True):
+    """One line of a daemon's inventory or heartbeat."""
+
+    task_id: str
+    attempt: int
+    state: InventoryState = InventoryState.RUNNING
+
+
+class Seen(Struct, frozen=True):
+    cluster_id: str
+    epoch: int
+    seq: int
+
+
+class JoinDaemon(Struct):
+    """`hello`: a daemon connected, with the list of what it still holds."""
+
+    session: int
+    user_id: str
+    daemon_id: str
+    """Its own from before, or one minted for it now."""
+    boot_id: str
+    name: str
+    shared: bool = False
+    capabilities: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    slots: int | None = None
+    memory_mb: int | None = None
+    version: str = ""
+    seen: Seen | None = None
+    inventory: Sequence[Held] = ()
+
+
+class LeaveDaemon(Struct):
+    """Its socket closed. Nothing ends by that: the lease decides."""
+
+    session: int
+    daemon_id: str
+
+
+class Beat(Struct):
+    session: int
+    daemon_id: str
+    load: float = 0.0
+    memory_free_mb: int | None = None
+    running: Sequence[Held] = ()
+
+
+class DrainDaemon(Struct):
+    """No new work for this daemon: asked by itself (`session` set) or by a person."""
+
+    daemon_id: str
+    session: int = 0
+    user_id: str | None = None
+    """The person's; None for an admin."""
+    actor: str = ""
+    reply_to: int = 0
+
+
+class AcceptTask(Struct):
+    session: int
+    daemon_id: str
+    task_id: str
+    attempt: int
+
+
+class StartTask(Struct):
+    session: int
+    daemon_id: str
+    task_id: str
+    attempt: int
+
+
+class RejectTask(Struct):
+    session: int
+    daemon_id: str
+    task_id: str
+    attempt: int
+    reason: str = ""
+    drained: bool = False
+    """Handed back by a daemon that is leaving, after it had accepted."""
+
+
+class ReportProgress(Struct):
+    """Soft news of a running attempt: shown and logged, never decided upon."""
+
+    daemon_id: str | None
+    """None: a task token or key vouches for the attempt, not a socket."""
+    task_id: str
+    attempt: int
+    session: int = 0
+    percent: float | None = None
+    message: str | None = None
+    log: str | None = None
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class SaveCheckpoint(Struct):
+    daemon_id: str | None
+    task_id: str
+    attempt: int
+    data: bytes
+    session: int = 0
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class BeatTask(Struct):
+    """An attempt's own heartbeat, by token: renews nothing but its claim to be alive."""
+
+    task_id: str
+    attempt: int
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class CompleteTask(Struct):
+    daemon_id: str | None
+    task_id: str
+    attempt: int
+    session: int = 0
+    outcome: bytes | None = None
+    """`{"result": …, "files_changed": …, "decision_report": …}` as JSON, for the store."""
+    summary: str | None = None
+    result_status: ResultStatus = ResultStatus.SUCCESS
+    has_report: bool = False
+    usage: Usage | None = None
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class FailTask(Struct):
+    daemon_id: str | None
+    task_id: str
+    attempt: int
+    error: Failure
+    session: int = 0
+    usage: Usage | None = None
+    retry_after_ms: int | None = None
+    """What the provider said about when to come back, already parsed."""
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class ConfirmCancel(Struct):
+    """The daemon stopped the work it was told to stop."""
+
+    daemon_id: str
+    task_id: str
+    attempt: int
+    session: int = 0
+    reason: str = ""
+    known: Known = NOTHING
+
+
+class CreateUser(Struct):
+    user_id: str
+    name: str
+    actor: str
+    plan: str | None = None
+    overrides: dict[str, int | float] = field(default_factory=dict)
+    reply_to: int = 0
+
+
+class ChangeUser(Struct):
+    user_id: str
+    actor: str
+    name: str | Keep = KEEP
+    plan: str | None | Keep = KEEP
+    overrides: dict[str, int | float | None] = field(default_factory=dict)
+    reply_to: int = 0
+
+
+class CreateKey(Struct):
+    key_id: str
+    user_id: str
+    name: str
+    hash: str
+    """Of the key itself, which never enters the core."""
+    scopes: tuple[Scope, ...]
+    actor: str
+    max_priority: Level | None = None
+    sources: tuple[SourceType, ...] | None = None
+    expires_at: int | None = None
+    reply_to: int = 0
+
+
+class RevokeKey(Struct):
+    key_id: str
+    actor: str
+    reply_to: int = 0
+
+
+class Archive(Struct):
+    """Move ended tasks older than this out of the way, and drop old events; a chunk at a time."""
+
+    ended_before: int
+    events_before: int
+    reply_to: int = 0
+
+
+class Tick(Struct):
+    """Time went on: let due timers act."""
+
+
+class ChangeSettings(Struct):
+    settings: object
+    """A `Settings`; typed loosely only because settings know the commands' words too."""
+
+
+Command = (
+    SubmitTasks
+    | CancelTask
+    | RetryTask
+    | SkipTask
+    | ChangeTask
+    | ReviewTask
+    | JoinDaemon
+    | LeaveDaemon
+    | Beat
+    | DrainDaemon
+    | AcceptTask
+    | StartTask
+    | RejectTask
+    | ReportProgress
+    | SaveCheckpoint
+    | BeatTask
+    | CompleteTask
+    | FailTask
+    | ConfirmCancel
+    | CreateUser
+    | ChangeUser
+    | CreateKey
+    | RevokeKey
+    | Archive
+    | Tick
+    | ChangeSettings
+)

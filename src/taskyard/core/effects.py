@@ -1,0 +1,119 @@
+"""What the core wants done once its changes are on disk.
+
+Effects are released in the order of their commits, never before. `changes.py` holds the other half:
+what a commit writes.
+"""
+
+from msgspec import Struct
+
+from taskyard.core.commands import Held
+from taskyard.vocabulary import CancelReason, InventoryVerdict, Refusal
+
+
+class Refused(Struct, frozen=True):
+    """The hub says no; nothing changed."""
+
+    code: Refusal
+    detail: str
+    field: str | None = None
+    index: int | None = None
+    """Of the task in its batch."""
+    kept: bool = False
+    """A stale attempt's result was kept all the same."""
+
+
+class Submitted(Struct, frozen=True):
+    """Per draft, in order: the task's id, whether it was there already; and what was refused."""
+
+    ids: tuple[str, ...]
+    deduplicated: tuple[bool, ...]
+    rejected: tuple[Refused, ...] = ()
+
+
+class Done(Struct, frozen=True):
+    """It is so. `task_id` names the task to show, if the caller is shown one."""
+
+    task_id: str | None = None
+    also: tuple[str, ...] = ()
+    """Other tasks the same decision ended."""
+
+
+Answer = Refused | Submitted | Done
+
+
+class Reply(Struct, frozen=True):
+    to: int
+    answer: Answer
+
+
+class Judged(Struct, frozen=True):
+    held: Held
+    verdict: InventoryVerdict
+
+
+class Welcome(Struct, frozen=True):
+    session: int
+    daemon_id: str
+    verdicts: tuple[Judged, ...]
+
+
+class Execute(Struct, frozen=True):
+    """Send this task to its daemon; the shell adds body, checkpoint and token."""
+
+    session: int
+    daemon_id: str
+    task_id: str
+    attempt: int
+    timeout_ms: int
+
+
+class CancelWork(Struct, frozen=True):
+    session: int
+    task_id: str
+    attempt: int
+    reason: CancelReason
+    grace_ms: int
+
+
+class Acknowledge(Struct, frozen=True):
+    """The attempt's outcome is on disk; the daemon may forget it."""
+
+    session: int
+    task_id: str
+    attempt: int
+
+
+class AcknowledgeBeat(Struct, frozen=True):
+    session: int
+
+
+class CloseSession(Struct, frozen=True):
+    """Say why in an `error` frame, then close the socket."""
+
+    session: int
+    code: str
+    message: str
+
+
+class Progressed(Struct, frozen=True):
+    """Soft: to whoever watches, not kept."""
+
+    task_id: str
+    user_id: str
+    number: int
+    attempt: int
+    percent: float | None
+    message: str | None
+    log: str | None
+
+
+Effect = (
+    Reply
+    | Welcome
+    | Execute
+    | CancelWork
+    | Acknowledge
+    | AcknowledgeBeat
+    | CloseSession
+    | Progressed
+)

@@ -1,0 +1,146 @@
+"""What the gateway needs of the hub it serves. The composition root hands it in.
+
+Everything that comes back from here is on disk already: `ask` answers after its commit, `read` reads
+committed rows, `bus` carries released events. The gateway parses, authenticates and translates; it decides
+nothing and keeps nothing that matters.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from taskyard.core.changes import KeyRecord, UserRecord
+from taskyard.core.commands import Command
+from taskyard.core.effects import Answer
+from taskyard.core.settings import Settings
+from taskyard.store.port import Identity, Numbered, Reader, StoredTask
+from taskyard.vocabulary import DaemonStatus
+
+T = TypeVar("T")
+
+
+class Unavailable(Exception):
+    """The hub cannot answer now: `OVERLOADED`, `STORE_UNAVAILABLE` or `OUTCOME_UNKNOWN`."""
+
+    def __init__(self, code: str, retry_after_s: int) -> None:
+        super().__init__(code)
+        self.code = code
+        self.retry_after_s = retry_after_s
+
+
+class DaemonView(Struct):
+    """A daemon as `GET /daemons` shows it."""
+
+    id: str
+    name: str
+    user_id: str
+    shared: bool
+    status: DaemonStatus
+    capabilities: tuple[str, ...]
+    models: tuple[str, ...]
+    types: tuple[str, ...]
+    active_tasks: int
+    max_concurrent_tasks: int
+    current_load: float
+    memory_free_mb: int | None
+    last_heartbeat: int | None
+    connected_at: int | None
+    version: str
+    running: list[tuple[str, int]]
+    """(task id, attempt)."""
+
+
+class ProgressView(Struct):
+    percent: float | None
+    message: str | None
+
+
+class Directory(Protocol):
+    """Users and keys as committed; changes show here only after their commit."""
+
+    def key_by_hash(self, digest: str) -> KeyRecord | None: ...
+
+    def user(self, user_id: str) -> UserRecord | None: ...
+
+    def user_by_name(self, name: str) -> UserRecord | None: ...
+
+    def users(self) -> list[UserRecord]: ...
+
+    def keys_of(self, user_id: str) -> list[KeyRecord]: ...
+
+    def key(self, key_id: str) -> KeyRecord | None: ...
+
+
+class Session(Protocol):
+    """One daemon's socket, as the hub sees it. Never blocks: frames are queued, bounded."""
+
+    id: int
+
+    def send(self, messages: list[bytes]) -> None:
+        """Encoded messages, in order. A daemon that does not read 16 MiB of them is cut off."""
+
+    def close(self, code: int, reason: str) -> None: ...
+
+
+class Subscriber(Protocol):
+    """One event reader. `offer` never blocks; a reader that falls behind is cut."""
+
+    user_id: str | None
+    """None: an admin who watches everything."""
+
+    def offer(self, events: list[Numbered]) -> None: ...
+
+
+class Hub(Protocol):
+    """The door to the hub."""
+
+    @property
+    def identity(self) -> Identity:
+        """`seq` is the newest committed one."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def directory(self) -> Directory: ...
+
+    @property
+    def ready(self) -> bool: ...
+
+    async def ask(self, command: Command) -> tuple[Answer, dict[str, StoredTask]]:
+        """The answer, once committed; with the tasks that this very commit wrote, as written. Raises `Unavailable`."""
+
+    def tell(self, command: Command) -> None:
+        """From a daemon's socket: nobody waits, effects come through its session."""
+
+    async def read(self, look: Callable[[Reader], T]) -> T:
+        """Run `look` on a reading thread."""
+
+    def attach(self, session: Session) -> None:
+        """Before the first `tell` of a socket: where its effects go."""
+
+    def detach(self, session: Session) -> None: ...
+
+    def subscribe(self, subscriber: Subscriber) -> None: ...
+
+    def unsubscribe(self, subscriber: Subscriber) -> None: ...
+
+    def daemons(self) -> list[DaemonView]: ...
+
+    def progress(self, task_id: str) -> ProgressView | None: ...
+
+    async def ended(self, task_id: str, wait_s: float) -> None:
+        """Returns when the task has ended or the time is up."""
+
+    def mint(self) -> str:
+        """A new id: UUIDv7, in order."""
+
+    def now_ms(self) -> int:
+        """The wall clock."""
+
+    def token_for(self, task_id: str, attempt: int) -> str:
+        """The token that authorises this attempt's callbacks."""
+
+    def attempt_of(self, token: str) -> tuple[str, int] | None:
+        """The (task id, attempt) a token was made for; None if it is not ours."""

@@ -1,0 +1,161 @@
+"""What every engine offers. One writes, many read; the core never sees either.
+
+`Store` is used by one thread at a time (the committer's). A `Reader` is opened per reading thread, sees
+only what is committed, and never blocks the writer. Engines hold no rules: a batch's rows are final
+values, decided in the core. `tests/store/` holds the contract that every engine passes.
+"""
+
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from taskyard.core.changes import AuditRecord, Batch, DaemonRecord, Event, KeyRecord, LateResult, UserRecord
+from taskyard.core.commands import Known
+from taskyard.core.task import Task
+from taskyard.vocabulary import Level, SourceType, Status
+
+ARCHIVE_ROWS_MAX = 500
+# Rows one commit moves to the archive: about 1 ms of writing, so that a sweep never holds up a batch.
+
+
+class StoreUnavailable(Exception):
+    """The batch was not written, or nobody can tell; the store may come back (no room, busy, gone)."""
+
+
+class StoreBroken(Exception):
+    """The disk or the file cannot be trusted any more: stop the process, repeat nothing."""
+
+
+class StoreRefused(Exception):
+    """The store cannot be opened as it is. The message says what to do; nothing was changed."""
+
+
+class Identity(Struct, frozen=True):
+    """Who this store is and where its log ends. `epoch` counts the times a hub opened it."""
+
+    cluster_id: str
+    epoch: int
+    seq: int
+
+
+class Image(Struct):
+    """All that a hub holds in memory, as the last commit left it."""
+
+    identity: Identity
+    tasks: list[Task]
+    """Every task of the hot table, oldest first."""
+    users: list[UserRecord]
+    keys: list[KeyRecord]
+    daemons: list[DaemonRecord]
+    numbers: dict[str, int]
+    """Per user the highest task number ever given."""
+    log_bytes: dict[tuple[str, int], int]
+    """Per (task, attempt) of the hot table: how much log is kept."""
+
+
+class StoredTask(Struct):
+    """A task with its bodies, as a reader finds it."""
+
+    task: Task
+    body: bytes
+    outcome: bytes | None = None
+    late: list[LateResult] = field(default_factory=list)
+    archived: bool = False
+
+
+class Load(Struct):
+    """What is sent to a daemon with a task."""
+
+    task: Task
+    """As of the last commit; the hub's own record decides, this one carries `depends` and notes."""
+    body: bytes
+    checkpoint: bytes | None
+    parents: list[StoredTask]
+    """The dependencies that ended, in order, with their outcomes."""
+
+
+class TaskFilter(Struct, kw_only=True):
+    """Which tasks to list, newest first. `before` is the last page's end."""
+
+    user_id: str | None
+    """None: every user's (admin)."""
+    statuses: tuple[Status, ...] = ()
+    queue: str | None = None
+    type: str | None = None
+    source: SourceType | None = None
+    level: Level | None = None
+    correlation_id: str | None = None
+    parent_id: str | None = None
+    text: str | None = None
+    archived: bool = False
+    before: str | None = None
+    limit: int = 50
+
+
+class Numbered(Struct):
+    """An event with its place in the log."""
+
+    epoch: int
+    seq: int
+    index: int
+    event: Event
+
+
+class Reader(Protocol):
+    """Reads committed state. Every look-up of a person's things names that person."""
+
+    def find(self, *, user_id: str | None, task: str) -> StoredTask | None:
+        """By id or ref (`T-001`, which needs a user). Hot, then history, then archive."""
+
+    def known(
+        self, *, user_id: str | None, ids: tuple[str, ...], refs: tuple[str, ...], keys: tuple[str, ...]
+    ) -> Known:
+        """Tasks by id (any state; `user_id` None: whoever's), refs, and idempotency keys held by completed
+        or dead-lettered tasks of history; with the sequence number this was read at."""
+
+    def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
+        """What to send for each of these hot tasks."""
+
+    def tasks(self, query: TaskFilter) -> list[StoredTask]: ...
+
+    def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]: ...
+
+    def events_after(self, *, epoch: int, seq: int, index: int, limit: int) -> list[Numbered] | None:
+        """In order; None when that place is no longer kept (the caller says `resync`)."""
+
+    def task_events(self, task: Task) -> list[Numbered]: ...
+
+    def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
+        """(attempt, at, text), in order."""
+
+    def checkpoint(self, task_id: str) -> bytes | None: ...
+
+    def audit(self, *, subject: str | None, limit: int, before: int | None) -> list[tuple[int, AuditRecord]]:
+        """Newest first, each with its number."""
+
+    def position(self) -> int:
+        """The newest sequence number this reader sees."""
+
+    def close(self) -> None: ...
+
+
+class Store(Protocol):
+    """The one writer."""
+
+    def open(self) -> Identity:
+        """Lock, check, migrate if need be, begin a new epoch. `StoreRefused` says why not."""
+
+    def load(self) -> Image: ...
+
+    def write(self, batch: Batch) -> None:
+        """All of it, durably, or nothing (`StoreUnavailable`, `StoreBroken`). `batch.seq` follows the last."""
+
+    def probe(self) -> None:
+        """A small durable commit that changes nothing a reader sees; raises as `write` does."""
+
+    def reader(self) -> Reader: ...
+
+    def backup(self, path: str) -> None:
+        """A consistent copy while running."""
+
+    def close(self) -> None: ...

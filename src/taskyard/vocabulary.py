@@ -1,0 +1,285 @@
+"""The words of Taskyard, each in one place: states, levels, codes, event names.
+
+Everything else imports its words from here, so that the enum, the SQL row, the HTTP answer, the CLI
+table and the log line spell one thing one way. This module imports nothing of ours and decides nothing.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+
+class Status(StrEnum):
+    """Where a task stands. `core/lifecycle.py` says what leads to what."""
+
+    PENDING = "pending"
+    WAITING = "waiting"
+    BLOCKED = "blocked"
+    QUEUED = "queued"
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    PERMANENTLY_FAILED = "permanently_failed"
+    SKIPPED = "skipped"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    STALE = "stale"
+
+
+FINAL: Final = frozenset({Status.COMPLETED, Status.CANCELLED, Status.STALE})
+# Left the hot table: nothing happens to these by itself. A person may still bring back the last two.
+ENDED: Final = FINAL | {Status.SKIPPED, Status.PERMANENTLY_FAILED}
+# A daemon holds these.
+HELD: Final = frozenset({Status.SCHEDULED, Status.RUNNING})
+
+STATUS_ALIASES: Final[dict[str, tuple[Status, ...]]] = {
+    "claimed": (Status.SCHEDULED,),
+    "in-progress": (Status.SCHEDULED, Status.RUNNING),
+    "done": (Status.COMPLETED,),
+    "failed": (Status.PERMANENTLY_FAILED,),
+    "dead-letter": (Status.PERMANENTLY_FAILED,),
+}
+
+
+class AttemptStatus(StrEnum):
+    """One try: `running` until it ends in one of the others."""
+
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    INCOMPLETE = "incomplete"
+    LOST = "lost"
+    PREEMPTED = "preempted"
+    CANCELLED = "cancelled"
+    RATE_LIMITED = "rate_limited"
+    REJECTED = "rejected"
+    DRAINED = "drained"
+
+
+COUNTED: Final = frozenset({AttemptStatus.FAILED, AttemptStatus.TIMEOUT, AttemptStatus.INCOMPLETE})
+"""The ends that count against `max_attempts`."""
+
+
+class Level(StrEnum):
+    CRITICAL = "critical"
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+RANK: Final[dict[Level, int]] = {Level.CRITICAL: 0, Level.HIGH: 1, Level.NORMAL: 2, Level.LOW: 3}
+"""Smaller runs first."""
+
+
+class SourceType(StrEnum):
+    USER = "user"
+    PROACTIVE = "proactive"
+    WEBHOOK = "webhook"
+    SCHEDULE = "schedule"
+    AGENT = "agent"
+
+
+class DependsPolicy(StrEnum):
+    """What becomes of a task whose dependency ended badly."""
+
+    BLOCK = "block"
+    SKIP = "skip"
+    CONTINUE = "continue"
+
+
+class LostPolicy(StrEnum):
+    REQUEUE = "requeue"
+    FAIL = "fail"
+
+
+class Backoff(StrEnum):
+    LINEAR = "linear"
+    EXPONENTIAL = "exponential"
+
+
+class ResultStatus(StrEnum):
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+class Verdict(StrEnum):
+    """What a person decides about a dead letter."""
+
+    RETRY = "retry"
+    WAIT = "wait"
+    DISCARD = "discard"
+    ESCALATE = "escalate"
+
+
+class Scope(StrEnum):
+    TASKS = "tasks"
+    DAEMON = "daemon"
+    AGENT = "agent"
+    ADMIN = "admin"
+
+
+class DaemonStatus(StrEnum):
+    ONLINE = "online"
+    BUSY = "busy"
+    DRAINING = "draining"
+    OFFLINE = "offline"
+
+
+class InventoryState(StrEnum):
+    """What a daemon says of an attempt it still knows."""
+
+    ACCEPTED = "accepted"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class InventoryVerdict(StrEnum):
+    """What the hub answers to it."""
+
+    CONTINUE = "continue"
+    ABORT = "abort"
+    SEND_RESULT = "send_result"
+    FORGET = "forget"
+
+
+class CancelReason(StrEnum):
+    CANCELLED = "cancelled"
+    PREEMPTED = "preempted"
+    TIMEOUT = "timeout"
+    WITHDRAWN = "withdrawn"
+
+
+class ErrorCode(StrEnum):
+    """Codes of a task's `error` that the hub itself gives or treats specially. Agents may send others."""
+
+    EXECUTION_TIMEOUT = "EXECUTION_TIMEOUT"
+    INVALID_INPUT = "INVALID_INPUT"
+    PERMISSION_DENIED = "PERMISSION_DENIED"
+    RESOURCE_NOT_FOUND = "RESOURCE_NOT_FOUND"
+    RATE_LIMITED = "RATE_LIMITED"
+    CONNECTION_LOST = "CONNECTION_LOST"
+    DAEMON_CRASHED = "DAEMON_CRASHED"
+    DAEMON_UNRESPONSIVE = "DAEMON_UNRESPONSIVE"
+    DAEMON_DISCONNECTED = "DAEMON_DISCONNECTED"
+    DAEMON_NOT_FOUND = "DAEMON_NOT_FOUND"
+    DECISION_REPORT_MISSING = "DECISION_REPORT_MISSING"
+    AGENT_REPORTED_FAILURE = "AGENT_REPORTED_FAILURE"
+    DEADLINE_PASSED = "DEADLINE_PASSED"
+    NOT_STARTED = "NOT_STARTED"
+    POISON_TASK = "POISON_TASK"
+
+
+class Category(StrEnum):
+    """What kind of failure an error is; `core/retry.py` says what follows."""
+
+    TRANSIENT = "transient"
+    DAEMON_FAILURE = "daemon_failure"
+    TIMEOUT = "timeout"
+    PERMANENT = "permanent"
+    RATE_LIMITED = "rate_limited"
+    INCOMPLETE = "incomplete"
+
+
+class Refusal(StrEnum):
+    """Every code an HTTP caller can meet. `wire/problems.py` gives each its status and title."""
+
+    TOO_MANY_PENDING = "TOO_MANY_PENDING"
+    TASK_ALREADY_COMPLETED = "TASK_ALREADY_COMPLETED"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    FORBIDDEN = "FORBIDDEN"
+    MONTHLY_LIMIT_REACHED = "MONTHLY_LIMIT_REACHED"
+    TASK_NOT_FOUND = "TASK_NOT_FOUND"
+    DAEMON_NOT_FOUND = "DAEMON_NOT_FOUND"
+    USER_NOT_FOUND = "USER_NOT_FOUND"
+    KEY_NOT_FOUND = "KEY_NOT_FOUND"
+    NOT_FOUND = "NOT_FOUND"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    INVALID_TRANSITION = "INVALID_TRANSITION"
+    STALE_ATTEMPT = "STALE_ATTEMPT"
+    NAME_TAKEN = "NAME_TAKEN"
+    IDEMPOTENCY_KEY_TAKEN = "IDEMPOTENCY_KEY_TAKEN"
+    TOO_LARGE = "TOO_LARGE"
+    INVALID_INPUT = "INVALID_INPUT"
+    DEPENDENCY_NOT_FOUND = "DEPENDENCY_NOT_FOUND"
+    DEPENDENCY_CYCLE = "DEPENDENCY_CYCLE"
+    MODEL_NOT_ROUTED = "MODEL_NOT_ROUTED"
+    IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
+    RATE_LIMITED = "RATE_LIMITED"
+    BACKPRESSURE = "BACKPRESSURE"
+    NO_LEADER = "NO_LEADER"
+    OVERLOADED = "OVERLOADED"
+    STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+    OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
+
+
+class Reason(StrEnum):
+    """Why a task does not run, as `why` says it."""
+
+    NOT_BEFORE = "NOT_BEFORE"
+    DEPENDENCY_UNFINISHED = "DEPENDENCY_UNFINISHED"
+    DEPENDENCY_FAILED = "DEPENDENCY_FAILED"
+    EXCLUSIVE_HELD = "EXCLUSIVE_HELD"
+    WAITS_ALONE = "WAITS_ALONE"
+    AWAITING_ACCEPT = "AWAITING_ACCEPT"
+    AWAITING_START = "AWAITING_START"
+    CANCELLING = "CANCELLING"
+    NO_DAEMON = "NO_DAEMON"
+    NO_ELIGIBLE_DAEMON = "NO_ELIGIBLE_DAEMON"
+    NO_FREE_SLOT = "NO_FREE_SLOT"
+    BEHIND_OTHERS = "BEHIND_OTHERS"
+    HUB_FULL = "HUB_FULL"
+
+
+class Lack(StrEnum):
+    """Why one daemon cannot take a task."""
+
+    DAEMON_OFFLINE = "DAEMON_OFFLINE"
+    DAEMON_DRAINING = "DAEMON_DRAINING"
+    DAEMON_NOT_YOURS = "DAEMON_NOT_YOURS"
+    DAEMON_FULL = "DAEMON_FULL"
+    CAPABILITY_MISSING = "CAPABILITY_MISSING"
+    DAEMON_EXCLUDED = "DAEMON_EXCLUDED"
+    DAEMON_AVOIDED = "DAEMON_AVOIDED"
+    NOT_TARGET = "NOT_TARGET"
+    MEMORY_SHORT = "MEMORY_SHORT"
+    MODEL_NOT_SERVED = "MODEL_NOT_SERVED"
+    TYPE_NOT_SERVED = "TYPE_NOT_SERVED"
+    DAEMON_HELD = "DAEMON_HELD"
+
+
+class EventName(StrEnum):
+    TASK_CREATED = "task.created"
+    TASK_PENDING = "task.pending"
+    TASK_WAITING = "task.waiting"
+    TASK_QUEUED = "task.queued"
+    TASK_SCHEDULED = "task.scheduled"
+    TASK_STARTED = "task.started"
+    TASK_PROGRESS = "task.progress"
+    TASK_LOG = "task.log"
+    TASK_COMPLETED = "task.completed"
+    TASK_FAILED = "task.failed"
+    TASK_RETRYING = "task.retrying"
+    TASK_PERMANENTLY_FAILED = "task.permanently_failed"
+    TASK_CANCELLING = "task.cancelling"
+    TASK_CANCELLED = "task.cancelled"
+    TASK_STALE = "task.stale"
+    TASK_BLOCKED = "task.blocked"
+    TASK_SKIPPED = "task.skipped"
+    TASK_PREEMPTED = "task.preempted"
+    TASK_LOST = "task.lost"
+    TASK_REJECTED = "task.rejected"
+    TASK_ESCALATED = "task.escalated"
+    TASK_CHANGED = "task.changed"
+    TASK_REVIEWED = "task.reviewed"
+    TASK_SLA_MISSED = "task.sla_missed"
+    TASK_UNPLACEABLE = "task.unplaceable"
+    DAEMON_CONNECTED = "daemon.connected"
+    DAEMON_DISCONNECTED = "daemon.disconnected"
+    DAEMON_DRAINING = "daemon.draining"
+    RESYNC = "resync"
+
+
+DEFAULT_QUEUE: Final = "default"
+LOCAL_USER: Final = "local"
