@@ -54,6 +54,7 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(PY)
 
 .PHONY: setup
 setup: $(VENV)/.installed-dev ## make .venv with Taskyard and every tool (only when something changed)
+	@:
 
 .PHONY: lock
 lock: ## renew constraints.txt with the newest versions that fit pyproject.toml
