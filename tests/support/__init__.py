@@ -1,0 +1,1 @@
+"""What tests share: builders, harnesses, fakes. Every fake passes the contract of what it stands for."""
