@@ -8,7 +8,7 @@ Bodies that only pass through (`result`, `data`, the task itself) stay encoded: 
 from typing import Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from taskyard.vocabulary import CancelReason, InventoryState, InventoryVerdict, ResultStatus
 
@@ -112,7 +112,8 @@ class TaskCheckpoint(Struct, tag="task.checkpoint"):
 class TaskCompleted(Struct, tag="task.completed", omit_defaults=True):
     task_id: str
     attempt: int
-    result: Raw | None = None
+    # Not `Raw | None`: msgspec decodes that as null or nothing, and would refuse every result.
+    result: Raw | UnsetType = UNSET
     summary: str | None = None
     result_status: ResultStatus = ResultStatus.SUCCESS
     files_changed: list[str] | None = None

@@ -1,0 +1,51 @@
+"""How deeply a JSON text nests, and whether it hides a NUL, found out before anything parses it.
+
+A parser follows nesting by calling itself, so depth is what a hostile text spends our stack with. The
+check is linear and runs at the speed of `bytes.replace`: brackets outside strings are kept, and each
+pass removes the innermost pairs. A text that nests `n` deep is empty after `n` passes.
+"""
+
+import re
+from typing import Final
+
+DEPTH_MAX: Final = 64
+
+_NOT_STRUCTURE: Final = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_NOT_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_PLAIN_STRING: Final = re.compile(rb'"[^"]*"')
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_PLAINLY_DEEP: Final = re.compile(rb"[\[{]{%d}" % (DEPTH_MAX + 1))
+# An escaped NUL; the even number of backslashes before it are escaped backslashes.
+_NUL: Final = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+def is_too_deep(text: bytes, depth_max: int = DEPTH_MAX) -> bool:
+    """Whether it nests deeper than this. Of a text that is no JSON this says nothing: the parser will."""
+    if text.count(b"{") + text.count(b"[") <= depth_max:
+        return False
+    rest = _brackets(text)
+    if depth_max <= DEPTH_MAX and _PLAINLY_DEEP.search(rest):
+        return True
+    for _ in range(depth_max):
+        shorter = rest.replace(b"{}", b"").replace(b"[]", b"")
+        if not shorter or len(shorter) == len(rest):
+            return False
+        rest = shorter
+    return True
+
+
+def _brackets(text: bytes) -> bytes:
+    """The brackets outside strings."""
+    if b"\\" in text:
+        return _STRING.sub(b"", text).translate(None, _NOT_BRACKETS)
+    return _PLAIN_STRING.sub(b"", text.translate(None, _NOT_STRUCTURE))
+
+
+def has_nul(text: bytes) -> bool:
+    """Whether a string in this JSON text contains U+0000, which no text column of a database takes."""
+    return b"\\u0000" in text and _NUL.search(text) is not None
+
+
+def without_nul(text: bytes) -> bytes:
+    """The same text with U+FFFD in place of U+0000: what an agent said is kept, not refused."""
+    return _NUL.sub(rb"\1\\ufffd", text) if b"\\u0000" in text else text

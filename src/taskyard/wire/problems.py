@@ -1,0 +1,73 @@
+"""What a caller reads when the hub says no: one row per `Refusal`, and the body (RFC 9457) made of it."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from taskyard.vocabulary import Refusal
+
+MEDIA_TYPE: Final = "application/problem+json"
+INTERNAL: Final = "INTERNAL_ERROR"
+"""The code of a 500: a fault of ours, which tells the caller nothing but that."""
+
+
+class Row(Struct, frozen=True):
+    status: int
+    title: str
+
+
+PROBLEMS: Final[dict[Refusal, Row]] = {
+    Refusal.TOO_MANY_PENDING: Row(400, "Too many tasks are pending"),
+    Refusal.TASK_ALREADY_COMPLETED: Row(400, "The task has already completed"),
+    Refusal.UNAUTHENTICATED: Row(401, "Who is asking is not known"),
+    Refusal.FORBIDDEN: Row(403, "Not allowed"),
+    Refusal.MONTHLY_LIMIT_REACHED: Row(403, "The month's hours are used up"),
+    Refusal.TASK_NOT_FOUND: Row(404, "No such task"),
+    Refusal.DAEMON_NOT_FOUND: Row(404, "No such daemon"),
+    Refusal.USER_NOT_FOUND: Row(404, "No such user"),
+    Refusal.KEY_NOT_FOUND: Row(404, "No such key"),
+    Refusal.NOT_FOUND: Row(404, "Nothing is here"),
+    Refusal.METHOD_NOT_ALLOWED: Row(405, "This method is not possible here"),
+    Refusal.INVALID_TRANSITION: Row(409, "The task's status does not allow this"),
+    Refusal.STALE_ATTEMPT: Row(409, "A newer attempt has taken over"),
+    Refusal.NAME_TAKEN: Row(409, "The name is taken"),
+    Refusal.IDEMPOTENCY_KEY_TAKEN: Row(409, "Another task holds this idempotency key"),
+    Refusal.TOO_LARGE: Row(413, "Too large"),
+    Refusal.INVALID_INPUT: Row(422, "The request is not valid"),
+    Refusal.DEPENDENCY_NOT_FOUND: Row(422, "A dependency does not exist"),
+    Refusal.DEPENDENCY_CYCLE: Row(422, "The dependencies form a cycle"),
+    Refusal.MODEL_NOT_ROUTED: Row(422, "No queue serves this model"),
+    Refusal.IDEMPOTENCY_KEY_REUSED: Row(422, "The idempotency key was used with other content"),
+    Refusal.RATE_LIMITED: Row(429, "Too many requests"),
+    Refusal.BACKPRESSURE: Row(503, "The queue is too long"),
+    Refusal.NO_LEADER: Row(503, "No hub leads at the moment"),
+    Refusal.OVERLOADED: Row(503, "The hub has more to do than it can hold"),
+    Refusal.STORE_UNAVAILABLE: Row(503, "The store cannot be written at the moment"),
+    Refusal.OUTCOME_UNKNOWN: Row(503, "Whether it was done is not known"),
+}
+
+
+class FieldError(Struct, frozen=True):
+    """One field that is wrong; `path` is like `tasks[0].input`."""
+
+    path: str
+    message: str
+
+
+class Problem(Struct, omit_defaults=True, kw_only=True):
+    status: int
+    title: str
+    detail: str
+    code: str
+    errors: list[FieldError] = []
+    kept: bool = False
+    """With `STALE_ATTEMPT`: the result was kept on its attempt all the same."""
+
+
+def problem(
+    code: Refusal, detail: str, *, errors: tuple[FieldError, ...] = (), kept: bool = False
+) -> Problem:
+    row = PROBLEMS[code]
+    return Problem(
+        status=row.status, title=row.title, detail=detail, code=code.value, errors=list(errors), kept=kept
+    )
