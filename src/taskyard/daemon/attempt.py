@@ -1,0 +1,92 @@
+"""One attempt that occupies a slot: how far it is, how it will be told to have ended, and its latest news."""
+
+from enum import StrEnum
+from typing import Final, assert_never
+
+from msgspec import Struct
+
+from taskyard.daemon.orders import Key
+from taskyard.daemon.outcome import FIELD_BYTES_MAX, cut_text
+from taskyard.vocabulary import ErrorCode, InventoryState
+from taskyard.wire.frames import TaskCancelled, TaskFailed, TaskProgress, TaskRejected, WireError
+
+PROGRESS_MS: Final = 500
+# The hub shows progress once a second; twice that often is enough to be fresh when it does.
+LOG_CHARACTERS_MAX: Final = FIELD_BYTES_MAX // 4
+"""Of one message; at PROGRESS_MS that is 32 K characters a second and attempt."""
+DRAINED: Final = "drained"
+"""The reason by which the hub knows work that was handed back from work that was refused."""
+LOG_GAP: Final = "\n[… cut: more than one message holds …]"
+
+
+class Ending(StrEnum):
+    """Why work was told to stop, and so how its stop is told."""
+
+    CANCELLED = "cancelled"
+    """The hub asked: confirm it."""
+    ABORTED = "aborted"
+    """The hub has given it up already: say nothing."""
+    TIMED_OUT = "timed_out"
+    HANDED_BACK = "handed_back"
+    FENCED = "fenced"
+    """The lease is about to end, and this must not run twice at once."""
+
+
+class Attempt(Struct):
+    key: Key
+    gate: int
+    """The batch that says it was accepted; nothing is told of it before that is on disk."""
+    timeout_ms: int
+    exclusive: bool
+    state: InventoryState = InventoryState.ACCEPTED
+    told: InventoryState | None = None
+    """The state the hub knows from this connection."""
+    deadline_at: int | None = None
+    ending: Ending | None = None
+    cancel_reason: str = ""
+    checkpoint: bytes | None = None
+    has_news: bool = False
+    progress_at: int = 0
+    """Not before this is more progress told."""
+    percent: float | None = None
+    message: str | None = None
+    log: str = ""
+
+    def note(self, percent: float | None, message: str | None, log: str) -> None:
+        """Keep the newest progress, and all log lines that fit."""
+        self.has_news = True
+        if percent is not None:
+            self.percent = percent
+        if message is not None:
+            self.message = cut_text(message)
+        if log and not self.log.endswith(LOG_GAP):
+            joined = f"{self.log}\n{log}" if self.log else log
+            fits = len(joined) <= LOG_CHARACTERS_MAX
+            self.log = joined if fits else joined[:LOG_CHARACTERS_MAX] + LOG_GAP
+
+    def take_news(self, now_ms: int) -> TaskProgress:
+        news = TaskProgress(*self.key, self.percent, self.message, self.log or None)
+        self.percent = self.message = None
+        self.log = ""
+        self.has_news = False
+        self.progress_at = now_ms + PROGRESS_MS
+        return news
+
+    def told_as(self) -> TaskCancelled | TaskRejected | TaskFailed | None:
+        """What to tell of work that stopped without an outcome of its own."""
+        match self.ending:
+            case Ending.CANCELLED:
+                return TaskCancelled(*self.key, self.cancel_reason)
+            case Ending.ABORTED:
+                return None
+            case Ending.HANDED_BACK:
+                return TaskRejected(*self.key, DRAINED)
+            case Ending.FENCED:
+                return TaskRejected(*self.key, "lease lost")
+            case Ending.TIMED_OUT:
+                error = WireError(ErrorCode.EXECUTION_TIMEOUT, f"ran over {self.timeout_ms / 1000:g} s")
+                return TaskFailed(*self.key, error)
+            case None:
+                return TaskFailed(*self.key, WireError("EXECUTION_ERROR", "the work cancelled itself"))
+            case _:
+                assert_never(self.ending)

@@ -1,0 +1,53 @@
+"""How a daemon introduces itself: who it is, what it can do, and what it still holds."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Final
+
+from msgspec import Struct
+
+from taskyard.daemon.attempt import Attempt
+from taskyard.daemon.ledger import Ledger
+from taskyard.daemon.orders import Key
+from taskyard.vocabulary import InventoryState
+from taskyard.wire.frames import PROTOCOL, Hello, Item
+
+SPOOL_BYTES_MAX: Final = 256 * 1024 * 1024
+# In memory as well as on disk: what the hub has not acknowledged is resent from memory.
+INVENTORY_MAX: Final = 20_000
+# About 80 bytes each, and `hello` is one frame of at most 4 MiB. Outcomes beyond it are told unasked.
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    name: str
+    boot_id: str
+    """New for each process: it tells the hub that what is not listed has died."""
+    slots: int = 5
+    shared: bool = False
+    capabilities: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    memory_mb: int | None = None
+    version: str = ""
+    spool_bytes_max: int = SPOOL_BYTES_MAX
+
+
+def hello(settings: Settings, ledger: Ledger, live: Mapping[Key, Attempt]) -> Hello:
+    inventory = [Item(*key, attempt.state) for key, attempt in live.items()]
+    room = max(0, INVENTORY_MAX - len(inventory))
+    inventory += [Item(*key, InventoryState.ENDED) for key in islice(ledger.ended, room)]
+    return Hello(
+        protocol=PROTOCOL,
+        boot_id=settings.boot_id,
+        name=settings.name,
+        daemon_id=ledger.daemon_id,
+        shared=settings.shared,
+        capabilities=list(settings.capabilities),
+        models=list(settings.models),
+        types=list(settings.types),
+        max_concurrent_tasks=settings.slots,
+        memory_mb=settings.memory_mb,
+        version=settings.version,
+        seen=ledger.seen,
+        inventory=inventory,
+    )

@@ -1,0 +1,68 @@
+"""Until when the hub surely counts this daemon as alive, and what follows from silence.
+
+The hub renews the lease when it *receives* a heartbeat; the daemon counts from when it *sent* the one that
+was answered, which is earlier. So the daemon always believes its lease ends before the hub does, as long as
+the two clocks' rates differ by less than the 20 % that the hub adds.
+
+Half a lease of silence: the connection is deaf, so hang up while there is time to come back with the
+inventory. Five sixths: work that must never run twice at once is stopped, and the last sixth is its grace.
+"""
+
+from collections import deque
+from typing import Final
+
+BEATS_UNANSWERED_MAX: Final = 64
+WELCOME_MS: Final = 10_000
+"""How long a hub may take to answer `hello`."""
+
+
+class Lease:
+    def __init__(self) -> None:
+        self.heartbeat_ms = 5_000
+        self.lease_ms = 30_000
+        self.beat_at: int | None = None
+        """When the next heartbeat is due; None while there is nobody to send it to."""
+        self._held_from: int | None = None
+        self._listening_from: int | None = None
+        self._unanswered: deque[int] = deque(maxlen=BEATS_UNANSWERED_MAX)
+
+    def said_hello(self, now_ms: int) -> None:
+        self._listening_from = now_ms
+        self._unanswered.clear()
+
+    def welcomed(self, *, heartbeat_s: float, lease_s: float, now_ms: int) -> None:
+        self.heartbeat_ms = max(1, int(heartbeat_s * 1000))
+        self.lease_ms = max(1, int(lease_s * 1000))
+        self._held_from = self._listening_from
+        self._listening_from = now_ms
+        self.beat_at = now_ms + self.heartbeat_ms
+
+    def lost_connection(self) -> None:
+        self.beat_at = None
+        self._listening_from = None
+        self._unanswered.clear()
+
+    def sent_beat(self, now_ms: int) -> None:
+        # From now and not from when it was due: a stalled loop must not answer its stall with a burst.
+        self.beat_at = now_ms + self.heartbeat_ms
+        self._unanswered.append(now_ms)
+
+    def answered(self) -> None:
+        """A heartbeat was answered: answers come in the order of their heartbeats."""
+        if self._unanswered:
+            self._held_from = self._listening_from = self._unanswered.popleft()
+
+    @property
+    def deaf_at(self) -> int | None:
+        if self._listening_from is None:
+            return None
+        patience_ms = WELCOME_MS if self.beat_at is None else self.lease_ms // 2
+        return self._listening_from + patience_ms
+
+    @property
+    def fence_at(self) -> int | None:
+        return None if self._held_from is None else self._held_from + self.lease_ms - self.fence_grace_ms
+
+    @property
+    def fence_grace_ms(self) -> int:
+        return self.lease_ms // 6

@@ -1,0 +1,105 @@
+"""What must be on disk before it is said, and what must stay there until the hub has it.
+
+Facts gather in a batch; a batch becomes one line of the journal and one fsync. Messages that depend on a
+fact wait under the number of its batch, and leave together when the disk has it: this is where many tasks
+become one frame.
+"""
+
+from typing import Final
+
+from msgspec import Raw
+
+from taskyard.daemon.orders import Batch, Key, Memory
+from taskyard.wire.frames import Position
+
+LAZY_MS: Final = 1_000
+"""How long facts that nobody waits for may stay out of the journal."""
+
+
+class Ledger:
+    def __init__(self, memory: Memory) -> None:
+        self.daemon_id = memory.daemon_id
+        self.seen = memory.seen
+        self.ended: dict[Key, bytes] = dict(memory.ended)
+        """Outcomes the hub has not acknowledged, each as its encoded message."""
+        self.ended_bytes = sum(map(len, self.ended.values()))
+        self.number = 1
+        """Of the batch that gathers."""
+        self.lazy_at: int | None = None
+        self._gates: dict[Key, int] = {}
+        self._batch = Batch()
+        self._urgent = False
+        self._durable = 0
+        self._held: dict[int, list[bytes]] = {}
+
+    def take(self, *, everything: bool) -> Batch | None:
+        """The batch, if somebody waits for it or `everything` is to be written."""
+        if not (self._urgent or (everything and self.lazy_at is not None)):
+            return None
+        batch, self._batch = self._batch, Batch()
+        self.number += 1
+        self.lazy_at = None
+        self._urgent = False
+        return batch
+
+    # --- facts ---------------------------------------------------------------------------------------------
+
+    def accept(self, key: Key) -> None:
+        self._batch.accepted.append(key)
+        self._urgent = True
+
+    def end(self, key: Key, outcome: bytes) -> None:
+        self.ended[key] = outcome
+        self.ended_bytes += len(outcome)
+        self._gates[key] = self.number
+        self._batch.ended.append((*key, Raw(outcome)))
+        self._urgent = True
+
+    def forget(self, key: Key, now_ms: int) -> None:
+        """Nothing is owed for this attempt any more."""
+        outcome = self.ended.pop(key, None)
+        if outcome is not None:
+            self.ended_bytes -= len(outcome)
+            self._gates.pop(key, None)
+        self._batch.forgotten.append(key)
+        self._write_lazily(now_ms)
+
+    def is_daemon(self, daemon_id: str) -> None:
+        if self.daemon_id != daemon_id:
+            self.daemon_id = self._batch.daemon_id = daemon_id
+            self._urgent = True
+
+    def saw(self, position: Position, now_ms: int) -> None:
+        self.seen = self._batch.seen = position
+        self._write_lazily(now_ms)
+
+    def _write_lazily(self, now_ms: int) -> None:
+        if self.lazy_at is None:
+            self.lazy_at = now_ms + LAZY_MS
+
+    def hurry(self) -> None:
+        self._urgent = True
+
+    # --- messages ------------------------------------------------------------------------------------------
+
+    def gate_of(self, key: Key) -> int:
+        """The batch that an ended attempt's outcome waits for."""
+        return self._gates.get(key, 0)
+
+    def may_say(self, message: bytes, gate: int) -> bool:
+        """Whether batch `gate` is on disk; if not, the message is held until it is."""
+        if gate <= self._durable:
+            return True
+        self._held.setdefault(gate, []).append(message)
+        return False
+
+    def journaled(self, number: int) -> list[bytes]:
+        """This batch and all before it are on disk: the messages that waited for them, in order."""
+        self._durable = number
+        released: list[bytes] = []
+        for gate in sorted(gate for gate in self._held if gate <= number):
+            released += self._held.pop(gate)
+        return released
+
+    def drop_held(self) -> None:
+        self._held.clear()

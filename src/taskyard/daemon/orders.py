@@ -1,0 +1,73 @@
+"""What the daemon's state machine wants done: records only, no rules.
+
+`Protocol.take()` hands them out. The shell carries them out in the order of the fields of `Orders`; only
+the frame that needs a batch on disk waits for it, and the machine sees to that by itself.
+"""
+
+from typing import TypeAlias
+
+from msgspec import Raw, Struct
+
+from taskyard.wire.frames import Position, TaskExecute
+
+Key: TypeAlias = tuple[str, int]
+"""Task id and attempt number."""
+
+
+class Batch(Struct, omit_defaults=True, kw_only=True):
+    """One line of the journal: written whole or not at all, in this order of its fields."""
+
+    accepted: list[Key] = []
+    ended: list[tuple[str, int, Raw]] = []
+    """With the message that tells it, encoded."""
+    forgotten: list[Key] = []
+    """The hub has these outcomes, or wants none."""
+    daemon_id: str | None = None
+    seen: Position | None = None
+
+
+class Memory(Struct, kw_only=True):
+    """What a journal remembers of earlier processes."""
+
+    daemon_id: str | None = None
+    seen: Position | None = None
+    ended: dict[Key, bytes] = {}
+    """Outcomes the hub has not acknowledged, oldest first, each as its encoded message."""
+
+
+class Whole(Struct):
+    """A result too large for the wire, to be kept as a file."""
+
+    name: str
+    content: bytes
+
+
+class Start(Struct):
+    key: Key
+    execute: TaskExecute
+
+
+class Stop(Struct):
+    """Stop this work: ask, and after the grace, force."""
+
+    key: Key
+    reason: str
+    grace_ms: int
+
+
+class Orders(Struct):
+    keep: list[Whole]
+    """Before the batch that mentions them."""
+    batch: Batch | None
+    """Write it, then call `journaled(number)`. Batches are written in the order they were taken."""
+    number: int
+    start: list[Start]
+    stop: list[Stop]
+    send: list[bytes]
+    """Encoded messages, in order, for the connection that is open now; several may share a frame."""
+    hang_up: bool
+    """Close the connection and call `disconnected`."""
+    connect_in_ms: int | None
+    """Not connected: dial after this long."""
+    leave: str | None
+    """The daemon is done, and why. Empty: it was asked to go and owes nothing."""

@@ -1,0 +1,452 @@
+"""The daemon's side of the protocol, as a machine without I/O.
+
+Everything that happens comes in as a call: a connection opened or closed, a message arrived, work began or
+ended, a batch of the journal is on disk, time passed. Everything that should happen then comes out of
+`take()`. The machine reads no clock and rolls no dice of its own, so the simulator drives the very rules
+that the real daemon runs. After any call, `take()` and carry out; `due_at` says when to call `tick`.
+
+What it promises:
+
+1. No attempt is accepted before the journal has it, and no outcome is told before the journal has that.
+   Work itself starts at once: a crash between start and fsync loses both, and waiting would cost every
+   short task a second fsync. `ledger.py` holds messages back until their batch is there.
+2. An attempt starts once. A repeated `task.execute` is answered with the attempt's present state.
+3. An outcome is kept until the hub acknowledges it, and told again after every welcome.
+4. What the hub misses while there is no connection is not queued: state is told anew. `hello` lists every
+   attempt, and after the welcome each one says what changed since.
+5. Nothing is called stopped before it has stopped. Work that ends well although it was to be stopped is
+   told as the result it is; the hub decides what it is worth.
+"""
+
+from collections.abc import Iterable
+from random import Random
+from typing import Final, TypeAlias, assert_never
+
+import msgspec
+from msgspec import Raw, Struct
+
+from taskyard.daemon.attempt import Attempt, Ending
+from taskyard.daemon.introduction import Settings, hello
+from taskyard.daemon.lease import Lease
+from taskyard.daemon.ledger import Ledger
+from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop, Whole
+from taskyard.daemon.outcome import fit_completed, fit_failed
+from taskyard.daemon.redial import Redial, refusal
+from taskyard.vocabulary import InventoryState, InventoryVerdict
+from taskyard.wire import frames
+from taskyard.wire.frames import PROTOCOL, Position, TaskCompleted, TaskFailed, ToDaemon
+
+TIMEOUT_SLACK_MS: Final = 1_000
+# The hub's own timeout comes first and says why; this one is for work whose hub is out of reach.
+STOP_GRACE_MS: Final = 10_000
+LINGER_MS: Final = 5_000
+"""How long a daemon that has drained waits for the hub to acknowledge its last outcomes."""
+
+Ended: TypeAlias = TaskCompleted | TaskFailed
+
+_encode: Final = frames.encode
+
+
+class Vitals(Struct, frozen=True):
+    load: float = 0.0
+    memory_free_mb: int | None = None
+
+
+class _Execution(Struct):
+    exclusive: str | None = None
+
+
+class _Head(Struct):
+    """What the machine reads of a task; the rest is for the work."""
+
+    id: str
+    execution: _Execution | None = None
+
+
+_head: Final = msgspec.json.Decoder(_Head)
+
+
+class Protocol:
+    def __init__(self, settings: Settings, *, rng: Random, memory: Memory | None = None) -> None:
+        self.settings = settings
+        self.ledger = Ledger(memory or Memory())
+        self.live: dict[Key, Attempt] = {}
+        """Accepted or running: what occupies a slot."""
+        self.welcomed = False
+        self.draining = False
+        self.trouble: str | None = None
+        """Why no new work is taken, other than draining; set by a shell whose journal cannot write."""
+        self._lease = Lease()
+        self._redial = Redial(rng)
+        self._hand_back_at: int | None = None
+        self._gone_at: int | None = None
+        self._error: frames.Error | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._keep: list[Whole] = []
+        self._start: list[Start] = []
+        self._stop: list[Stop] = []
+        self._send: list[bytes] = []
+        self._hang_up = False
+        self._connect_in_ms: int | None = None
+        self._leave: str | None = None
+
+    def take(self) -> Orders:
+        """What to do now. Each order is handed out once."""
+        number = self.ledger.number
+        orders = Orders(
+            keep=self._keep,
+            batch=self.ledger.take(everything=self._leave is not None),
+            number=number,
+            start=self._start,
+            stop=self._stop,
+            send=self._send,
+            hang_up=self._hang_up,
+            connect_in_ms=self._connect_in_ms,
+            leave=self._leave,
+        )
+        self._clear()
+        return orders
+
+    # --- the connection ------------------------------------------------------------------------------------
+
+    def connected(self, now_ms: int) -> None:
+        self._error = None
+        self._lease.said_hello(now_ms)
+        gate = 0
+        for attempt in self.live.values():
+            attempt.told = attempt.state
+            gate = max(gate, attempt.gate)
+        self._say(_encode(hello(self.settings, self.ledger, self.live)), gate)
+
+    def disconnected(self, now_ms: int, *, close_code: int | None = None, reason: str = "") -> None:
+        """The connection ended, or could not be made. What was not sent is told anew after a welcome."""
+        if self._error is not None and not reason:
+            reason = self._error.message
+        final = refusal(close_code, reason, was_welcome=self.welcomed)
+        self.welcomed = False
+        self._lease.lost_connection()
+        self.ledger.drop_held()
+        self._send.clear()
+        if final is not None:
+            self._leave = final
+        else:
+            self._connect_in_ms = self._redial.delay_ms(close_code)
+
+    # --- what the hub says ---------------------------------------------------------------------------------
+
+    def received(self, messages: Iterable[ToDaemon], now_ms: int) -> None:
+        for message in messages:
+            if self._hang_up:
+                return
+            if not self.welcomed and not isinstance(message, frames.Welcome | frames.Error):
+                continue
+            match message:
+                case frames.TaskExecute():
+                    self._execute(message)
+                case frames.Ack():
+                    if self._current(message, now_ms):
+                        self._forget((message.task_id, message.attempt), now_ms)
+                case frames.CancelTask():
+                    self._cancel(message)
+                case frames.HeartbeatAck():
+                    if self._current(message, now_ms):
+                        self._lease.answered()
+                case frames.Welcome():
+                    self._welcome(message, now_ms)
+                case frames.Error():
+                    self._error = message
+                case frames.SlowDown() | frames.Backpressure():
+                    pass  # for those who submit; the hub itself holds back what it sends to us
+                case _:
+                    assert_never(message)
+
+    def _current(self, stamp: frames.Welcome | frames.Ack | frames.HeartbeatAck, now_ms: int) -> bool:
+        """Whether this comes from a hub that may still lead; if so, remember how far it was."""
+        seen = self.ledger.seen
+        if seen is not None and seen.cluster_id == stamp.cluster_id:
+            if stamp.epoch < seen.epoch:
+                return False
+            if stamp.epoch == seen.epoch and stamp.seq <= seen.seq:
+                return True
+        self.ledger.saw(Position(stamp.cluster_id, stamp.epoch, stamp.seq), now_ms)
+        return True
+
+    def _welcome(self, message: frames.Welcome, now_ms: int) -> None:
+        if message.protocol != PROTOCOL:
+            self._leave = f"the hub speaks protocol {message.protocol}, this daemon speaks {PROTOCOL}"
+            return
+        if self.ledger.ended and self._is_other_hub(message.cluster_id):
+            # It would say "forget" of results which are owed to another one.
+            self._leave = (
+                f"{len(self.ledger.ended)} results here are owed to another hub than {message.cluster_id}: "
+                "connect to that one, or use another data directory"
+            )
+            return
+        if not self._current(message, now_ms):
+            self._hang_up = True  # a deposed leader that does not know it yet
+            return
+        self.welcomed = True
+        self._redial.welcomed()
+        self._lease.welcomed(heartbeat_s=message.heartbeat_s, lease_s=message.lease_s, now_ms=now_ms)
+        self.ledger.is_daemon(message.daemon_id)
+        for judgement in message.inventory:
+            self._judge((judgement.task_id, judgement.attempt), judgement.verdict, now_ms)
+        self._tell_anew()
+
+    def _is_other_hub(self, cluster_id: str) -> bool:
+        return self.ledger.seen is not None and self.ledger.seen.cluster_id != cluster_id
+
+    def _judge(self, key: Key, verdict: InventoryVerdict, now_ms: int) -> None:
+        match verdict:
+            case InventoryVerdict.CONTINUE | InventoryVerdict.SEND_RESULT:
+                pass  # what ended is told below, asked for or not: it may have ended since `hello`
+            case InventoryVerdict.ABORT | InventoryVerdict.FORGET:
+                if (attempt := self.live.get(key)) is not None:
+                    attempt.ending = Ending.ABORTED
+                    self._stop.append(Stop(key, "aborted", STOP_GRACE_MS))
+                elif verdict is InventoryVerdict.FORGET:
+                    self._forget(key, now_ms)
+            case _:
+                assert_never(verdict)
+
+    def _tell_anew(self) -> None:
+        """What `hello` could not say, or what changed since."""
+        if self.draining:
+            self._tell(_encode(frames.Drain()), 0)
+        for (task_id, number), attempt in self.live.items():
+            if attempt.told is not attempt.state:
+                self._tell_state(attempt)
+            if attempt.checkpoint is not None:
+                checkpoint = frames.TaskCheckpoint(task_id, number, Raw(attempt.checkpoint))
+                self._tell(_encode(checkpoint), attempt.gate)
+        for key, outcome in self.ledger.ended.items():
+            self._tell(outcome, self.ledger.gate_of(key))
+
+    def _execute(self, message: frames.TaskExecute) -> None:
+        head = _head.decode(message.task)
+        key = (head.id, message.attempt)
+        if (known := self.live.get(key)) is not None:
+            self._tell_state(known)
+            return
+        if (outcome := self.ledger.ended.get(key)) is not None:
+            self._tell(outcome, self.ledger.gate_of(key))
+            return
+        exclusive = head.execution is not None and head.execution.exclusive is not None
+        if (objection := self._objection(key, exclusive=exclusive)) is not None:
+            self._tell(_encode(frames.TaskRejected(*key, objection)), 0)
+            return
+        attempt = self.live[key] = Attempt(key, self.ledger.number, int(message.timeout * 1000), exclusive)
+        self.ledger.accept(key)
+        self._start.append(Start(key, message))
+        self._tell_state(attempt)
+
+    def _objection(self, key: Key, *, exclusive: bool) -> str | None:
+        """Why this daemon cannot take another attempt now."""
+        if self.draining:
+            return "draining"
+        if self.trouble is not None:
+            return self.trouble
+        if len(self.live) >= self.settings.slots:
+            return "slots full"
+        if self.ledger.ended_bytes >= self.settings.spool_bytes_max:
+            return "spool full"
+        if key[1] > 1 and self._stop_older(key) and exclusive:
+            return "an older attempt is still stopping"
+        return None
+
+    def _stop_older(self, key: Key) -> bool:
+        """Stop older attempts of the same task; the hub has given them up."""
+        older = [held for held in self.live.values() if held.key[0] == key[0] and held.key[1] < key[1]]
+        for attempt in older:
+            attempt.ending = Ending.ABORTED
+            self._stop.append(Stop(attempt.key, "aborted", STOP_GRACE_MS))
+        return bool(older)
+
+    def _cancel(self, message: frames.CancelTask) -> None:
+        key = (message.task_id, message.attempt)
+        if (attempt := self.live.get(key)) is not None:
+            attempt.ending, attempt.cancel_reason = Ending.CANCELLED, message.reason
+            self._stop.append(Stop(key, message.reason, int(message.grace_s * 1000)))
+        elif key not in self.ledger.ended:
+            # Never arrived here, or died with an earlier process: not running is what the hub waits for.
+            self._tell(_encode(frames.TaskCancelled(*key, message.reason)), 0)
+
+    # --- what the work says --------------------------------------------------------------------------------
+
+    def work_started(self, key: Key, now_ms: int) -> None:
+        attempt = self.live[key]
+        attempt.state = InventoryState.RUNNING
+        attempt.deadline_at = now_ms + attempt.timeout_ms + TIMEOUT_SLACK_MS
+        self._tell_state(attempt)
+
+    def work_progressed(
+        self,
+        key: Key,
+        now_ms: int,
+        *,
+        percent: float | None = None,
+        message: str | None = None,
+        log: str = "",
+    ) -> None:
+        """Soft news: thinned out, and lost while there is no connection."""
+        attempt = self.live.get(key)
+        if attempt is None:
+            return
+        attempt.note(percent, message, log)
+        if now_ms >= attempt.progress_at:
+            self._tell_progress(attempt, now_ms)
+
+    def work_checkpointed(self, key: Key, data: bytes) -> None:
+        """`data` is JSON. The newest one is kept, and told again after a reconnect."""
+        attempt = self.live.get(key)
+        if attempt is None:
+            return
+        attempt.checkpoint = data
+        self._tell(_encode(frames.TaskCheckpoint(*key, Raw(data))), attempt.gate)
+
+    def work_ended(self, message: Ended, now_ms: int) -> None:
+        """It succeeded or failed by itself, asked to stop or not."""
+        key = (message.task_id, message.attempt)
+        attempt = self.live[key]
+        if attempt.has_news:
+            self._tell_progress(attempt, now_ms)
+        if isinstance(message, TaskCompleted):
+            message, whole = fit_completed(message)
+            if whole is not None:
+                self._keep.append(whole)
+        else:
+            message = fit_failed(message)
+        self._spool(key, _encode(message), now_ms)
+
+    def work_stopped(self, key: Key, now_ms: int) -> None:
+        """It stopped because it was told to, without an outcome of its own."""
+        attempt = self.live[key]
+        told = attempt.told_as()
+        if isinstance(told, TaskFailed):
+            self._spool(key, _encode(told), now_ms)
+            return
+        del self.live[key]
+        if told is not None:
+            self._tell(_encode(told), attempt.gate)
+        self._forget(key, now_ms)
+
+    def _spool(self, key: Key, outcome: bytes, now_ms: int) -> None:
+        """Keep the outcome until it is acknowledged, and tell it once it is on disk."""
+        del self.live[key]
+        gate = self.ledger.number
+        self.ledger.end(key, outcome)
+        self._tell(outcome, gate)
+        self._left_work(now_ms)
+
+    def _forget(self, key: Key, now_ms: int) -> None:
+        self.ledger.forget(key, now_ms)
+        self._left_work(now_ms)
+
+    def journaled(self, number: int) -> None:
+        """This batch and all before it are on disk."""
+        self._send += self.ledger.journaled(number)
+
+    # --- time ----------------------------------------------------------------------------------------------
+
+    @property
+    def due_at(self) -> int | None:
+        """When `tick` has something to do, unless something else happens first."""
+        instants = [
+            self._lease.beat_at,
+            self._lease.deaf_at,
+            self.ledger.lazy_at,
+            self._hand_back_at,
+            self._gone_at,
+        ]
+        if self._fenced():
+            instants.append(self._lease.fence_at)
+        for attempt in self.live.values():
+            if attempt.ending is None:
+                instants.append(attempt.deadline_at)
+            if attempt.has_news:
+                instants.append(attempt.progress_at)
+        return min((instant for instant in instants if instant is not None), default=None)
+
+    def tick(self, now_ms: int, vitals: Vitals | None = None) -> None:
+        lease = self._lease
+        if lease.beat_at is not None and now_ms >= lease.beat_at:
+            self._beat(now_ms, vitals)
+        if lease.deaf_at is not None and now_ms >= lease.deaf_at:
+            self._hang_up = True
+        if lease.fence_at is not None and now_ms >= lease.fence_at:
+            for attempt in self._fenced():
+                self._end(attempt, Ending.FENCED, lease.fence_grace_ms)
+        for attempt in self.live.values():
+            if attempt.deadline_at is not None and now_ms >= attempt.deadline_at:
+                self._end(attempt, Ending.TIMED_OUT, STOP_GRACE_MS)
+            if attempt.has_news and now_ms >= attempt.progress_at:
+                self._tell_progress(attempt, now_ms)
+        if self.ledger.lazy_at is not None and now_ms >= self.ledger.lazy_at:
+            self.ledger.hurry()
+        if self._hand_back_at is not None and now_ms >= self._hand_back_at:
+            self._hand_back_at = None
+            for attempt in self.live.values():
+                self._end(attempt, Ending.HANDED_BACK, STOP_GRACE_MS)
+        if self._gone_at is not None and now_ms >= self._gone_at:
+            self._leave = ""
+
+    def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
+        vitals = vitals or Vitals(len(self.live) / self.settings.slots)
+        running = [frames.Item(*key, attempt.state) for key, attempt in self.live.items()]
+        self._send.append(_encode(frames.Heartbeat(vitals.load, vitals.memory_free_mb, running)))
+        self._lease.sent_beat(now_ms)
+
+    def _fenced(self) -> list[Attempt]:
+        """Work that must not outlive the lease, and goes on."""
+        return [attempt for attempt in self.live.values() if attempt.exclusive and attempt.ending is None]
+
+    def _end(self, attempt: Attempt, ending: Ending, grace_ms: int) -> None:
+        """For a reason of ours; what the hub asked for before stays the reason."""
+        if attempt.ending is None:
+            attempt.ending = ending
+            self._stop.append(Stop(attempt.key, ending, grace_ms))
+
+    # --- leaving -------------------------------------------------------------------------------------------
+
+    def drain(self, now_ms: int, *, deadline_ms: int) -> None:
+        """Take nothing new, finish until the deadline, then hand back what is left. Again: a new deadline."""
+        if not self.draining:
+            self.draining = True
+            self._tell(_encode(frames.Drain()), 0)
+        self._hand_back_at = deadline_ms
+        self._gone_at = deadline_ms + STOP_GRACE_MS + LINGER_MS
+        self._left_work(now_ms)
+
+    def _left_work(self, now_ms: int) -> None:
+        """A draining daemon leaves when nothing runs, and lingers a while for what is not acknowledged."""
+        if not self.draining or self.live:
+            return
+        if not self.ledger.ended:
+            self._leave = ""
+        elif self._gone_at is not None:
+            self._gone_at = min(self._gone_at, now_ms + LINGER_MS)
+
+    # --- telling -------------------------------------------------------------------------------------------
+
+    def _say(self, message: bytes, gate: int) -> None:
+        if self.ledger.may_say(message, gate):
+            self._send.append(message)
+
+    def _tell(self, message: bytes, gate: int) -> None:
+        """Send it once batch `gate` is on disk; without a welcome not at all, since it is told anew then."""
+        if self.welcomed:
+            self._say(message, gate)
+
+    def _tell_state(self, attempt: Attempt) -> None:
+        if not self.welcomed:
+            return
+        attempt.told = attempt.state
+        if attempt.state is InventoryState.ACCEPTED:
+            self._say(_encode(frames.TaskAccepted(*attempt.key)), attempt.gate)
+        else:
+            self._say(_encode(frames.TaskStarted(*attempt.key)), attempt.gate)
+
+    def _tell_progress(self, attempt: Attempt, now_ms: int) -> None:
+        self._tell(_encode(attempt.take_news(now_ms)), attempt.gate)

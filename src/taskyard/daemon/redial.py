@@ -1,0 +1,42 @@
+"""When to connect again after a connection ended, or why not to.
+
+Full jitter: a hub that restarts under a thousand daemons must not meet them all in its first second.
+"""
+
+from random import Random
+from typing import Final
+
+from taskyard.wire import frames
+
+DELAY_MS: Final = 1_000
+DELAY_MS_MAX: Final = 60_000
+LONG_DELAY_MS: Final = 60_000
+
+# After these another try at once would only do harm: somebody else has this daemon's identity, or the hub
+# lost part of its past and a person has to look.
+_WAIT_LONG: Final = frozenset({frames.CLOSE_SUPERSEDED, frames.CLOSE_REWOUND})
+
+
+class Redial:
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._tries = 0
+
+    def welcomed(self) -> None:
+        self._tries = 0
+
+    def delay_ms(self, close_code: int | None) -> int:
+        if close_code in _WAIT_LONG:
+            return LONG_DELAY_MS + int(self._rng.random() * LONG_DELAY_MS)
+        ceiling = min(DELAY_MS_MAX, DELAY_MS << min(self._tries, 16))
+        self._tries += 1
+        return int(self._rng.random() * ceiling)
+
+
+def refusal(close_code: int | None, reason: str, *, was_welcome: bool) -> str | None:
+    """Why no later try can succeed, in words for whoever started the daemon; None if one can."""
+    if close_code == frames.CLOSE_UNAUTHENTICATED:
+        return f"the hub does not accept this key: {reason or 'unauthenticated'}"
+    if close_code == frames.CLOSE_PROTOCOL and not was_welcome:
+        return f"the hub does not speak protocol {frames.PROTOCOL}: {reason or 'refused at hello'}"
+    return None
