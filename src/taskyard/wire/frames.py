@@ -232,8 +232,8 @@ class Error(Struct, tag="error"):
 ToDaemon = Welcome | TaskExecute | CancelTask | Ack | HeartbeatAck | SlowDown | Backpressure | Error
 
 
-_from_daemon = msgspec.json.Decoder(FromDaemon | list[FromDaemon])  # type: ignore[arg-type]
-_to_daemon = msgspec.json.Decoder(ToDaemon | list[ToDaemon])  # type: ignore[arg-type]
+_from_daemon = msgspec.json.Decoder(FromDaemon | list[FromDaemon])
+_to_daemon = msgspec.json.Decoder(ToDaemon | list[ToDaemon])
 _encoder = msgspec.json.Encoder()
 
 

@@ -1,0 +1,148 @@
+"""Bodies about users, keys, dead letters, daemons and the hub itself."""
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from taskyard.vocabulary import DaemonStatus, Level, Scope, SourceType, Verdict
+from taskyard.wire.fields import Instant, Name, Text
+
+Bound = Annotated[int, Meta(ge=0, le=1_000_000)]
+Hours = Annotated[float, Meta(ge=0, le=1_000_000)]
+
+
+class Overrides(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """A user's own limits in place of the plan's; null removes one."""
+
+    max_concurrent_agents: Bound | UnsetType | None = UNSET
+    max_task_duration_minutes: Bound | UnsetType | None = UNSET
+    monthly_agent_hours: Hours | UnsetType | None = UNSET
+    max_pending: Bound | UnsetType | None = UNSET
+
+
+class NewUser(Struct, forbid_unknown_fields=True):
+    name: Name
+    plan: Name | None = None
+    overrides: Overrides | None = None
+
+
+class UserChange(Struct, forbid_unknown_fields=True):
+    name: Name | UnsetType = UNSET
+    plan: Name | UnsetType | None = UNSET
+    overrides: Overrides | None = None
+
+
+class UserAnswer(Struct, kw_only=True):
+    id: str
+    name: str
+    plan: str | None
+    overrides: dict[str, float]
+    created_at: Instant
+
+
+class MeAnswer(Struct, kw_only=True):
+    """Who is asking, and what this key may do."""
+
+    id: str
+    name: str
+    plan: str | None
+    scopes: list[Scope]
+
+
+class NewKey(Struct, forbid_unknown_fields=True, kw_only=True):
+    name: Name
+    scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]
+    max_priority: Level | None = None
+    sources: Annotated[list[SourceType], Meta(min_length=1, max_length=5)] | None = None
+    expires_at: Instant | None = None
+
+
+class KeyAnswer(Struct, kw_only=True):
+    """A key without its secret."""
+
+    id: str
+    name: str
+    user_id: str
+    scopes: list[Scope]
+    max_priority: Level | None
+    sources: list[SourceType] | None
+    created_at: Instant
+    expires_at: Instant | None
+    revoked_at: Instant | None
+
+
+class IssuedKey(Struct, kw_only=True):
+    """The only answer that ever shows the key itself."""
+
+    id: str
+    key: str
+    name: str
+    scopes: list[Scope]
+    max_priority: Level | None
+    sources: list[SourceType] | None
+    expires_at: Instant | None
+
+
+class Review(Struct, forbid_unknown_fields=True, kw_only=True):
+    verdict: Verdict
+    reason: Text = ""
+    until: Instant | None = None
+    to: Name | None = None
+
+
+class PatternReview(Review, forbid_unknown_fields=True, kw_only=True):
+    """One verdict for every dead letter of a pattern."""
+
+    fingerprint: Name
+
+
+class PatternReviewAnswer(Struct):
+    reviewed: list[str]
+    rejected: list[str]
+
+
+class AuditAnswer(Struct):
+    at: Instant
+    actor: str
+    action: str
+    subject: str
+    old: Any
+    new: Any
+
+
+class RunningAnswer(Struct):
+    task: str
+    attempt: int
+
+
+class DaemonAnswer(Struct, kw_only=True):
+    id: str
+    name: str
+    user_id: str
+    shared: bool
+    status: DaemonStatus
+    capabilities: list[str]
+    models: list[str]
+    types: list[str]
+    active_tasks: int
+    max_concurrent_tasks: int
+    current_load: float
+    memory_free_mb: int | None
+    last_heartbeat: Instant | None
+    connected_at: Instant | None
+    version: str
+    running: list[RunningAnswer]
+    idle_because: str | None = None
+
+
+class HubAnswer(Struct, kw_only=True):
+    id: str
+    address: str
+    leader: bool
+    epoch: int
+    since: Instant
+    lag_s: float
+
+
+class HealthAnswer(Struct):
+    status: str

@@ -1,0 +1,192 @@
+"""What a caller sends about tasks: submissions, batches, changes, and an attempt's callbacks.
+
+Shapes and sizes are checked here, once; whether a task may be admitted is the core's business.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from taskyard.vocabulary import Backoff, DependsPolicy, Level, LostPolicy, ResultStatus, SourceType
+from taskyard.wire.fields import (
+    BATCH_TASKS_MAX,
+    DEPENDENCIES_MAX,
+    FIELD_BYTES_MAX,
+    INPUT_BYTES_MAX,
+    OBJECT_BYTES_MAX,
+    AttemptNumber,
+    Delay,
+    Instant,
+    JsonObject,
+    JsonValue,
+    Name,
+    Names,
+    Seconds,
+    Text,
+    is_object,
+)
+from taskyard.wire.frames import DecisionReport, WireError, WireUsage
+from taskyard.wire.problems import FieldError
+
+Priority = Level | Annotated[int, Meta(ge=1, le=10)]
+
+
+class Source(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Where a task came from."""
+
+    type: SourceType = SourceType.USER
+    id: Name | None = None
+    channel: Name | None = None
+
+
+class Requirements(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """What a task asks of the daemon that runs it."""
+
+    capabilities: Names = []
+    target_daemon: Name | None = None
+    excluded_daemons: Names = []
+    estimated_duration: Seconds | None = None
+    memory_mb: Annotated[int, Meta(ge=0, le=2**40)] | None = None
+    cpu_intensive: bool = False
+
+
+class Execution(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """How a task is run and retried."""
+
+    timeout: Seconds = 300
+    max_attempts: Annotated[int, Meta(ge=1, le=1000)] = 3
+    retry_delay: Delay = 30
+    retry_backoff: Backoff = Backoff.EXPONENTIAL
+    require_decision_report: bool = False
+    on_lost: LostPolicy = LostPolicy.REQUEUE
+    exclusive: Name | None = None
+
+
+class Submission(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A task as its owner hands it in; only `input` is required (`description` is taken for it)."""
+
+    type: Name = "general"
+    title: Text | None = None
+    input: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    goal: Text | None = None
+    constraints: list[str] | None = None
+    context: JsonObject | UnsetType = UNSET
+    payload: JsonObject | UnsetType = UNSET
+    metadata: JsonObject | UnsetType = UNSET
+    source: Source | None = None
+    model: Name | None = None
+    queue: Name | None = None
+    project_id: Name | None = None
+    priority: Priority | None = None
+    deadline: Instant | None = None
+    sla: Instant | None = None
+    scheduled_for: Instant | None = None
+    depends_on: Annotated[list[Name], Meta(max_length=DEPENDENCIES_MAX)] = []
+    on_depends_fail: DependsPolicy = DependsPolicy.BLOCK
+    parent_task_id: Name | None = None
+    correlation_id: Name | None = None
+    idempotency_key: Name | None = None
+    dedupe: Literal["content"] | None = None
+    requirements: Requirements | None = None
+    execution: Execution | None = None
+
+
+class BatchItem(Submission, forbid_unknown_fields=True, kw_only=True):
+    """A task of a batch, with a name by which others of the batch can depend on it."""
+
+    name: Name | None = None
+
+
+class Batch(Struct, forbid_unknown_fields=True):
+    tasks: Annotated[list[BatchItem], Meta(min_length=1, max_length=BATCH_TASKS_MAX)]
+    partial: bool = False
+
+
+class RawBatch(Struct, forbid_unknown_fields=True):
+    """The same, for taking a partial batch apart when one of its tasks is malformed."""
+
+    tasks: Annotated[list[Raw], Meta(min_length=1, max_length=BATCH_TASKS_MAX)]
+    partial: bool = False
+
+
+class Change(Struct, forbid_unknown_fields=True):
+    """PATCH of a task that has not started; what is absent stays, null removes."""
+
+    priority: Priority | UnsetType = UNSET
+    deadline: Instant | UnsetType | None = UNSET
+    scheduled_for: Instant | UnsetType | None = UNSET
+
+
+class Completion(Struct, forbid_unknown_fields=True, kw_only=True):
+    """How an attempt ended, told over HTTP."""
+
+    status: Literal["completed", "failed"]
+    attempt: AttemptNumber | None = None
+    result: JsonValue | UnsetType = UNSET
+    summary: Text | None = None
+    result_status: ResultStatus = ResultStatus.SUCCESS
+    files_changed: list[str] | None = None
+    decision_report: DecisionReport | None = None
+    usage: WireUsage | None = None
+    error: str | WireError | None = None
+
+
+class ProgressReport(Struct, forbid_unknown_fields=True, kw_only=True):
+    attempt: AttemptNumber | None = None
+    percent: Annotated[float, Meta(ge=0, le=100)] | None = None
+    message: Text | None = None
+    log: Text | None = None
+
+
+class CheckpointReport(Struct, forbid_unknown_fields=True, kw_only=True):
+    attempt: AttemptNumber | None = None
+    data: JsonValue
+
+
+class HeartbeatReport(Struct, forbid_unknown_fields=True):
+    attempt: AttemptNumber | None = None
+
+
+def faults_of(submission: Submission) -> tuple[FieldError, ...]:
+    """What is wrong with its shape beyond the types."""
+    faults = [
+        FieldError(name, "expected an object")
+        for name in ("context", "payload", "metadata")
+        if not _is_object_or_absent(getattr(submission, name))
+    ]
+    if submission.input is UNSET and submission.description is UNSET:
+        faults.append(FieldError("input", "is required"))
+    elif submission.input is not UNSET and submission.description is not UNSET:
+        faults.append(FieldError("description", "stands for `input`; give one of them"))
+    return tuple(faults)
+
+
+def _is_object_or_absent(raw: Raw | UnsetType) -> bool:
+    return raw is UNSET or is_object(raw) or bytes(raw) == b"null"
+
+
+def oversize_of(submission: Submission) -> tuple[FieldError, ...]:
+    """The fields over their size. A request under the smallest of these bounds need not be asked."""
+    sizes = {
+        "input": (_length(submission.input), INPUT_BYTES_MAX),
+        "description": (_length(submission.description), INPUT_BYTES_MAX),
+        "context": (_length(submission.context), OBJECT_BYTES_MAX),
+        "payload": (_length(submission.payload), OBJECT_BYTES_MAX),
+        "metadata": (_length(submission.metadata), FIELD_BYTES_MAX),
+        "title": (_length(submission.title), FIELD_BYTES_MAX),
+        "goal": (_length(submission.goal), FIELD_BYTES_MAX),
+        "constraints": (sum(map(_length, submission.constraints or ())), FIELD_BYTES_MAX),
+    }
+    return tuple(
+        FieldError(name, f"is {size:,} bytes; at most {size_max:,} are possible")
+        for name, (size, size_max) in sizes.items()
+        if size > size_max
+    )
+
+
+def _length(value: str | Raw | UnsetType | None) -> int:
+    """In bytes, as UTF-8."""
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode())
+    return len(bytes(value)) if isinstance(value, Raw) else 0

@@ -1,0 +1,230 @@
+"""What the hub answers about tasks. `gateway/present.py` fills these from what is stored."""
+
+from typing import Any
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from taskyard.vocabulary import (
+    AttemptStatus,
+    DependsPolicy,
+    EventName,
+    Level,
+    ResultStatus,
+    SourceType,
+    Status,
+)
+from taskyard.wire.fields import Instant, JsonValue
+from taskyard.wire.submission import Execution, Requirements, Source
+
+LIST_BODY_BYTES_MAX = 2048
+"""Longer bodies are cut in lists; `truncated` names them."""
+
+
+class SourceAnswer(Struct, kw_only=True):
+    type: SourceType = SourceType.USER
+    id: str | None = None
+    channel: str | None = None
+
+
+class RequirementsAnswer(Struct, kw_only=True):
+    capabilities: list[str] = []
+    target_daemon: str | None = None
+    excluded_daemons: list[str] = []
+    estimated_duration: float | None = None
+    memory_mb: int | None = None
+    cpu_intensive: bool = False
+
+
+class ExecutionAnswer(Struct, kw_only=True):
+    timeout: float = 300
+    max_attempts: int = 3
+    retry_delay: float = 30
+    retry_backoff: str = "exponential"
+    require_decision_report: bool = False
+    on_lost: str = "requeue"
+    exclusive: str | None = None
+
+
+class ErrorAnswer(Struct):
+    code: str
+    message: str
+    retryable: bool | None
+    details: Any = None
+
+
+class AttemptAnswer(Struct, kw_only=True):
+    number: int
+    series: int
+    daemon_id: str
+    daemon_name: str
+    status: AttemptStatus
+    started_at: Instant | None
+    ended_at: Instant | None
+    error: ErrorAnswer | None
+    late_result: Any = None
+    usage: Any = None
+
+
+class ProgressAnswer(Struct):
+    percent: float | None
+    message: str | None
+
+
+class ContextInput(Struct, kw_only=True, omit_defaults=True):
+    """What a task is told of those it waited for, or by the hub about itself."""
+
+    source_task: str | None
+    ref: str | None
+    result_status: str | None
+    result_summary: str | None
+    result: JsonValue | UnsetType = UNSET
+    included_at: Instant | None = None
+    note: str | None = None
+    kind: str | None = None
+    warning: str | None = None
+
+
+class Pattern(Struct):
+    """What a dead letter has in common with others of its owner."""
+
+    fingerprint: str
+    same_error: int
+    same_daemon: str | None
+    first_at: Instant
+    last_at: Instant
+
+
+class TaskAnswer(Struct, kw_only=True):
+    """A task, with everything its owner said and everything that became of it."""
+
+    id: str
+    ref: str
+    user_id: str
+    status: Status
+    type: str
+    title: str | None
+    input: str
+    goal: str | None
+    constraints: list[str]
+    context: Any
+    payload: Any
+    metadata: Any
+    source: SourceAnswer
+    model: str | None
+    queue: str
+    project_id: str | None
+    priority: Level
+    priority_value: int
+    deadline: Instant | None
+    sla: Instant | None
+    scheduled_for: Instant | None
+    depends_on: list[str]
+    on_depends_fail: DependsPolicy
+    parent_task_id: str | None
+    correlation_id: str | None
+    idempotency_key: str | None
+    dedupe: str | None
+    requirements: RequirementsAnswer
+    execution: ExecutionAnswer
+    queue_position: int | None = None
+    estimated_start: Instant | None = None
+    assigned_daemon: str | None = None
+    attempts: list[AttemptAnswer] | UnsetType = UNSET
+    progress: ProgressAnswer | None = None
+    checkpoint: Any = None
+    context_input: list[ContextInput] = []
+    result: Any = None
+    result_summary: str | None = None
+    result_status: ResultStatus | None = None
+    files_changed: list[str] = []
+    decision_report: Any = None
+    error: ErrorAnswer | None = None
+    failure_reason: str | None = None
+    not_before: Instant | None = None
+    blocked_reason: str | None = None
+    skipped_reason: str | None = None
+    waiting_for_daemon: str | None = None
+    cancel_requested_at: Instant | None = None
+    created_at: Instant
+    queued_at: Instant | None = None
+    scheduled_at: Instant | None = None
+    started_at: Instant | None = None
+    completed_at: Instant | None = None
+    deduplicated: bool = False
+    truncated: list[str] | UnsetType = UNSET
+    pattern: Pattern | UnsetType = UNSET
+
+
+class Content(Struct, kw_only=True, omit_defaults=True):
+    """A task's body as it is stored: what its owner said and no rule reads.
+
+    `type` and `input` are always written; a daemon finds the others only if they were given.
+    """
+
+    type: str
+    input: str
+    title: str | None = None
+    goal: str | None = None
+    constraints: list[str] | None = None
+    context: Raw | UnsetType = UNSET
+    payload: Raw | UnsetType = UNSET
+    metadata: Raw | UnsetType = UNSET
+    source: Source | None = None
+    model: str | None = None
+    project_id: str | None = None
+    dedupe: str | None = None
+    scheduled_for: Instant | None = None
+    requirements: Requirements | None = None
+    execution: Execution | None = None
+
+
+class Outcome(Struct, kw_only=True, omit_defaults=True):
+    """What a finished attempt brought, as it is stored."""
+
+    result: Raw | UnsetType = UNSET
+    files_changed: list[str] | None = None
+    decision_report: Raw | UnsetType = UNSET
+
+
+class Rejected(Struct, kw_only=True, omit_defaults=True):
+    """A task of a partial batch that was not taken."""
+
+    index: int
+    status: int
+    code: str
+    detail: str
+
+
+class BatchAnswer(Struct):
+    tasks: list[TaskAnswer]
+    rejected: list[Rejected]
+
+
+class CancelAnswer(Struct):
+    cancelled: bool
+    also_cancelled: list[str]
+
+
+class OkAnswer(Struct):
+    ok: bool = True
+
+
+class EventAnswer(Struct, kw_only=True, rename={"was": "from", "now": "to"}):
+    """One thing that happened; `id` is its place in the log: `epoch-seq-i`."""
+
+    id: str | None
+    event: EventName
+    at: Instant
+    user_id: str | None
+    task_id: str | None
+    ref: str | None
+    attempt: int | None
+    was: Status | None
+    now: Status | None
+    data: dict[str, Any]
+
+
+class LogAnswer(Struct):
+    attempt: int
+    at: Instant
+    text: str
