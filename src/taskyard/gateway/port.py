@@ -136,6 +136,9 @@ class Hub(Protocol):
     def mint(self) -> str:
         """A new id: UUIDv7, in order."""
 
+    def mint_secret(self) -> str:
+        """256 random bits as 43 url-safe characters: keys, tickets, sessions."""
+
     def now_ms(self) -> int:
         """The wall clock."""
 
