@@ -1,0 +1,312 @@
+"""What the hub answers, as a client reads it.
+
+`wire/` says what this version's hub sends, to the letter. A client lives with hubs older and newer than
+itself: it ignores what it does not know and has a default for what is missing, so these are types of their
+own. `tests/sdk/test_answers.py` holds that every field of the wire is here under the same name.
+
+Times are aware datetimes in UTC, durations are seconds.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+from taskyard.vocabulary import ENDED, AttemptStatus, Level, ResultStatus, Status
+
+
+class Source(Struct, kw_only=True):
+    type: str = "user"
+    id: str | None = None
+    channel: str | None = None
+
+
+class TaskError(Struct, kw_only=True):
+    """What an attempt said when it failed."""
+
+    code: str = "UNKNOWN"
+    message: str = ""
+    retryable: bool | None = None
+    details: Any = None
+
+
+class Attempt(Struct, kw_only=True):
+    number: int
+    series: int = 1
+    daemon_id: str | None = None
+    daemon_name: str | None = None
+    status: AttemptStatus
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    error: TaskError | None = None
+    late_result: Any = None
+    usage: Any = None
+
+
+class Progress(Struct, kw_only=True):
+    percent: float | None = None
+    message: str | None = None
+
+
+class Requirements(Struct, kw_only=True):
+    capabilities: list[str] = []
+    target_daemon: str | None = None
+    excluded_daemons: list[str] = []
+    estimated_duration: float | None = None
+    memory_mb: int | None = None
+    cpu_intensive: bool = False
+
+
+class Execution(Struct, kw_only=True):
+    timeout: float = 300.0
+    max_attempts: int = 3
+    retry_delay: float = 30.0
+    retry_backoff: str = "exponential"
+    require_decision_report: bool = False
+    on_lost: str = "requeue"
+    exclusive: str | None = None
+
+
+class Pattern(Struct, kw_only=True):
+    """What a dead letter has in common with others."""
+
+    fingerprint: str
+    same_error: int = 1
+    same_daemon: str | None = None
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+
+
+class TaskRecord(Struct, kw_only=True, dict=True):
+    """A task as the hub answered it. `sdk/task.py` adds what can be done with one.
+
+    `dict=True` is for the client that a handle belongs to, which is no field and never on the wire.
+    """
+
+    id: str
+    ref: str
+    status: Status
+    user_id: str = ""
+    project_id: str | None = None
+    idempotency_key: str | None = None
+    parent_task_id: str | None = None
+    correlation_id: str | None = None
+    dedupe: str | None = None
+    source: Source = field(default_factory=Source)
+
+    type: str = "general"
+    title: str | None = None
+    input: str = ""
+    goal: str | None = None
+    constraints: list[str] | None = None
+    context: Any = None
+    payload: Any = None
+    metadata: Any = None
+
+    model: str | None = None
+    queue: str = "default"
+    priority: Level = Level.NORMAL
+    priority_value: int = 5
+    deadline: datetime | None = None
+    sla: datetime | None = None
+    scheduled_for: datetime | None = None
+
+    depends_on: list[str] = []
+    on_depends_fail: str = "block"
+    context_input: list[Any] = []
+    requirements: Requirements = field(default_factory=Requirements)
+    execution: Execution = field(default_factory=Execution)
+
+    queue_position: int | None = None
+    estimated_start: datetime | None = None
+    assigned_daemon: str | None = None
+    attempts: list[Attempt] = []
+    progress: Progress | None = None
+    checkpoint: Any = None
+
+    result: Any = None
+    result_summary: str | None = None
+    result_status: ResultStatus | None = None
+    files_changed: list[str] | None = None
+    decision_report: Any = None
+    error: TaskError | None = None
+    failure_reason: str | None = None
+
+    not_before: datetime | None = None
+    blocked_reason: str | None = None
+    skipped_reason: str | None = None
+    waiting_for_daemon: str | None = None
+    cancel_requested_at: datetime | None = None
+    created_at: datetime | None = None
+    queued_at: datetime | None = None
+    scheduled_at: datetime | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+    deduplicated: bool = False
+    truncated: list[str] = []
+    pattern: Pattern | None = None
+    """Of dead letters only."""
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more happens to it by itself."""
+        return self.status in ENDED
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is Status.COMPLETED
+
+
+class Rejected(Struct, kw_only=True):
+    """One task of a partial batch that was not taken."""
+
+    index: int
+    status: int = 0
+    code: str = ""
+    detail: str = ""
+
+
+class Cancellation(Struct, kw_only=True):
+    cancelled: bool = True
+    also_cancelled: list[str] = []
+    """The tasks that depended on it."""
+
+
+class PatternReview(Struct, kw_only=True):
+    """What became of one verdict for many: ids of tasks."""
+
+    reviewed: list[str] = []
+    rejected: list[str] = []
+
+
+class Acknowledged(Struct, kw_only=True):
+    ok: bool = True
+
+
+class Event(Struct, kw_only=True, rename={"was": "from", "now": "to"}):
+    """One thing that happened. `was` and `now` are statuses (`from` and `to` on the wire).
+
+    `id` is its place in the log; progress and log lines, which are not kept, have none.
+    """
+
+    id: str | None = None
+    event: str
+    at: datetime | None = None
+    user_id: str | None = None
+    task_id: str | None = None
+    ref: str | None = None
+    attempt: int | None = None
+    was: str | None = None
+    now: str | None = None
+    data: dict[str, Any] | None = None
+
+
+class LogLine(Struct, kw_only=True):
+    """A piece of what an attempt wrote; one or more lines of text."""
+
+    attempt: int = 1
+    at: datetime | None = None
+    text: str = ""
+
+
+class Reason(Struct, kw_only=True):
+    code: str
+    message: str = ""
+    used: float | None = None
+    limit: float | None = None
+    until: datetime | None = None
+    would_help: str | None = None
+
+
+class ConsideredDaemon(Struct, kw_only=True):
+    id: str
+    name: str = ""
+    eligible: bool = False
+    lacks: list[Reason] = []
+
+
+class Why(Struct, kw_only=True):
+    """Why a task does not run."""
+
+    task: str
+    status: Status
+    summary: str = ""
+    position: int | None = None
+    estimated_start: datetime | None = None
+    reasons: list[Reason] = []
+    daemons: list[ConsideredDaemon] = []
+
+
+class RunningTask(Struct, kw_only=True):
+    task: str
+    attempt: int = 1
+
+
+class DaemonRecord(Struct, kw_only=True):
+    id: str
+    name: str
+    status: str
+    user_id: str = ""
+    shared: bool = False
+    capabilities: list[str] = []
+    models: list[str] = []
+    types: list[str] = []
+    active_tasks: int = 0
+    max_concurrent_tasks: int = 0
+    current_load: float = 0.0
+    memory_free_mb: int | None = None
+    last_heartbeat: datetime | None = None
+    connected_at: datetime | None = None
+    version: str = ""
+    running: list[RunningTask] = []
+    idle_because: str | None = None
+
+
+class UserRecord(Struct, kw_only=True):
+    id: str
+    name: str
+    plan: str | None = None
+    overrides: dict[str, Any] | None = None
+    created_at: datetime | None = None
+
+
+class Me(Struct, kw_only=True):
+    """Who is asking, and what this key may do."""
+
+    id: str
+    name: str
+    plan: str | None = None
+    scopes: list[str] = []
+
+
+class KeyRecord(Struct, kw_only=True, omit_defaults=True):
+    id: str
+    name: str = ""
+    user_id: str | None = None
+    scopes: list[str] = []
+    key: str | None = None
+    """Shown once, in the answer that made it."""
+    max_priority: str | None = None
+    sources: list[str] | None = None
+    created_at: datetime | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class AuditEntry(Struct, kw_only=True):
+    at: datetime
+    actor: str
+    action: str
+    subject: str = ""
+    old: Any = None
+    new: Any = None
+
+
+class HubRecord(Struct, kw_only=True):
+    id: str
+    address: str = ""
+    leader: bool = False
+    epoch: int = 0
+    since: datetime | None = None
+    lag_s: float | None = None

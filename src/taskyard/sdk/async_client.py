@@ -1,0 +1,297 @@
+"""The client for asyncio programs.
+
+    async with AsyncClient() as client:
+        task = await client.submit("hello", type="echo")
+        await task.wait()
+
+The same calls as `Client`, awaited. It belongs to the event loop it first called from.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import count
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+import aiohttp
+from yarl import URL
+
+from taskyard.sdk import requests
+from taskyard.sdk.answers import (
+    Acknowledged,
+    AuditEntry,
+    Cancellation,
+    DaemonRecord,
+    Event,
+    HubRecord,
+    KeyRecord,
+    LogLine,
+    Me,
+    PatternReview,
+    UserRecord,
+    Why,
+)
+from taskyard.sdk.client import STREAM_SILENCE_S, TIMEOUT_S
+from taskyard.sdk.credentials import Credentials, find_credentials
+from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
+from taskyard.sdk.events import EventReader
+from taskyard.sdk.requests import Batch, Request
+from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
+from taskyard.sdk.submission import NewTask, TaskOptions
+from taskyard.sdk.task import AsyncTask, bind
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    def __init__(
+        self,
+        hub: str | None = None,
+        key: str | None = None,
+        *,
+        data: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        retry: RetryPolicy = PROMPT,
+        patience: RetryPolicy = PATIENT,
+    ) -> None:
+        """As `Client`."""
+        self.credentials: Credentials = find_credentials(data, hub, key)
+        self._hub = self.credentials.hub.rstrip("/")
+        self._timeout_s = timeout_s
+        self._retry = retry
+        self._patience = patience
+        self._headers = {
+            "Authorization": f"Bearer {self.credentials.key}",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+        }
+        self._session: aiohttp.ClientSession | None = None
+        self._urls: dict[str, URL] = {}
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # --- submitting and reading ----------------------------------------------------------------------------
+
+    async def submit(self, input: str, **options: Unpack[TaskOptions]) -> AsyncTask:
+        return await self.call(requests.submit_task(AsyncTask, {"input": input, **options}))
+
+    async def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[AsyncTask]:
+        return await self.call(requests.submit_batch(AsyncTask, tasks, partial=partial))
+
+    async def task(self, task: str, *, wait_s: float | None = None, user: str | None = None) -> AsyncTask:
+        """By id or ref. With `wait_s`: when it has ended, or when the time is up."""
+        return await self.call(requests.get_task(AsyncTask, task, wait_s=wait_s, user=user))
+
+    def tasks(self, **filters: Any) -> AsyncIterator[AsyncTask]:
+        """Newest first; page after page is fetched as you go. Filters as in `requests.list_tasks`."""
+        return self._pages(requests.list_tasks(AsyncTask, **filters))
+
+    async def task_events(self, task: str) -> list[Event]:
+        return await self.call(requests.task_events(task))
+
+    async def log(self, task: str, *, attempt: int | None = None) -> list[LogLine]:
+        return await self.call(requests.task_log(task, attempt=attempt))
+
+    async def why(self, task: str) -> Why:
+        return await self.call(requests.why(task))
+
+    # --- changing ------------------------------------------------------------------------------------------
+
+    async def cancel(self, task: str, *, reason: str | None = None) -> Cancellation:
+        return await self.call(requests.cancel_task(task, reason=reason))
+
+    async def change(self, task: str, **changes: Any) -> AsyncTask:
+        """`priority`, `deadline` or `scheduled_for` of a task that has not started."""
+        return await self.call(requests.patch_task(AsyncTask, task, changes))
+
+    async def retry(self, task: str) -> AsyncTask:
+        return await self.call(requests.retry_task(AsyncTask, task))
+
+    async def skip(self, task: str, *, reason: str | None = None) -> AsyncTask:
+        return await self.call(requests.skip_task(AsyncTask, task, reason=reason))
+
+    async def complete(self, task: str, **outcome: Any) -> Acknowledged:
+        return await self.call(requests.complete_task(task, **outcome))
+
+    async def progress(self, task: str, **progress: Any) -> Acknowledged:
+        return await self.call(requests.report_progress(task, **progress))
+
+    async def checkpoint(self, task: str, data: Any, *, attempt: int | None = None) -> Acknowledged:
+        return await self.call(requests.save_checkpoint(task, data, attempt=attempt))
+
+    async def heartbeat(self, task: str, *, attempt: int | None = None) -> Acknowledged:
+        return await self.call(requests.beat(task, attempt=attempt))
+
+    def dead_letters(self, *, fingerprint: str | None = None) -> AsyncIterator[AsyncTask]:
+        return self._pages(requests.dead_letters(AsyncTask, fingerprint=fingerprint))
+
+    async def review(self, task: str, verdict: str, **terms: Any) -> AsyncTask:
+        return await self.call(requests.review(AsyncTask, task, {"verdict": verdict, **terms}))
+
+    async def review_pattern(self, fingerprint: str, verdict: str, **terms: Any) -> PatternReview:
+        return await self.call(requests.review_pattern(fingerprint, {"verdict": verdict, **terms}))
+
+    # --- daemons, users, keys, the hub ---------------------------------------------------------------------
+
+    async def daemons(self) -> list[DaemonRecord]:
+        return await self.call(requests.daemons())
+
+    async def daemon(self, daemon: str) -> DaemonRecord:
+        return await self.call(requests.get_daemon(daemon))
+
+    async def drain(self, daemon: str) -> Acknowledged:
+        return await self.call(requests.drain_daemon(daemon))
+
+    async def me(self) -> Me:
+        """Whose key this is."""
+        return await self.call(requests.me())
+
+    async def users(self) -> list[UserRecord]:
+        return await self.call(requests.users())
+
+    async def add_user(
+        self, name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None
+    ) -> UserRecord:
+        return await self.call(requests.add_user(name, plan=plan, overrides=overrides))
+
+    async def change_user(self, user: str, **changes: Any) -> UserRecord:
+        return await self.call(requests.change_user(user, changes))
+
+    async def keys(self, user: str) -> list[KeyRecord]:
+        return await self.call(requests.keys(user))
+
+    async def add_key(self, user: str, **terms: Any) -> KeyRecord:
+        return await self.call(requests.add_key(user, terms))
+
+    async def revoke_key(self, key_id: str) -> Acknowledged:
+        return await self.call(requests.revoke_key(key_id))
+
+    def audit(self) -> AsyncIterator[AuditEntry]:
+        return self._pages(requests.audit())
+
+    async def hubs(self) -> list[HubRecord]:
+        return await self.call(requests.hubs())
+
+    async def healthz(self) -> dict[str, Any]:
+        return await self.call(requests.healthz())
+
+    # --- events --------------------------------------------------------------------------------------------
+
+    async def events(
+        self,
+        task: str | None = None,
+        types: Sequence[str] | None = None,
+        last_event_id: str | None = None,
+    ) -> AsyncIterator[Event]:
+        """As `Client.events`."""
+        reader = EventReader(last_event_id)
+        while True:
+            try:
+                async for event in self._stream(task, types, reader):
+                    yield event
+            except TaskyardError as error:
+                reader.broken()
+                await self._pause(error, self._patience, attempt=reader.failures, idempotent=True)
+
+    async def _stream(
+        self, task: str | None, types: Sequence[str] | None, reader: EventReader
+    ) -> AsyncIterator[Event]:
+        """One connection's worth of events."""
+        request = requests.events(task=task, types=types, last_event_id=reader.last_event_id)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout_s, sock_read=STREAM_SILENCE_S)
+        response = await self._send(request, timeout, whole=False)
+        try:
+            if response.status >= 400:
+                raise refusal(response.status, response.headers, await response.read())
+            if "text/event-stream" not in response.headers.get("Content-Type", ""):
+                raise BadAnswer(f"{self.credentials.hub} answered with no event stream.")
+            async for chunk in response.content.iter_any():
+                for event in reader.feed(chunk):
+                    yield event
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise HubUnreachable(f"The event stream of {self.credentials.hub} broke off.") from error
+        finally:
+            response.close()
+        raise HubUnreachable(f"The hub at {self.credentials.hub} ended the event stream.")
+
+    # --- carrying ------------------------------------------------------------------------------------------
+
+    async def call(self, request: Request[T]) -> T:
+        """Carry a request; again where that is safe and can help."""
+        return (await self._exchange(request))[0]
+
+    async def _exchange(self, request: Request[T]) -> tuple[T, Mapping[str, str]]:
+        policy = self._patience if request.wait_s else self._retry
+        timeout = aiohttp.ClientTimeout(total=self._timeout_s + request.wait_s)
+        for attempt in count(1):
+            try:
+                response = await self._send(request, timeout)
+                answer = requests.settle(request, response.status, response.headers, await response.read())
+            except TaskyardError as error:
+                await self._pause(error, policy, attempt=attempt, idempotent=request.idempotent)
+            else:
+                bind(answer, self)
+                return answer, response.headers
+        raise AssertionError("count() has no end")
+
+    async def _pages(self, request: Request[list[T]]) -> AsyncIterator[T]:
+        page: Request[list[T]] | None = request
+        while page is not None:
+            answer, headers = await self._exchange(page)
+            for entry in answer:
+                yield entry
+            page = requests.next_page(page, headers)
+
+    async def _send(
+        self, request: Request[Any], timeout: aiohttp.ClientTimeout, *, whole: bool = True
+    ) -> aiohttp.ClientResponse:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(headers=self._headers, cookie_jar=aiohttp.DummyCookieJar())
+        try:
+            response = await self._session.request(
+                request.method,
+                self._url(request.target),
+                data=request.body,
+                headers=request.headers,
+                allow_redirects=False,
+                timeout=timeout,
+            )
+            if whole:
+                await response.read()
+            return response
+        except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
+            raise HubUnreachable(f"No hub answers at {self.credentials.hub}.", sent=False) from error
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise HubUnreachable(
+                f"The hub at {self.credentials.hub} did not answer {request.method} {request.path}."
+            ) from error
+
+    def _url(self, target: str) -> URL:
+        """Parsing an address costs as much as sending to it, and the one for submissions never changes."""
+        url = self._urls.get(target)
+        if url is None:
+            url = URL(self._hub + target, encoded=True)
+            if "?" not in target and len(self._urls) < 64:
+                self._urls[target] = url
+        return url
+
+    async def _pause(
+        self, error: TaskyardError, policy: RetryPolicy, *, attempt: int, idempotent: bool
+    ) -> None:
+        """Sleep before the next attempt, or raise the error if there is none."""
+        pause_s = policy.pause_s(error, attempt=attempt, idempotent=idempotent, dice=random.random())
+        if pause_s is None:
+            raise error
+        await asyncio.sleep(pause_s)

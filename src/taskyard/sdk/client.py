@@ -1,0 +1,285 @@
+"""The client for programs that wait: one call, one answer.
+
+    client = Client()                      # finds the hub of this machine's `taskyard up`
+    task = client.submit("hello", type="echo").wait()
+    print(task.result)
+
+Safe to share between threads. Connections are kept open and reused.
+"""
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+from urllib.parse import urlsplit
+
+import urllib3
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    LocationParseError,
+    NewConnectionError,
+    SSLError,
+)
+from urllib3.response import BaseHTTPResponse
+
+from taskyard.sdk import requests
+from taskyard.sdk.answers import (
+    Acknowledged,
+    AuditEntry,
+    Cancellation,
+    DaemonRecord,
+    Event,
+    HubRecord,
+    KeyRecord,
+    LogLine,
+    Me,
+    PatternReview,
+    UserRecord,
+    Why,
+)
+from taskyard.sdk.credentials import Credentials, find_credentials
+from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
+from taskyard.sdk.events import EventReader
+from taskyard.sdk.requests import Batch, Request
+from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
+from taskyard.sdk.submission import NewTask, TaskOptions
+from taskyard.sdk.task import Task, bind
+
+T = TypeVar("T")
+
+TIMEOUT_S = 30.0
+STREAM_SILENCE_S = 60.0
+# A hub writes to an idle stream every 15 s. Four of them missed: the connection is dead, take another.
+
+
+class Client:
+    def __init__(
+        self,
+        hub: str | None = None,
+        key: str | None = None,
+        *,
+        data: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        retry: RetryPolicy = PROMPT,
+        patience: RetryPolicy = PATIENT,
+    ) -> None:
+        """Without `hub` and `key`: as `find_credentials` says. `patience` is for waits and event streams."""
+        self.credentials: Credentials = find_credentials(data, hub, key)
+        self._timeout_s = timeout_s
+        self._retry = retry
+        self._patience = patience
+        self._prefix = urlsplit(self.credentials.hub).path.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {self.credentials.key}", "Accept": "application/json"}
+        try:
+            self._pool = urllib3.connection_from_url(self.credentials.hub, maxsize=16, retries=False)
+        except LocationParseError as error:
+            raise HubUnreachable(f"{self.credentials.hub} is no address of a hub.", sent=False) from error
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- submitting and reading ----------------------------------------------------------------------------
+
+    def submit(self, input: str, **options: Unpack[TaskOptions]) -> Task:
+        return self.call(requests.submit_task(Task, {"input": input, **options}))
+
+    def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[Task]:
+        return self.call(requests.submit_batch(Task, tasks, partial=partial))
+
+    def task(self, task: str, *, wait_s: float | None = None, user: str | None = None) -> Task:
+        """By id or ref. With `wait_s`: when it has ended, or when the time is up."""
+        return self.call(requests.get_task(Task, task, wait_s=wait_s, user=user))
+
+    def tasks(self, **filters: Any) -> Iterator[Task]:
+        """Newest first; page after page is fetched as you go. Filters as in `requests.list_tasks`."""
+        return self._pages(requests.list_tasks(Task, **filters))
+
+    def task_events(self, task: str) -> list[Event]:
+        return self.call(requests.task_events(task))
+
+    def log(self, task: str, *, attempt: int | None = None) -> list[LogLine]:
+        return self.call(requests.task_log(task, attempt=attempt))
+
+    def why(self, task: str) -> Why:
+        return self.call(requests.why(task))
+
+    # --- changing ------------------------------------------------------------------------------------------
+
+    def cancel(self, task: str, *, reason: str | None = None) -> Cancellation:
+        return self.call(requests.cancel_task(task, reason=reason))
+
+    def change(self, task: str, **changes: Any) -> Task:
+        """`priority`, `deadline` or `scheduled_for` of a task that has not started."""
+        return self.call(requests.patch_task(Task, task, changes))
+
+    def retry(self, task: str) -> Task:
+        return self.call(requests.retry_task(Task, task))
+
+    def skip(self, task: str, *, reason: str | None = None) -> Task:
+        return self.call(requests.skip_task(Task, task, reason=reason))
+
+    def complete(self, task: str, **outcome: Any) -> Acknowledged:
+        return self.call(requests.complete_task(task, **outcome))
+
+    def progress(self, task: str, **progress: Any) -> Acknowledged:
+        return self.call(requests.report_progress(task, **progress))
+
+    def checkpoint(self, task: str, data: Any, *, attempt: int | None = None) -> Acknowledged:
+        return self.call(requests.save_checkpoint(task, data, attempt=attempt))
+
+    def heartbeat(self, task: str, *, attempt: int | None = None) -> Acknowledged:
+        return self.call(requests.beat(task, attempt=attempt))
+
+    def dead_letters(self, *, fingerprint: str | None = None) -> Iterator[Task]:
+        return self._pages(requests.dead_letters(Task, fingerprint=fingerprint))
+
+    def review(self, task: str, verdict: str, **terms: Any) -> Task:
+        return self.call(requests.review(Task, task, {"verdict": verdict, **terms}))
+
+    def review_pattern(self, fingerprint: str, verdict: str, **terms: Any) -> PatternReview:
+        return self.call(requests.review_pattern(fingerprint, {"verdict": verdict, **terms}))
+
+    # --- daemons, users, keys, the hub ---------------------------------------------------------------------
+
+    def daemons(self) -> list[DaemonRecord]:
+        return self.call(requests.daemons())
+
+    def daemon(self, daemon: str) -> DaemonRecord:
+        return self.call(requests.get_daemon(daemon))
+
+    def drain(self, daemon: str) -> Acknowledged:
+        return self.call(requests.drain_daemon(daemon))
+
+    def me(self) -> Me:
+        """Whose key this is."""
+        return self.call(requests.me())
+
+    def users(self) -> list[UserRecord]:
+        return self.call(requests.users())
+
+    def add_user(
+        self, name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None
+    ) -> UserRecord:
+        return self.call(requests.add_user(name, plan=plan, overrides=overrides))
+
+    def change_user(self, user: str, **changes: Any) -> UserRecord:
+        return self.call(requests.change_user(user, changes))
+
+    def keys(self, user: str) -> list[KeyRecord]:
+        return self.call(requests.keys(user))
+
+    def add_key(self, user: str, **terms: Any) -> KeyRecord:
+        return self.call(requests.add_key(user, terms))
+
+    def revoke_key(self, key_id: str) -> Acknowledged:
+        return self.call(requests.revoke_key(key_id))
+
+    def audit(self) -> Iterator[AuditEntry]:
+        return self._pages(requests.audit())
+
+    def hubs(self) -> list[HubRecord]:
+        return self.call(requests.hubs())
+
+    def healthz(self) -> dict[str, Any]:
+        return self.call(requests.healthz())
+
+    # --- events --------------------------------------------------------------------------------------------
+
+    def events(
+        self,
+        task: str | None = None,
+        types: Sequence[str] | None = None,
+        last_event_id: str | None = None,
+    ) -> Iterator[Event]:
+        """What happens from now on, or after `last_event_id`, without an end and without a gap.
+
+        A stream that breaks is taken up again where it was. A `resync` event says that the hub no longer
+        keeps what was missed.
+        """
+        reader = EventReader(last_event_id)
+        while True:
+            try:
+                yield from self._stream(task, types, reader)
+            except TaskyardError as error:
+                reader.broken()
+                self._pause(error, self._patience, attempt=reader.failures, idempotent=True)
+
+    def _stream(self, task: str | None, types: Sequence[str] | None, reader: EventReader) -> Iterator[Event]:
+        """One connection's worth of events."""
+        request = requests.events(task=task, types=types, last_event_id=reader.last_event_id)
+        response = self._send(request, timeout_s=STREAM_SILENCE_S, whole=False)
+        try:
+            if response.status >= 400:
+                raise refusal(response.status, response.headers, response.data)
+            if "text/event-stream" not in response.headers.get("Content-Type", ""):
+                raise BadAnswer(f"{self.credentials.hub} answered with no event stream.")
+            while chunk := response.read1(65_536):
+                yield from reader.feed(chunk)
+        except HTTPError as error:
+            raise HubUnreachable(f"The event stream of {self.credentials.hub} broke off.") from error
+        finally:
+            response.close()
+        raise HubUnreachable(f"The hub at {self.credentials.hub} ended the event stream.")
+
+    # --- carrying ------------------------------------------------------------------------------------------
+
+    def call(self, request: Request[T]) -> T:
+        """Carry a request; again where that is safe and can help."""
+        return self._exchange(request)[0]
+
+    def _exchange(self, request: Request[T]) -> tuple[T, Mapping[str, str]]:
+        policy = self._patience if request.wait_s else self._retry
+        for attempt in count(1):
+            try:
+                response = self._send(request, timeout_s=self._timeout_s + request.wait_s)
+                answer = requests.settle(request, response.status, response.headers, response.data)
+            except TaskyardError as error:
+                self._pause(error, policy, attempt=attempt, idempotent=request.idempotent)
+            else:
+                bind(answer, self)
+                return answer, response.headers
+        raise AssertionError("count() has no end")
+
+    def _pages(self, request: Request[list[T]]) -> Iterator[T]:
+        page: Request[list[T]] | None = request
+        while page is not None:
+            answer, headers = self._exchange(page)
+            yield from answer
+            page = requests.next_page(page, headers)
+
+    def _send(self, request: Request[Any], *, timeout_s: float, whole: bool = True) -> BaseHTTPResponse:
+        try:
+            return self._pool.urlopen(
+                request.method,
+                self._prefix + request.target,
+                body=request.body,
+                headers={**self._headers, **request.headers},
+                retries=False,
+                redirect=False,
+                timeout=timeout_s,
+                preload_content=whole,
+            )
+        except (NewConnectionError, ConnectTimeoutError, SSLError) as error:
+            raise HubUnreachable(f"No hub answers at {self.credentials.hub}.", sent=False) from error
+        except HTTPError as error:
+            raise HubUnreachable(
+                f"The hub at {self.credentials.hub} did not answer {request.method} {request.path}."
+            ) from error
+
+    def _pause(self, error: TaskyardError, policy: RetryPolicy, *, attempt: int, idempotent: bool) -> None:
+        """Sleep before the next attempt, or raise the error if there is none."""
+        pause_s = policy.pause_s(error, attempt=attempt, idempotent=idempotent, dice=random.random())
+        if pause_s is None:
+            raise error
+        time.sleep(pause_s)

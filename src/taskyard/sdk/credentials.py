@@ -1,0 +1,88 @@
+"""Which hub to call, and with which key.
+
+Each of the two is looked for on its own, in this order: what the caller named, then `TASKYARD_HUB` and
+`TASKYARD_KEY`, then `credentials.json` of the data directory, which `taskyard up` writes for its owner.
+"""
+
+import os
+import stat
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from taskyard.sdk.errors import CredentialsMissing
+
+FILE_NAME: Final = "credentials.json"
+DEFAULT_HUB: Final = "http://127.0.0.1:8420"
+
+
+class Credentials(Struct, frozen=True):
+    hub: str
+    key: str
+    user: str | None = None
+    """Whose key it is, if a file says so."""
+
+
+class CredentialsFile(Struct):
+    key: str
+    hub: str = DEFAULT_HUB
+    user: str | None = None
+
+
+class ReadableByOthers(UserWarning):
+    """The file with the key can be read by other users of this machine."""
+
+
+def data_directory(data: str | None = None, *, environment: Mapping[str, str] = os.environ) -> Path:
+    """What the caller named, `TASKYARD_DATA`, or the user's own data directory."""
+    if named := data or environment.get("TASKYARD_DATA"):
+        return Path(named).expanduser()
+    share = environment.get("XDG_DATA_HOME")
+    return (Path(share) if share else Path.home() / ".local" / "share") / "taskyard"
+
+
+def find_credentials(
+    data: str | None = None,
+    hub: str | None = None,
+    key: str | None = None,
+    *,
+    environment: Mapping[str, str] = os.environ,
+) -> Credentials:
+    """The credentials to call with; `CredentialsMissing` says where they were looked for."""
+    hub = hub or environment.get("TASKYARD_HUB")
+    key = key or environment.get("TASKYARD_KEY")
+    if key:
+        return Credentials(hub=hub or DEFAULT_HUB, key=key)
+    path = data_directory(data, environment=environment) / FILE_NAME
+    stored = _read(path)
+    # A key is for the hub it came from. Sending it to another one that was named would hand it over.
+    if hub and hub.rstrip("/") != stored.hub.rstrip("/"):
+        raise CredentialsMissing(
+            f"No key for {hub}: the one in {path} is for {stored.hub}. Give --key or set TASKYARD_KEY."
+        )
+    return Credentials(hub=stored.hub, key=stored.key, user=stored.user)
+
+
+def _read(path: Path) -> CredentialsFile:
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                warnings.warn(
+                    f"{path} holds a key and can be read by others; run: chmod 600 {path}",
+                    ReadableByOthers,
+                    stacklevel=2,
+                )
+            return msgspec.json.decode(file.read(), type=CredentialsFile)
+    except FileNotFoundError:
+        raise CredentialsMissing(
+            f"No key to call the hub with: {path} does not exist. "
+            "Start a hub with `taskyard up`, name its directory with --data, or give --hub and --key."
+        ) from None
+    except OSError as error:
+        raise CredentialsMissing(f"Cannot read {path}: {error.strerror}.") from None
+    except msgspec.DecodeError as error:
+        raise CredentialsMissing(f"{path} is not a credentials file: {error}.") from None

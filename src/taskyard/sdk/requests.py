@@ -1,0 +1,399 @@
+"""Every call of the hub's HTTP interface, without doing any of them.
+
+A builder makes a `Request`; a client carries it; `settle` turns what came back into the answer or into an
+exception. Both clients are thin because everything that could differ between them is decided here.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from taskyard.sdk.answers import (
+    Acknowledged,
+    AuditEntry,
+    Cancellation,
+    DaemonRecord,
+    Event,
+    HubRecord,
+    KeyRecord,
+    LogLine,
+    Me,
+    PatternReview,
+    Rejected,
+    TaskRecord,
+    UserRecord,
+    Why,
+)
+from taskyard.sdk.errors import BadAnswer, refusal
+from taskyard.sdk.submission import is_keyed, wire_shape
+
+API: Final = "/api/v1"
+PAGE_TASKS: Final = 200
+# What a page of a walk over all tasks asks for: 4 times the hub's default, well under its most (500), so that
+# the first one is still on screen at once.
+WAIT_S_MAX: Final = 20.0
+
+T = TypeVar("T")
+H = TypeVar("H", bound=TaskRecord)
+
+
+class Request(Struct, Generic[T], kw_only=True):
+    method: str
+    path: str
+    answer: type[T]
+    query: Mapping[str, str | int | float | None] = {}
+    headers: Mapping[str, str] = {}
+    body: bytes | None = None
+    idempotent: bool
+    """Whether a second arrival changes nothing that the first did not."""
+    wait_s: float = 0.0
+    """How long the hub may take on purpose, on top of what any call takes."""
+
+    @property
+    def target(self) -> str:
+        """Path and query, as they stand in the request line."""
+        asked = {name: value for name, value in self.query.items() if value is not None}
+        return f"{self.path}?{urlencode(asked)}" if asked else self.path
+
+
+class Batch(Struct, Generic[H], kw_only=True):
+    tasks: list[H]
+    rejected: list[Rejected] = []
+
+
+_encode = msgspec.json.Encoder().encode
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+
+def settle(request: Request[T], status: int, headers: Mapping[str, str], body: bytes) -> T:
+    """The answer of a call; `Refused` if the hub said no, `BadAnswer` if it is none that we know."""
+    if status >= 400:
+        raise refusal(status, headers, body)
+    if status >= 300:
+        raise BadAnswer(
+            f"{request.method} {request.path} was redirected ({status}); is this the hub's address?"
+        )
+    decoder = _decoders.get(request.answer)
+    if decoder is None:
+        decoder = _decoders[request.answer] = msgspec.json.Decoder(request.answer)
+    try:
+        answer: T = decoder.decode(body or b"{}")
+    except msgspec.DecodeError as error:
+        raise BadAnswer(f"{request.method} {request.path} did not answer as a hub does: {error}") from error
+    return answer
+
+
+def next_page(request: Request[list[T]], headers: Mapping[str, str]) -> Request[list[T]] | None:
+    """The request for the page after this one, or None at the end.
+
+    Only the cursor is taken from the link: the key goes to the hub it belongs to and nowhere else.
+    """
+    for link in headers.get("Link", "").split(","):
+        address, _, parameters = link.partition(";")
+        if 'rel="next"' in parameters.replace(" ", ""):
+            cursor = parse_qs(urlsplit(address.strip(" <>")).query).get("cursor")
+            if cursor:
+                return msgspec.structs.replace(request, query={**request.query, "cursor": cursor[0]})
+    return None
+
+
+def _get(path: str, answer: type[T], **query: str | int | float | None) -> Request[T]:
+    return Request(method="GET", path=API + path, answer=answer, query=query, idempotent=True)
+
+
+def _send(
+    method: str, path: str, answer: type[T], body: Mapping[str, Any] | None, *, idempotent: bool
+) -> Request[T]:
+    return Request(
+        method=method,
+        path=API + path,
+        answer=answer,
+        headers={"Content-Type": "application/json"},
+        body=_encode({} if body is None else body),
+        idempotent=idempotent,
+    )
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """The fields that were named; None means left out."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+# --- submitting --------------------------------------------------------------------------------------------
+
+
+def submit_task(handle: type[H], options: Mapping[str, Any]) -> Request[H]:
+    """Carries a key of its own unless the caller gave one, so that repeating it is always safe."""
+    body = wire_shape(_given(**options))
+    headers = {"Content-Type": "application/json"}
+    if not is_keyed(body):
+        headers["Idempotency-Key"] = secrets.token_urlsafe(16)
+    return Request(
+        method="POST",
+        path=API + "/tasks",
+        answer=handle,
+        headers=headers,
+        body=_encode(body),
+        idempotent=True,
+    )
+
+
+def submit_batch(
+    handle: type[H], tasks: Sequence[Mapping[str, Any]], *, partial: bool = False
+) -> Request[Batch[H]]:
+    """As `submit_task`: one key in the header for all, or, where some have their own, one in each other."""
+    bodies = [wire_shape(_given(**task)) for task in tasks]
+    key = secrets.token_urlsafe(16)
+    headers = {"Content-Type": "application/json"}
+    if not any(map(is_keyed, bodies)):
+        headers["Idempotency-Key"] = key
+    else:
+        for index, body in enumerate(bodies):
+            if not is_keyed(body):
+                body["idempotency_key"] = f"{key}#{index}"
+    return Request(
+        method="POST",
+        path=API + "/tasks/batch",
+        answer=Batch[handle],  # type: ignore[valid-type]
+        headers=headers,
+        body=_encode({"tasks": bodies, "partial": partial}),
+        idempotent=True,
+    )
+
+
+# --- tasks -------------------------------------------------------------------------------------------------
+
+
+def _task(task: str) -> str:
+    return f"/tasks/{quote(task, safe='')}"
+
+
+def list_tasks(
+    handle: type[H],
+    *,
+    status: str | None = None,
+    queue: str | None = None,
+    type: str | None = None,
+    source: str | None = None,
+    priority: str | None = None,
+    correlation_id: str | None = None,
+    q: str | None = None,
+    user: str | None = None,
+    archived: bool = False,
+    limit: int = PAGE_TASKS,
+) -> Request[list[H]]:
+    return _get(
+        "/tasks",
+        list[handle],  # type: ignore[valid-type]
+        status=status,
+        queue=queue,
+        type=type,
+        source=source,
+        priority=priority,
+        correlation_id=correlation_id,
+        q=q,
+        user=user,
+        archived="true" if archived else None,
+        limit=limit,
+    )
+
+
+def get_task(
+    handle: type[H], task: str, *, wait_s: float | None = None, user: str | None = None
+) -> Request[H]:
+    request = _get(_task(task), handle, wait_s=wait_s, user=user)
+    request.wait_s = wait_s or 0.0
+    return request
+
+
+def cancel_task(task: str, *, reason: str | None = None) -> Request[Cancellation]:
+    return Request(
+        method="DELETE",
+        path=API + _task(task),
+        answer=Cancellation,
+        query={"reason": reason},
+        idempotent=True,
+    )
+
+
+def patch_task(handle: type[H], task: str, changes: Mapping[str, Any]) -> Request[H]:
+    return _send("PATCH", _task(task), handle, wire_shape(changes), idempotent=True)
+
+
+def retry_task(handle: type[H], task: str) -> Request[H]:
+    return _send("POST", f"{_task(task)}/retry", handle, None, idempotent=False)
+
+
+def skip_task(handle: type[H], task: str, *, reason: str | None = None) -> Request[H]:
+    return _send("POST", f"{_task(task)}/skip", handle, _given(reason=reason), idempotent=False)
+
+
+def why(task: str) -> Request[Why]:
+    return _get(f"{_task(task)}/why", Why)
+
+
+def task_events(task: str) -> Request[list[Event]]:
+    return _get(f"{_task(task)}/events", list[Event])
+
+
+def task_log(task: str, *, attempt: int | None = None) -> Request[list[LogLine]]:
+    return _get(f"{_task(task)}/log", list[LogLine], attempt=attempt)
+
+
+# --- of an attempt, by whoever runs it ---------------------------------------------------------------------
+
+
+def complete_task(
+    task: str,
+    *,
+    status: str = "completed",
+    result: Any = None,
+    summary: str | None = None,
+    result_status: str | None = None,
+    files_changed: Sequence[str] | None = None,
+    decision_report: Mapping[str, Any] | None = None,
+    error: str | Mapping[str, Any] | None = None,
+    usage: Mapping[str, float] | None = None,
+    attempt: int | None = None,
+) -> Request[Acknowledged]:
+    """An outcome may be said twice: the hub takes one result of an attempt and acknowledges every other."""
+    body = _given(
+        status=status,
+        result=result,
+        summary=summary,
+        result_status=result_status,
+        files_changed=files_changed,
+        decision_report=decision_report,
+        error=error,
+        usage=usage,
+        attempt=attempt,
+    )
+    return _send("POST", f"{_task(task)}/complete", Acknowledged, body, idempotent=True)
+
+
+def report_progress(
+    task: str,
+    *,
+    percent: float | None = None,
+    message: str | None = None,
+    log: str | None = None,
+    attempt: int | None = None,
+) -> Request[Acknowledged]:
+    """Not repeated when it carries log, which would then be there twice."""
+    body = _given(percent=percent, message=message, log=log, attempt=attempt)
+    return _send("POST", f"{_task(task)}/progress", Acknowledged, body, idempotent=log is None)
+
+
+def save_checkpoint(task: str, data: Any, *, attempt: int | None = None) -> Request[Acknowledged]:
+    body = {"data": data, **_given(attempt=attempt)}
+    return _send("POST", f"{_task(task)}/checkpoint", Acknowledged, body, idempotent=True)
+
+
+def beat(task: str, *, attempt: int | None = None) -> Request[Acknowledged]:
+    return _send("POST", f"{_task(task)}/heartbeat", Acknowledged, _given(attempt=attempt), idempotent=True)
+
+
+# --- dead letters ------------------------------------------------------------------------------------------
+
+
+def dead_letters(
+    handle: type[H], *, fingerprint: str | None = None, limit: int = PAGE_TASKS
+) -> Request[list[H]]:
+    return _get(
+        "/dead-letters",
+        list[handle],  # type: ignore[valid-type]
+        fingerprint=fingerprint,
+        limit=limit,
+    )
+
+
+def review(handle: type[H], task: str, verdict: Mapping[str, Any]) -> Request[H]:
+    path = f"/dead-letters/{quote(task, safe='')}/review"
+    return _send("POST", path, handle, verdict, idempotent=False)
+
+
+def review_pattern(fingerprint: str, verdict: Mapping[str, Any]) -> Request[PatternReview]:
+    body = {"fingerprint": fingerprint, **verdict}
+    return _send("POST", "/dead-letters/review", PatternReview, body, idempotent=False)
+
+
+# --- daemons, users, keys, the hub -------------------------------------------------------------------------
+
+
+def daemons() -> Request[list[DaemonRecord]]:
+    return _get("/daemons", list[DaemonRecord])
+
+
+def get_daemon(daemon: str) -> Request[DaemonRecord]:
+    return _get(f"/daemons/{quote(daemon, safe='')}", DaemonRecord)
+
+
+def drain_daemon(daemon: str) -> Request[Acknowledged]:
+    return _send("POST", f"/daemons/{quote(daemon, safe='')}/drain", Acknowledged, None, idempotent=True)
+
+
+def me() -> Request[Me]:
+    return _get("/users/me", Me)
+
+
+def users() -> Request[list[UserRecord]]:
+    return _get("/users", list[UserRecord])
+
+
+def add_user(
+    name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None
+) -> Request[UserRecord]:
+    body = {"name": name, **_given(plan=plan, overrides=overrides)}
+    return _send("POST", "/users", UserRecord, body, idempotent=False)
+
+
+def change_user(user: str, changes: Mapping[str, Any]) -> Request[UserRecord]:
+    """Here None has a meaning: `plan` null is no plan, an override that is null is removed."""
+    return _send("PATCH", f"/users/{quote(user, safe='')}", UserRecord, changes, idempotent=True)
+
+
+def keys(user: str) -> Request[list[KeyRecord]]:
+    return _get(f"/users/{quote(user, safe='')}/keys", list[KeyRecord])
+
+
+def add_key(user: str, body: Mapping[str, Any]) -> Request[KeyRecord]:
+    return _send("POST", f"/users/{quote(user, safe='')}/keys", KeyRecord, body, idempotent=False)
+
+
+def revoke_key(key_id: str) -> Request[Acknowledged]:
+    return Request(
+        method="DELETE", path=f"{API}/keys/{quote(key_id, safe='')}", answer=Acknowledged, idempotent=True
+    )
+
+
+def audit(*, limit: int = PAGE_TASKS) -> Request[list[AuditEntry]]:
+    return _get("/audit", list[AuditEntry], limit=limit)
+
+
+def hubs() -> Request[list[HubRecord]]:
+    return _get("/hubs", list[HubRecord])
+
+
+def healthz() -> Request[dict[str, Any]]:
+    return Request(method="GET", path="/healthz", answer=dict[str, Any], idempotent=True)
+
+
+def events(
+    *, task: str | None = None, types: Sequence[str] | None = None, last_event_id: str | None = None
+) -> Request[Event]:
+    """The stream. Its answer has no end; `sdk/events.py` reads it."""
+    headers = {"Accept": "text/event-stream"}
+    if last_event_id is not None:
+        headers["Last-Event-ID"] = last_event_id
+    return Request(
+        method="GET",
+        path=API + "/events",
+        answer=Event,
+        query={"task": task, "types": ",".join(types) if types else None},
+        headers=headers,
+        idempotent=True,
+    )

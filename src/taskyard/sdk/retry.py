@@ -1,0 +1,46 @@
+"""When a client asks again by itself, and after how long.
+
+Only what cannot do harm twice is repeated: a request that never left, or one whose second arrival changes
+nothing (`Request.idempotent`; submissions are, since the client gives each a key). Only what a repetition
+can cure is repeated: silence, and 503 with `Retry-After`. A 429 is the caller's to obey, since sleeping
+in its place would hide a limit from the one who should slow down.
+
+The pause is drawn from the whole interval (full jitter), so that a fleet that lost its hub together does
+not come back together.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from taskyard.sdk.errors import HubUnreachable, Refused, TaskyardError
+
+
+class RetryPolicy(Struct, frozen=True, kw_only=True):
+    attempts_max: int = 4
+    delay_s: float = 0.1
+    delay_s_max: float = 2.0
+    retry_after_s_max: float = 30.0
+    """A hub that asks for more than this is down for the caller: better an error than a long silence."""
+
+    def pause_s(self, error: TaskyardError, *, attempt: int, idempotent: bool, dice: float) -> float | None:
+        """Seconds until the next attempt, or None to give up. `dice` is in [0, 1)."""
+        if attempt >= self.attempts_max:
+            return None
+        backoff_s = dice * min(self.delay_s_max, self.delay_s * 2.0 ** (attempt - 1))
+        match error:
+            case HubUnreachable(sent=sent) if idempotent or not sent:
+                return backoff_s
+            case Refused(status=503, retry_after=float(wanted_s)) if idempotent:
+                return wanted_s + backoff_s if wanted_s <= self.retry_after_s_max else None
+            case _:
+                return None
+
+
+PROMPT: Final = RetryPolicy()
+"""For single calls: a hub that is not there is reported within about half a second."""
+
+PATIENT: Final = RetryPolicy(attempts_max=20, delay_s_max=5.0)
+"""For waiting and for event streams, which outlive a restart of the hub: about half a minute in a row."""
+
+NEVER: Final = RetryPolicy(attempts_max=1)

@@ -1,0 +1,143 @@
+"""A task in a program's hands: what the hub last said of it, and what can be done with it.
+
+`Task` belongs to a `Client`, `AsyncTask` to an `AsyncClient`; they differ by `await` alone. Both are updated
+in place, so that a handle kept from submission shows the newest state after `refresh` or `wait`.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from taskyard.sdk import requests
+from taskyard.sdk.answers import Cancellation, TaskRecord, Why
+from taskyard.sdk.errors import WaitTimeout
+
+if TYPE_CHECKING:
+    from taskyard.sdk.async_client import AsyncClient
+    from taskyard.sdk.client import Client
+
+PROGRESS_S: Final = 1.0
+# How long one poll lasts when somebody watches the progress: the hub tells it at most once a second.
+
+R = TypeVar("R", bound=TaskRecord)
+
+
+class Patience:
+    """How long each poll of a wait may take, and when the wait is over. Decides; does not sleep."""
+
+    def __init__(self, *, timeout_s: float | None, watched: bool) -> None:
+        self._poll_s = PROGRESS_S if watched else requests.WAIT_S_MAX
+        self._until = None if timeout_s is None else time.monotonic() + timeout_s
+        self._asked = False
+
+    def next_poll_s(self, task: TaskRecord) -> float:
+        """The `wait_s` of the next poll; `WaitTimeout` when none is left. At least one is made."""
+        if self._until is None:
+            return self._poll_s
+        left_s = self._until - time.monotonic()
+        if left_s <= 0 and self._asked:
+            raise WaitTimeout(f"{task.ref} is still {task.status}.")
+        self._asked = True
+        return max(0.0, min(self._poll_s, left_s))
+
+
+def renew(task: R, newer: TaskRecord) -> R:
+    """Take over every field of what the hub said later."""
+    for name in task.__struct_fields__:
+        setattr(task, name, getattr(newer, name))
+    return task
+
+
+def shown(task: TaskRecord) -> tuple[object, ...]:
+    """What a watcher of progress is told about when it changes."""
+    progress = task.progress
+    return (task.status, progress and progress.percent, progress and progress.message, len(task.attempts))
+
+
+class Task(TaskRecord):
+    @property
+    def client(self) -> "Client":
+        client: Client = self.__dict__["client"]
+        return client
+
+    def refresh(self) -> "Task":
+        return renew(self, self.client.task(self.id))
+
+    def wait(
+        self, timeout: float | None = None, on_progress: "Callable[[Task], object] | None" = None
+    ) -> "Task":
+        """Until the task has ended, well or not: see `succeeded`. `WaitTimeout` after `timeout` seconds.
+
+        `on_progress` is called with this task at first and whenever its status or progress changed.
+        """
+        patience = Patience(timeout_s=timeout, watched=on_progress is not None)
+        told: tuple[object, ...] = ()
+        while True:
+            if on_progress is not None and shown(self) != told:
+                told = shown(self)
+                on_progress(self)
+            if self.ended:
+                return self
+            renew(self, self.client.task(self.id, wait_s=patience.next_poll_s(self)))
+
+    def cancel(self, reason: str | None = None) -> Cancellation:
+        return self.client.cancel(self.id, reason=reason)
+
+    def retry(self) -> "Task":
+        return renew(self, self.client.retry(self.id))
+
+    def skip(self, reason: str | None = None) -> "Task":
+        return renew(self, self.client.skip(self.id, reason=reason))
+
+    def why(self) -> Why:
+        return self.client.why(self.id)
+
+
+class AsyncTask(TaskRecord):
+    @property
+    def client(self) -> "AsyncClient":
+        client: AsyncClient = self.__dict__["client"]
+        return client
+
+    async def refresh(self) -> "AsyncTask":
+        return renew(self, await self.client.task(self.id))
+
+    async def wait(
+        self, timeout: float | None = None, on_progress: "Callable[[AsyncTask], object] | None" = None
+    ) -> "AsyncTask":
+        """As `Task.wait`. `on_progress` is a plain function."""
+        patience = Patience(timeout_s=timeout, watched=on_progress is not None)
+        told: tuple[object, ...] = ()
+        while True:
+            if on_progress is not None and shown(self) != told:
+                told = shown(self)
+                on_progress(self)
+            if self.ended:
+                return self
+            renew(self, await self.client.task(self.id, wait_s=patience.next_poll_s(self)))
+
+    async def cancel(self, reason: str | None = None) -> Cancellation:
+        return await self.client.cancel(self.id, reason=reason)
+
+    async def retry(self) -> "AsyncTask":
+        return renew(self, await self.client.retry(self.id))
+
+    async def skip(self, reason: str | None = None) -> "AsyncTask":
+        return renew(self, await self.client.skip(self.id, reason=reason))
+
+    async def why(self) -> Why:
+        return await self.client.why(self.id)
+
+
+def bind(answer: object, client: object) -> None:
+    """Give the tasks of an answer the client they came from."""
+    match answer:
+        case TaskRecord():
+            answer.__dict__["client"] = client
+        case requests.Batch():
+            bind(answer.tasks, client)
+        case list() if answer and isinstance(answer[0], TaskRecord):
+            for task in answer:
+                task.__dict__["client"] = client
+        case _:
+            pass
