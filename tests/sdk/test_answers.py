@@ -1,0 +1,44 @@
+"""Clients read answers with types of their own; no field of the wire may be missing there."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from taskyard.sdk import answers
+from taskyard.sdk.requests import Batch
+from taskyard.wire import people, tasks
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        (tasks.TaskAnswer, answers.TaskRecord),
+        (tasks.SourceAnswer, answers.Source),
+        (tasks.RequirementsAnswer, answers.Requirements),
+        (tasks.ExecutionAnswer, answers.Execution),
+        (tasks.ErrorAnswer, answers.TaskError),
+        (tasks.AttemptAnswer, answers.Attempt),
+        (tasks.ProgressAnswer, answers.Progress),
+        (tasks.Pattern, answers.Pattern),
+        (tasks.Rejected, answers.Rejected),
+        (tasks.BatchAnswer, Batch),
+        (tasks.CancelAnswer, answers.Cancellation),
+        (tasks.OkAnswer, answers.Acknowledged),
+        (tasks.EventAnswer, answers.Event),
+        (tasks.LogAnswer, answers.LogLine),
+        (people.UserAnswer, answers.UserRecord),
+        (people.MeAnswer, answers.Me),
+        (people.KeyAnswer, answers.KeyRecord),
+        (people.IssuedKey, answers.KeyRecord),
+        (people.PatternReviewAnswer, answers.PatternReview),
+        (people.AuditAnswer, answers.AuditEntry),
+        (people.RunningAnswer, answers.RunningTask),
+        (people.DaemonAnswer, answers.DaemonRecord),
+        (people.HubAnswer, answers.HubRecord),
+    ],
+)
+def test_every_field_of_the_wire_is_read(sent: type[Any], read: type[Any]) -> None:
+    on_the_wire = {field.encode_name for field in msgspec.structs.fields(sent)}
+    understood = {field.encode_name for field in msgspec.structs.fields(read)}
+    assert on_the_wire <= understood, f"missing in {read.__name__}: {sorted(on_the_wire - understood)}"

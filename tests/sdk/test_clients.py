@@ -1,0 +1,430 @@
+"""Both clients, through real sockets, against a hub that says what it is told to."""
+
+import socket
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pytest
+
+from taskyard.sdk.client import Client
+from taskyard.sdk.errors import (
+    BadAnswer,
+    Conflict,
+    HubUnreachable,
+    Invalid,
+    Limited,
+    NotAllowed,
+    NotFound,
+    Unavailable,
+    WaitTimeout,
+)
+from taskyard.vocabulary import Status
+from tests.sdk.conftest import Driver
+from tests.support.http_stub import KEY, Reply, Reset, Stream, StubHub, a_task, an_event, problem
+
+# --- submitting --------------------------------------------------------------------------------------------
+
+
+def test_a_submission_carries_the_key_and_its_options_in_the_shape_of_the_wire(
+    hub: StubHub, driver: Driver
+) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    deadline = datetime(2026, 1, 2, tzinfo=UTC)
+
+    task = driver.do(
+        driver.client.submit(
+            "hello",
+            type="echo",
+            priority="high",
+            timeout=60,
+            capabilities=["gpu"],
+            deadline=deadline,
+            title=None,
+        )
+    )
+
+    assert (task.ref, task.status, task.type) == ("T-002", Status.QUEUED, "echo")
+    assert task.created_at == datetime(2026, 1, 1, 0, 0, 0, 125_000, tzinfo=UTC)
+    (call,) = hub.calls
+    assert call.headers["authorization"] == f"Bearer {KEY}"
+    assert call.body == {
+        "input": "hello",
+        "type": "echo",
+        "priority": "high",
+        "deadline": "2026-01-02T00:00:00Z",
+        "requirements": {"capabilities": ["gpu"]},
+        "execution": {"timeout": 60},
+    }
+
+
+def test_a_submission_that_met_faults_is_repeated_under_one_key(hub: StubHub, driver: Driver) -> None:
+    unavailable = problem(503, "OVERLOADED", "The hub is full.", retry_after=0)
+    hub.on("POST", "tasks", Reset(), unavailable, Reply(status=201, body=a_task()))
+
+    assert driver.do(driver.client.submit("hello")).ref == "T-002"
+
+    keys = {call.headers["idempotency-key"] for call in hub.asked("POST", "tasks")}
+    assert (len(hub.calls), len(keys)) == (3, 1)
+
+
+def test_two_submissions_have_two_keys(hub: StubHub, driver: Driver) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    driver.do(driver.client.submit("hello"))
+    driver.do(driver.client.submit("hello"))
+    assert len({call.headers["idempotency-key"] for call in hub.calls}) == 2
+
+
+@pytest.mark.parametrize("named", [{"idempotency_key": "mine"}, {"dedupe": "content"}])
+def test_the_callers_own_way_to_recognise_a_task_is_left_alone(
+    hub: StubHub, driver: Driver, named: dict[str, str]
+) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    driver.do(driver.client.submit("hello", **named))
+    (call,) = hub.calls
+    assert "idempotency-key" not in call.headers
+    assert call.body == {"input": "hello", **named}
+
+
+def test_a_batch_names_its_tasks_and_depends_on_handles(hub: StubHub, driver: Driver) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    earlier = driver.do(driver.client.submit("earlier"))
+    rejected = {"index": 1, "status": 422, "code": "DEPENDENCY_NOT_FOUND", "detail": "no"}
+    hub.on("POST", "tasks/batch", Reply(status=201, body={"tasks": [a_task()], "rejected": [rejected]}))
+
+    batch = driver.do(
+        driver.client.submit_batch(
+            [{"name": "a", "input": "one"}, {"input": "two", "depends_on": ["a", earlier]}], partial=True
+        )
+    )
+
+    assert [task.ref for task in batch.tasks] == ["T-002"]
+    assert batch.tasks[0].client is driver.client
+    assert batch.rejected[0].code == "DEPENDENCY_NOT_FOUND"
+    (call,) = hub.asked("POST", "tasks/batch")
+    assert call.body == {
+        "tasks": [
+            {"name": "a", "input": "one"},
+            {"input": "two", "depends_on": ["a", "01900000-0000-7000-8000-000000000002"]},
+        ],
+        "partial": True,
+    }
+    assert "idempotency-key" in call.headers
+
+
+def test_a_batch_in_which_some_have_keys_gives_the_others_theirs(hub: StubHub, driver: Driver) -> None:
+    hub.on("POST", "tasks/batch", Reply(status=201, body={"tasks": [], "rejected": []}))
+    driver.do(driver.client.submit_batch([{"input": "a", "idempotency_key": "mine"}, {"input": "b"}]))
+    (call,) = hub.calls
+    first, second = call.body["tasks"]
+    assert "idempotency-key" not in call.headers
+    assert first["idempotency_key"] == "mine"
+    assert second["idempotency_key"].endswith("#1")
+
+
+def test_a_time_without_a_zone_is_refused_before_anything_is_sent(hub: StubHub, driver: Driver) -> None:
+    with pytest.raises(ValueError, match="deadline needs a time zone"):
+        driver.do(driver.client.submit("hello", deadline=datetime(2026, 1, 1)))  # noqa: DTZ001
+    assert hub.calls == []
+
+
+# --- waiting -----------------------------------------------------------------------------------------------
+
+
+def test_waiting_polls_until_the_task_has_ended(hub: StubHub, driver: Driver) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    path = "tasks/01900000-0000-7000-8000-000000000002"
+    hub.on(
+        "GET",
+        path,
+        Reply(body=a_task(status="running")),
+        Reset(),
+        Reply(body=a_task(status="completed", result={"echo": "hello"})),
+    )
+
+    task = driver.do(driver.client.submit("hello"))
+    ended = driver.do(task.wait())
+
+    assert ended is task
+    assert (task.ended, task.succeeded, task.result) == (True, True, {"echo": "hello"})
+    assert [call.query for call in hub.asked("GET", path)] == [{"wait_s": "20.0"}] * 3
+
+
+def test_progress_is_told_once_per_change(hub: StubHub, driver: Driver) -> None:
+    running = Reply(body=a_task(status="running", progress={"percent": 40, "message": "reading"}))
+    hub.on("GET", "tasks/T-002", Reply(body=a_task()))
+    hub.on(
+        "GET",
+        "tasks/01900000-0000-7000-8000-000000000002",
+        running,
+        running,
+        Reply(body=a_task(status="permanently_failed")),
+    )
+    told: list[Any] = []
+
+    task = driver.do(driver.client.task("T-002"))
+    driver.do(task.wait(on_progress=lambda task: told.append((task.status, task.progress))))
+
+    assert [status for status, _ in told] == ["queued", "running", "permanently_failed"]
+    assert told[1][1].percent == 40
+    assert not task.succeeded
+
+
+def test_a_wait_that_takes_too_long_says_how_the_task_stands(hub: StubHub, driver: Driver) -> None:
+    hub.on("GET", "tasks/T-002", Reply(body=a_task()))
+    hub.on("GET", "tasks/01900000-0000-7000-8000-000000000002", Reply(body=a_task(status="running")))
+    task = driver.do(driver.client.task("T-002"))
+    with pytest.raises(WaitTimeout, match=r"T-002 is still running\."):
+        driver.do(task.wait(timeout=0))
+    assert issubclass(WaitTimeout, TimeoutError)
+
+
+def test_a_handle_can_be_refreshed_cancelled_skipped_and_retried(hub: StubHub, driver: Driver) -> None:
+    path = "tasks/01900000-0000-7000-8000-000000000002"
+    hub.on("GET", "tasks/T-002", Reply(body=a_task()))
+    hub.on("GET", path, Reply(body=a_task(queue_position=3)))
+    hub.on("DELETE", path, Reply(body={"cancelled": True, "also_cancelled": ["T-003"]}))
+    hub.on("POST", f"{path}/skip", Reply(body=a_task(status="skipped")))
+    hub.on("POST", f"{path}/retry", Reply(body=a_task(status="pending")))
+    hub.on("GET", f"{path}/why", Reply(body={"task": "T-002", "status": "queued", "summary": "No daemon."}))
+    task = driver.do(driver.client.task("T-002"))
+
+    assert driver.do(task.refresh()).queue_position == 3
+    assert driver.do(task.cancel("no need")).also_cancelled == ["T-003"]
+    assert driver.do(task.skip()).status == "skipped"
+    assert driver.do(task.retry()) is task
+    assert task.status == "pending"
+    assert driver.do(task.why()).summary == "No daemon."
+    assert hub.asked("DELETE", path)[0].query == {"reason": "no need"}
+
+
+# --- every other call --------------------------------------------------------------------------------------
+
+OK = {"ok": True}
+DAEMON = {"id": "d_1", "name": "mac-1", "status": "online"}
+USER = {"id": "u_1", "name": "ann", "plan": "pro", "overrides": {}, "created_at": "2026-01-01T00:00:00Z"}
+
+
+class Case(NamedTuple):
+    """A call, its arguments, where it goes, what it sends and what comes back."""
+
+    call: str
+    positional: tuple[Any, ...]
+    named: dict[str, Any]
+    route: str
+    sent: Any
+    answer: Any
+
+
+UNTIL = "2026-01-01T00:00:00Z"
+CASES = [
+    Case("change", ("T-1",), {"deadline": None}, "PATCH tasks/T-1", {"deadline": None}, a_task()),
+    Case(
+        "complete",
+        ("T-1",),
+        {"result": [1], "attempt": 2},
+        "POST tasks/T-1/complete",
+        {"status": "completed", "result": [1], "attempt": 2},
+        OK,
+    ),
+    Case("progress", ("T-1",), {"percent": 5.0}, "POST tasks/T-1/progress", {"percent": 5.0}, OK),
+    Case("checkpoint", ("T-1", None), {}, "POST tasks/T-1/checkpoint", {"data": None}, OK),
+    Case("heartbeat", ("T-1",), {"attempt": 1}, "POST tasks/T-1/heartbeat", {"attempt": 1}, OK),
+    Case("log", ("T-1",), {}, "GET tasks/T-1/log", None, [{"attempt": 1, "text": "x"}]),
+    Case("task_events", ("T/1",), {}, "GET tasks/T%2F1/events", None, [{"id": "1-2-3", "event": "a"}]),
+    Case(
+        "review",
+        ("T-1", "wait"),
+        {"until": UNTIL},
+        "POST dead-letters/T-1/review",
+        {"verdict": "wait", "until": UNTIL},
+        a_task(),
+    ),
+    Case(
+        "review_pattern",
+        ("f1", "discard"),
+        {},
+        "POST dead-letters/review",
+        {"fingerprint": "f1", "verdict": "discard"},
+        {"reviewed": ["a"], "rejected": []},
+    ),
+    Case("daemons", (), {}, "GET daemons", None, [DAEMON]),
+    Case("daemon", ("mac-1",), {}, "GET daemons/mac-1", None, DAEMON),
+    Case("drain", ("mac-1",), {}, "POST daemons/mac-1/drain", {}, OK),
+    Case("me", (), {}, "GET users/me", None, USER),
+    Case("users", (), {}, "GET users", None, [USER]),
+    Case("add_user", ("ann",), {"plan": "pro"}, "POST users", {"name": "ann", "plan": "pro"}, USER),
+    Case("change_user", ("u_1",), {"plan": None}, "PATCH users/u_1", {"plan": None}, USER),
+    Case("keys", ("u_1",), {}, "GET users/u_1/keys", None, [{"id": "k_1"}]),
+    Case("add_key", ("u_1",), {"name": "ci"}, "POST users/u_1/keys", {"name": "ci"}, {"id": "k_1"}),
+    Case("hubs", (), {}, "GET hubs", None, [{"id": "h_1"}]),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.call for case in CASES])
+def test_each_call_has_its_route_and_body(hub: StubHub, driver: Driver, case: Case) -> None:
+    method, path = case.route.split()
+    hub.on(method, path, Reply(body=case.answer))
+    answered = driver.do(getattr(driver.client, case.call)(*case.positional, **case.named))
+    (asked,) = hub.calls
+    assert asked.body == case.sent
+    expected = case.answer[0] if isinstance(case.answer, list) else case.answer
+    one = answered[0] if isinstance(answered, list) else answered
+    for name in ("id", "ok", "ref", "text", "event", "reviewed"):
+        if name in expected:
+            assert getattr(one, name) == expected[name]
+
+
+def test_an_answer_without_a_body_is_taken_for_done(hub: StubHub, driver: Driver) -> None:
+    hub.on("DELETE", "keys/k_1", Reply(status=204))
+    assert driver.do(driver.client.revoke_key("k_1")).ok
+
+
+def test_health_is_asked_outside_the_interface(hub: StubHub, driver: Driver) -> None:
+    hub.on("GET", "/healthz", Reply(body={"status": "ok"}))
+    assert driver.do(driver.client.healthz()) == {"status": "ok"}
+
+
+# --- pages -------------------------------------------------------------------------------------------------
+
+
+def test_pages_are_fetched_as_one_goes(hub: StubHub, driver: Driver) -> None:
+    link = {"Link": '<http://elsewhere.example/api/v1/tasks?limit=200&cursor=a%2Fb>; rel="next"'}
+    hub.on("GET", "tasks", Reply(body=[a_task(ref="T-3")], headers=link), Reply(body=[a_task(ref="T-2")]))
+
+    (first,) = driver.take(driver.client.tasks(status="queued"), 1)
+    assert (first.ref, len(hub.calls)) == ("T-3", 1)
+
+    hub.on("GET", "tasks", Reply(body=[a_task(ref="T-3")], headers=link), Reply(body=[a_task(ref="T-2")]))
+    refs = [task.ref for task in driver.take(driver.client.tasks(status="queued"))]
+    assert refs == ["T-3", "T-2"]
+    assert hub.calls[-1].query == {"status": "queued", "limit": "200", "cursor": "a/b"}
+
+
+def test_dead_letters_and_the_audit_are_pages_too(hub: StubHub, driver: Driver) -> None:
+    pattern = {"fingerprint": "f1", "same_error": 12}
+    hub.on("GET", "dead-letters", Reply(body=[a_task(pattern=pattern)]))
+    entry = {"at": "2026-01-01T00:00:00Z", "actor": "local", "action": "user.add", "subject": "u_1"}
+    hub.on("GET", "audit", Reply(body=[entry]))
+    (letter,) = driver.take(driver.client.dead_letters(fingerprint="f1"))
+    assert letter.pattern.same_error == 12
+    assert driver.take(driver.client.audit())[0].action == "user.add"
+
+
+# --- refusals and faults -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (problem(404, "TASK_NOT_FOUND", "There is no task T-9."), NotFound),
+        (problem(401, "UNAUTHENTICATED", "No key."), NotAllowed),
+        (problem(429, "RATE_LIMITED", "Too fast.", retry_after=7), Limited),
+        (problem(409, "INVALID_TRANSITION", "It has ended."), Conflict),
+        (problem(422, "INVALID_INPUT", "Bad.", errors=[{"path": "input", "message": "is missing"}]), Invalid),
+        (problem(503, "A_NEW_CODE", "Later."), Unavailable),
+    ],
+)
+def test_a_refusal_is_an_exception_that_says_everything(
+    hub: StubHub, driver: Driver, reply: Reply, kind: type[Any]
+) -> None:
+    hub.on("GET", "tasks/T-9", reply)
+    with pytest.raises(kind) as caught:
+        driver.do(driver.client.task("T-9"))
+    assert caught.value.status == reply.status
+    assert caught.value.code == reply.body["code"]
+    assert str(caught.value) == reply.body["detail"]
+    assert caught.value.retry_after == (7.0 if reply.status == 429 else None)
+    assert [error.path for error in caught.value.errors] == (["input"] if reply.status == 422 else [])
+    assert len(hub.calls) == 1
+
+
+def test_a_call_that_is_not_safe_to_repeat_is_not_repeated(hub: StubHub, driver: Driver) -> None:
+    hub.on("POST", "tasks/T-1/retry", Reset())
+    with pytest.raises(HubUnreachable) as caught:
+        driver.do(driver.client.retry("T-1"))
+    assert caught.value.sent
+    assert len(hub.calls) == 1
+
+
+def test_repeating_has_an_end(hub: StubHub, driver: Driver) -> None:
+    hub.on("GET", "tasks/T-1", problem(503, "NO_LEADER", "Nobody leads.", retry_after=0))
+    with pytest.raises(Unavailable, match=r"Nobody leads\."):
+        driver.do(driver.client.task("T-1"))
+    assert len(hub.calls) == 3
+
+
+def test_a_hub_that_is_not_there_is_said_so(driver: Driver) -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        absent = Driver(
+            f"http://127.0.0.1:{reserved.getsockname()[1]}",
+            asynchronous=not isinstance(driver.client, Client),
+        )
+        with pytest.raises(HubUnreachable, match="No hub answers at http://") as caught:
+            absent.do(absent.client.retry("T-1"))
+        assert not caught.value.sent
+        absent.close()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(body=b"<html>hello</html>"),
+        Reply(body={"id": 7}),
+        Reply(status=302, headers={"Location": "http://elsewhere.example/"}),
+    ],
+)
+def test_what_is_no_answer_of_a_hub_is_said_so(hub: StubHub, driver: Driver, reply: Reply) -> None:
+    hub.on("GET", "tasks/T-1", reply)
+    with pytest.raises(BadAnswer):
+        driver.do(driver.client.task("T-1"))
+
+
+# --- events ------------------------------------------------------------------------------------------------
+
+
+def test_a_broken_stream_goes_on_where_it_was(hub: StubHub, driver: Driver) -> None:
+    first = an_event("1-1-0", "task.queued", **{"from": None, "to": "queued"})
+    second, third = an_event("1-2-0", "task.started"), an_event("1-3-0", "task.completed")
+    hub.on(
+        "GET",
+        "events",
+        Stream([b": hello\n\n", first, second[:20]]),  # cut in the middle of an event
+        Reset(),
+        problem(503, "NO_LEADER", "Nobody leads.", retry_after=0),
+        Stream([second], torn=False),
+        Stream([third]),
+    )
+
+    events = driver.take(driver.client.events(task="T-002", types=["task.queued", "task.started"]), 3)
+
+    assert [event.id for event in events] == ["1-1-0", "1-2-0", "1-3-0"]
+    assert (events[0].event, events[0].was, events[0].now) == ("task.queued", None, "queued")
+    resumed = [call.headers.get("last-event-id") for call in hub.calls]
+    assert resumed == [None, "1-1-0", "1-1-0", "1-1-0", "1-2-0"]
+    assert hub.calls[0].query == {"task": "T-002", "types": "task.queued,task.started"}
+    assert hub.calls[0].headers["accept"] == "text/event-stream"
+
+
+def test_a_stream_can_begin_after_a_known_event(hub: StubHub, driver: Driver) -> None:
+    hub.on("GET", "events", Stream([an_event(None, "task.progress"), an_event("1-9-0", "task.queued")]))
+    events = driver.take(driver.client.events(last_event_id="1-8-0"), 2)
+    assert [event.id for event in events] == [None, "1-9-0"]
+    assert hub.calls[0].headers["last-event-id"] == "1-8-0"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (problem(403, "FORBIDDEN", "Not yours."), NotAllowed),
+        (Stream([b"<html>"], torn=False, content_type="text/html"), BadAnswer),
+        (Stream([b"data: {]\n\n"]), BadAnswer),
+        (Stream([]), HubUnreachable),
+    ],
+)
+def test_a_stream_that_cannot_be_had_ends_in_an_error(
+    hub: StubHub, driver: Driver, answer: Any, kind: type[Exception]
+) -> None:
+    hub.on("GET", "events", answer)
+    with pytest.raises(kind):
+        driver.take(driver.client.events(), 1)
