@@ -30,6 +30,10 @@ class StoreRefused(Exception):
     """The store cannot be opened as it is. The message says what to do; nothing was changed."""
 
 
+class BadCursor(ValueError):
+    """`before` is not a cursor of such a list. Cursors come from `paging.cursor_of`."""
+
+
 class Identity(Struct, frozen=True):
     """Who this store is and where its log ends. `epoch` counts the times a hub opened it."""
 
@@ -43,7 +47,7 @@ class Image(Struct):
 
     identity: Identity
     tasks: list[Task]
-    """Every task of the hot table, oldest first."""
+    """Every task of the hot table, oldest first: in the order of their ids."""
     users: list[UserRecord]
     keys: list[KeyRecord]
     daemons: list[DaemonRecord]
@@ -75,7 +79,10 @@ class Load(Struct):
 
 
 class TaskFilter(Struct, kw_only=True):
-    """Which tasks to list, newest first. `before` is the last page's end."""
+    """Which tasks to list, newest first. `before` is the last page's end (`paging.cursor_of`).
+
+    Text is sought in title and input, without regard to the case of ASCII letters.
+    """
 
     user_id: str | None
     """None: every user's (admin)."""
@@ -102,7 +109,10 @@ class Numbered(Struct):
 
 
 class Reader(Protocol):
-    """Reads committed state. Every look-up of a person's things names that person."""
+    """Reads committed state. Every look-up of a person's things names that person.
+
+    Each call sees one commit's state throughout. `StoreBroken` if what it finds is not what was written.
+    """
 
     def find(self, *, user_id: str | None, task: str) -> StoredTask | None:
         """By id or ref (`T-001`, which needs a user). Hot, then history, then archive."""
@@ -116,14 +126,21 @@ class Reader(Protocol):
     def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
         """What to send for each of these hot tasks."""
 
-    def tasks(self, query: TaskFilter) -> list[StoredTask]: ...
+    def tasks(self, query: TaskFilter) -> list[StoredTask]:
+        """One user's by number, everybody's by id, downwards. `archived` lists the archive alone."""
 
-    def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]: ...
+    def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
+        """In the order and with the cursors of `tasks`."""
 
     def events_after(self, *, epoch: int, seq: int, index: int, limit: int) -> list[Numbered] | None:
-        """In order; None when that place is no longer kept (the caller says `resync`)."""
+        """In order, after that place; None when it is not on the log, or not any more (then: `resync`).
 
-    def task_events(self, task: Task) -> list[Numbered]: ...
+        `seq` 0 is the beginning. A place may be named in an epoch that has not committed yet: that is
+        where somebody stands who begins to follow a hub that just opened.
+        """
+
+    def task_events(self, task: Task) -> list[Numbered]:
+        """What happened to it, in order, as far as the log is kept."""
 
     def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
         """(attempt, at, text), in order."""
@@ -132,6 +149,9 @@ class Reader(Protocol):
 
     def audit(self, *, subject: str | None, limit: int, before: int | None) -> list[tuple[int, AuditRecord]]:
         """Newest first, each with its number."""
+
+    def has_old(self, *, ended_before: int, events_before: int) -> bool:
+        """Whether another commit with this `archive` would move or drop anything."""
 
     def position(self) -> int:
         """The newest sequence number this reader sees."""
@@ -145,17 +165,25 @@ class Store(Protocol):
     def open(self) -> Identity:
         """Lock, check, migrate if need be, begin a new epoch. `StoreRefused` says why not."""
 
-    def load(self) -> Image: ...
+    def load(self) -> Image:
+        """As the last commit left it. `StoreRefused` names the row that cannot be read."""
 
     def write(self, batch: Batch) -> None:
-        """All of it, durably, or nothing (`StoreUnavailable`, `StoreBroken`). `batch.seq` follows the last."""
+        """All of it, durably, or nothing (`StoreUnavailable`, `StoreBroken`). `seq` follows the last."""
 
     def probe(self) -> None:
         """A small durable commit that changes nothing a reader sees; raises as `write` does."""
 
-    def reader(self) -> Reader: ...
+    def tend(self) -> None:
+        """Housekeeping between commits, best when a batch is out and nobody waits; raises as `write` does.
+
+        Left out, `write` does what cannot wait.
+        """
+
+    def reader(self) -> Reader:
+        """From any thread; the reader belongs to the thread that uses it."""
 
     def backup(self, path: str) -> None:
-        """A consistent copy while running."""
+        """A consistent copy while running, from any thread. `StoreRefused` if there is a file already."""
 
     def close(self) -> None: ...

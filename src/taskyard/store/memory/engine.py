@@ -1,0 +1,94 @@
+"""One writer over a `Disk` in memory, with the faults that a simulator asks for."""
+
+from taskyard.core.changes import Batch
+from taskyard.store.memory.disk import Disk, decoded, write_batch
+from taskyard.store.memory.reader import MemoryReader
+from taskyard.store.port import Identity, Image, Reader, StoreRefused, StoreUnavailable
+from taskyard.store.records import DAEMON, KEY, USER
+
+
+class MemoryStore:
+    def __init__(self, *, new_cluster_id: str = "c_memory") -> None:
+        self._disk = Disk(cluster_id=new_cluster_id)
+        self._opened = False
+        self._fault: Exception | None = None
+        self._answer_lost = False
+
+    # --- faults ---
+
+    def crash(self) -> None:
+        """The process died: nothing committed is lost, and another may open the store."""
+        self._opened = False
+        self._fault = None
+        self._answer_lost = False
+
+    def fail_next(self, fault: Exception) -> None:
+        """The next write or probe changes nothing and raises this."""
+        self._fault = fault
+
+    def lose_next_answer(self) -> None:
+        """The next write or probe happens, and then `StoreUnavailable` says that nobody knows."""
+        self._answer_lost = True
+
+    # --- the port ---
+
+    def open(self) -> Identity:
+        if self._opened:
+            raise StoreRefused("Another hub uses this store. Stop that one first.")
+        self._opened = True
+        self._disk.epoch += 1
+        return self._identity()
+
+    def _identity(self) -> Identity:
+        return Identity(cluster_id=self._disk.cluster_id, epoch=self._disk.epoch, seq=self._disk.seq)
+
+    def load(self) -> Image:
+        disk = self._disk
+        return Image(
+            identity=self._identity(),
+            tasks=[decoded(disk.hot[id_]) for id_ in sorted(disk.hot)],
+            users=[USER.decode(disk.users[id_]) for id_ in sorted(disk.users)],
+            keys=[KEY.decode(disk.keys[id_]) for id_ in sorted(disk.keys)],
+            daemons=[DAEMON.decode(disk.daemons[id_]) for id_ in sorted(disk.daemons)],
+            numbers=dict(disk.numbers),
+            log_bytes={
+                (task_id, attempt): sum(len(text.encode()) for _, text in chunks)
+                for (task_id, attempt), chunks in disk.logs.items()
+                if task_id in disk.hot
+            },
+        )
+
+    def write(self, batch: Batch) -> None:
+        assert self._opened, "the store is not open"
+        assert batch.seq == self._disk.seq + 1, "a batch follows the last commit"
+        assert batch.epoch == self._disk.epoch, "a batch belongs to the epoch of its hub"
+        self._raise_fault()
+        write_batch(self._disk, batch)
+        self._raise_lost_answer()
+
+    def probe(self) -> None:
+        assert self._opened, "the store is not open"
+        self._raise_fault()
+        self._raise_lost_answer()
+
+    def _raise_fault(self) -> None:
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
+
+    def _raise_lost_answer(self) -> None:
+        lost, self._answer_lost = self._answer_lost, False
+        if lost:
+            raise StoreUnavailable("the answer to the commit was lost")
+
+    def tend(self) -> None:
+        """There is no log to copy back."""
+
+    def reader(self) -> Reader:
+        return MemoryReader(self._disk)
+
+    def backup(self, path: str) -> None:
+        raise StoreRefused("This store is in memory and cannot be copied to a file.")
+
+    def close(self) -> None:
+        self._opened = False

@@ -1,0 +1,38 @@
+"""Where a page of a list ends, and how people name tasks. Every engine pages and reads refs alike.
+
+One person's list goes by task number and everybody's by id, because each is the order of a unique index:
+a page after a cursor then costs as much as the first one. The cursor is text that callers hand back unread.
+"""
+
+import re
+from typing import Final
+
+from taskyard.store.port import BadCursor, StoredTask
+
+NUMBER_MAX: Final = 2**63 - 1
+# Above every id: ids are ASCII, so this sorts after all of them, byte by byte and letter by letter.
+ID_MAX: Final = "\U0010ffff"
+
+_REF: Final = re.compile(r"[Tt]-([0-9]{1,18})")
+
+
+def cursor_of(stored: StoredTask, *, user_id: str | None) -> str:
+    """The `before` of the page after this task, in a list of this user's tasks (None: everybody's)."""
+    return stored.task.id if user_id is None else str(stored.task.number)
+
+
+def before_of(cursor: str | None, *, user_id: str | None) -> tuple[int, str]:
+    """The number and the id that all of the next page lie below."""
+    if cursor is None:
+        return NUMBER_MAX, ID_MAX
+    if user_id is None:
+        return NUMBER_MAX, cursor
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 18):
+        raise BadCursor("this cursor is not from a list of one user's tasks")
+    return int(cursor), ID_MAX
+
+
+def number_of(ref: str) -> int | None:
+    """The number that a ref like `T-001` names; None if it is not a ref."""
+    found = _REF.fullmatch(ref)
+    return int(found[1]) if found else None

@@ -1,0 +1,81 @@
+"""Records as bytes, the same for every engine: JSON for what people may want to read in the database,
+MessagePack for the events of a commit, which are many and small.
+
+A CRC-32 travels with every stored value. Databases notice a broken page structure, not a flipped bit
+inside a value; a hub must not act on either.
+"""
+
+from typing import Final, TypeVar
+from zlib import crc32
+
+import msgspec
+
+from taskyard.core.changes import AuditRecord, DaemonRecord, Event, KeyRecord, TaskRow, UserRecord
+from taskyard.core.task import Task
+from taskyard.store.port import StoreBroken
+
+T = TypeVar("T")
+
+_json: Final = msgspec.json.Encoder()
+_msgpack: Final = msgspec.msgpack.Encoder()
+
+TASK: Final = msgspec.json.Decoder(Task)
+USER: Final = msgspec.json.Decoder(UserRecord)
+KEY: Final = msgspec.json.Decoder(KeyRecord)
+DAEMON: Final = msgspec.json.Decoder(DaemonRecord)
+AUDIT: Final = msgspec.json.Decoder(AuditRecord)
+_EVENTS: Final = msgspec.msgpack.Decoder(list[Event])
+
+encode: Final = _json.encode
+
+
+def encode_events(events: list[Event]) -> bytes:
+    return _msgpack.encode(events)
+
+
+def decode_events(content: bytes, *, seq: int) -> list[Event]:
+    try:
+        return _EVENTS.decode(content)
+    except msgspec.MsgspecError as error:
+        raise StoreBroken(f"the events of commit {seq} cannot be read: {error}") from error
+
+
+def decode_record(decoder: msgspec.json.Decoder[T], record: bytes, *, of: str) -> T:
+    try:
+        return decoder.decode(record)
+    except msgspec.MsgspecError as error:
+        raise StoreBroken(f"the record of {of} cannot be read: {error}") from error
+
+
+def verified(content: object, crc: object, *, of: str) -> bytes:
+    """The content, if it is still what was written: a damaged row may hold anything."""
+    if not isinstance(content, bytes) or crc32(content) != crc:
+        raise StoreBroken(f"{of} is not what was written: its checksum differs")
+    return content
+
+
+Columns = tuple[str, str, int, str, str, str, str, str, str | None, str | None]
+
+
+def columns_of(task: Task) -> Columns:
+    """What engines keep beside a task's record to search by: id, user, number, status, level, queue, type,
+    source, correlation and parent, in this order everywhere."""
+    kind = task.kind
+    return (
+        task.id,
+        task.user_id,
+        task.number,
+        task.status,
+        task.level,
+        kind.queue,
+        kind.needs.type,
+        kind.source,
+        task.correlation_id,
+        task.parent_id,
+    )
+
+
+def ended_at(row: TaskRow, *, at: int) -> int:
+    """By what age a task leaves history; one that ended without saying when ended with its commit."""
+    completed_at = row.task.completed_at
+    return at if completed_at is None else completed_at

@@ -1,0 +1,244 @@
+"""The SQLite engine: one file, one connection that writes and checkpoints, readers that only read.
+
+A commit is durable when `write` returns: WAL with `synchronous=FULL` syncs the log at every commit. What
+SQLite would do by itself at some commit, copying the log back into the file, is done here instead,
+because its automatic checkpoint ignores errors; an fsync that failed and was ignored is how acknowledged
+work gets lost. It happens between commits (`tend`), where nobody waits for it.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+import apsw
+
+from taskyard.core.changes import Batch
+from taskyard.store.port import Identity, Image, Reader, StoreBroken, StoreRefused
+from taskyard.store.sqlite import checks
+from taskyard.store.sqlite.faults import BREAKING, PASSING, translated
+from taskyard.store.sqlite.image import identity_of, load_image
+from taskyard.store.sqlite.migrate import migrate, version_of
+from taskyard.store.sqlite.reader import SqliteReader
+from taskyard.store.sqlite.rows import write_rows
+from taskyard.store.sqlite.statements import SQL
+
+PAGE_BYTES: Final = 4096
+CACHE_KIB: Final = 65_536
+
+LOG_PAGES_TENDED: Final = 4_000
+# 16 MiB of log: about thirty commits of 500 tasks, so that a page changed by all of them is copied once.
+LOG_PAGES_MAX: Final = 4 * LOG_PAGES_TENDED
+# A hub that never tends still does not fill its disk with log.
+LOG_PAGES_FORCED: Final = 16 * LOG_PAGES_TENDED
+# A reader that holds an old snapshot keeps the log from being begun anew. Past this we wait for it.
+BUSY_MS_MAX: Final = 2_000
+
+CHECKED_WHOLE_BYTES_MAX: Final = 64 * 1024 * 1024
+CHECKED_TABLES: Final = ("task", "user", "api_key", "daemon", "numbering", "meta", "commit_log")
+
+
+class SqliteStore:
+    """`new_cluster_id` names a yard that this is the first to open; one that exists keeps its name."""
+
+    def __init__(self, path: str | Path, *, new_cluster_id: str, vfs: str | None = None) -> None:
+        self._file = Path(path)
+        self._new_cluster_id = new_cluster_id
+        self._vfs = vfs
+        self._lock: int | None = None
+        self._open: apsw.Connection | None = None
+        self._identity = Identity(cluster_id="", epoch=0, seq=0)
+        self._log_pages = 0
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def _connection(self) -> apsw.Connection:
+        assert self._open is not None, "the store is not open"
+        return self._open
+
+    def open(self) -> Identity:
+        checks.refuse_old_sqlite(apsw.sqlite_lib_version())
+        checks.refuse_network_file_system(self._file.parent, mounts=checks.mounts_of_this_machine())
+        self._lock = checks.take_lock(self._file)
+        try:
+            checks.refuse_foreign_file(self._file)
+            self._connect()
+        except BaseException:
+            self._release()
+            raise
+        return self._identity
+
+    def _connect(self) -> None:
+        try:
+            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+            self._open = connection = apsw.Connection(str(self._file), flags=flags, vfs=self._vfs)
+            self._configure(connection)
+            migrate(connection)
+            check_structure(connection)
+            self._identity = self._begin_epoch(connection)
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        except (StoreBroken, apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError) as error:
+            raise StoreRefused(
+                f"{self._file} is damaged ({error}). Restore the last backup, or salvage what can be "
+                "read with `sqlite3 FILE .recover`; keep a copy of the file and its -wal as they are."
+            ) from error
+        except (*PASSING, *BREAKING) as error:
+            raise StoreRefused(
+                f"{self._file} cannot be opened for writing ({error}). See that there is room on the disk, "
+                "that the hub's user may write the file and its directory, and that no other program "
+                "has it locked."
+            ) from error
+
+    def _configure(self, connection: apsw.Connection) -> None:
+        # Until all checks have passed, closing must not copy the log: a refusal changes nothing.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        connection.set_busy_timeout(BUSY_MS_MAX)
+        if connection.readonly("main"):
+            raise StoreRefused(f"{self._file} is read-only. Let the hub's user write it.")
+        checks.refuse_newer_schema(self._file, version_of(connection))
+        connection.pragma("page_size", PAGE_BYTES)
+        mode = connection.pragma("journal_mode", "wal")
+        connection.pragma("synchronous", "FULL")
+        if mode != "wal" or connection.pragma("synchronous") != 2:
+            raise StoreRefused(
+                f"{self._file} cannot be made durable here: no write-ahead log (mode is {mode})."
+            )
+        connection.pragma("cache_size", -CACHE_KIB)
+        connection.pragma("journal_size_limit", LOG_PAGES_MAX * PAGE_BYTES)
+        connection.pragma("temp_store", "MEMORY")
+        connection.wal_autocheckpoint(0)
+        connection.set_wal_hook(self._note_log_size)
+
+    def _note_log_size(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
+    def _begin_epoch(self, connection: apsw.Connection) -> Identity:
+        with connection:
+            connection.execute(SQL["found_yard"], {"cluster_id": self._new_cluster_id})
+            connection.execute(SQL["begin_epoch"])
+        return identity_of(connection)
+
+    def load(self) -> Image:
+        try:
+            with translated():
+                image = load_image(self._connection)
+        except StoreBroken as error:
+            raise StoreRefused(
+                f"{self._file} cannot be trusted: {error}. Restore the last backup."
+            ) from error
+        self._identity = image.identity
+        return image
+
+    def write(self, batch: Batch) -> None:
+        connection, identity = self._connection, self._identity
+        assert batch.seq == identity.seq + 1, "a batch follows the last commit"
+        assert batch.epoch == identity.epoch, "a batch belongs to the epoch of its hub"
+        with self._transaction():
+            write_rows(connection, batch)
+        self._identity = Identity(cluster_id=identity.cluster_id, epoch=identity.epoch, seq=batch.seq)
+        if self._log_pages >= LOG_PAGES_MAX:
+            self.tend()
+
+    def probe(self) -> None:
+        with self._transaction():
+            self._connection.execute(SQL["touch_probe"])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        connection = self._connection
+        with translated():
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield
+                connection.execute("COMMIT")
+            except BaseException:
+                # After some errors SQLite has rolled back already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def tend(self) -> None:
+        """Copy the log back into the file, once there is enough of it to be worth two more syncs."""
+        if self._log_pages < LOG_PAGES_TENDED:
+            return
+        forced = self._log_pages >= LOG_PAGES_FORCED
+        mode = apsw.SQLITE_CHECKPOINT_RESTART if forced else apsw.SQLITE_CHECKPOINT_PASSIVE
+        with translated():
+            try:
+                pages, copied = self._connection.wal_checkpoint(mode=mode)
+            except (apsw.FullError, apsw.BusyError, apsw.LockedError):
+                # The commits are safe in the log; the next turn tries again.
+                return
+        if pages == copied:
+            self._log_pages = 0
+
+    def reader(self) -> Reader:
+        return SqliteReader(self._file, vfs=self._vfs)
+
+    def backup(self, path: str) -> None:
+        """By a connection of its own: the writer goes on meanwhile, and the copy is of one commit."""
+        target = Path(path)
+        if target.exists():
+            raise StoreRefused(f"{target} exists. Name a new file, so that no backup overwrites another.")
+        partial = target.with_name(f"{target.name}.partial")
+        partial.unlink(missing_ok=True)
+        try:
+            with translated():
+                copy_database(self._file, partial, vfs=self._vfs)
+            os.link(partial, target)
+            sync_directory(target.parent)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        connection, self._open = self._open, None
+        lock, self._lock = self._lock, None
+        try:
+            if connection is not None:
+                connection.close()
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+
+def check_structure(connection: apsw.Connection) -> None:
+    """Walk the trees of what a hub acts on, or of everything if that is quick; not of a long past."""
+    size = connection.pragma("page_count") * PAGE_BYTES
+    names = ("",) if size <= CHECKED_WHOLE_BYTES_MAX else CHECKED_TABLES
+    for name in names:
+        found = connection.pragma("integrity_check", name or 1)
+        if found != "ok":
+            raise apsw.CorruptError(str(found))
+
+
+def copy_database(source_file: Path, target_file: Path, *, vfs: str | None) -> None:
+    source = apsw.Connection(str(source_file), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
+    target = apsw.Connection(str(target_file))
+    try:
+        with target.backup("main", source, "main") as copy:
+            copy.step(-1)
+        # One file, without a log beside it, that can be moved about.
+        target.pragma("journal_mode", "delete")
+    finally:
+        target.close()
+        source.close()
+
+
+def sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

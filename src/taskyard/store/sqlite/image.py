@@ -1,0 +1,77 @@
+"""Reading rows back: each is checked against its checksum and its record before anyone acts on it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import apsw
+import msgspec
+
+from taskyard.core.task import Task
+from taskyard.store.port import Identity, Image, StoreBroken
+from taskyard.store.records import DAEMON, KEY, TASK, USER, columns_of, decode_record, encode, verified
+from taskyard.store.sqlite.statements import SQL
+
+T = TypeVar("T")
+
+IDS_PER_QUERY_MAX = 10_000
+# About 400 kB of JSON for SQLite to walk.
+
+
+def task_of(row: tuple[Any, ...]) -> Task:
+    """The task of a row of `anywhere`: place, the columns of `columns_of`, record, crc."""
+    name = f"task {row[1]}"
+    task = decode_record(TASK, verified(row[11], row[12], of=f"the record of {name}"), of=name)
+    if columns_of(task) != row[1:11]:
+        raise StoreBroken(f"the row of {name} does not agree with its record")
+    return task
+
+
+def json_of(values: Sequence[str | int]) -> str:
+    """A list for `json_each`, which is how a statement takes any number of values."""
+    return encode(values).decode()
+
+
+def position_of(connection: apsw.Connection) -> int:
+    """The newest commit's sequence number; 0 before the first."""
+    seq = connection.execute(SQL["read_position"]).get
+    assert isinstance(seq, int)
+    return seq
+
+
+def identity_of(connection: apsw.Connection) -> Identity:
+    meta = dict(connection.execute(SQL["read_meta"]))
+    cluster_id, epoch = meta.get("cluster_id"), meta.get("epoch")
+    if not isinstance(cluster_id, str) or not isinstance(epoch, int):
+        raise StoreBroken("the identity of this yard cannot be read")
+    return Identity(cluster_id=cluster_id, epoch=epoch, seq=position_of(connection))
+
+
+def load_image(connection: apsw.Connection) -> Image:
+    tasks = [task_of(row) for row in connection.execute(SQL["every_hot_task"])]
+    return Image(
+        identity=identity_of(connection),
+        tasks=tasks,
+        users=_records(USER, connection.execute(SQL["every_user"]), of="user"),
+        keys=_records(KEY, connection.execute(SQL["every_key"]), of="key"),
+        daemons=_records(DAEMON, connection.execute(SQL["every_daemon"]), of="daemon"),
+        numbers=dict(connection.execute(SQL["every_number"])),
+        log_bytes=_log_sizes(connection, tasks),
+    )
+
+
+def _records(decoder: msgspec.json.Decoder[T], rows: Iterable[tuple[Any, ...]], *, of: str) -> list[T]:
+    return [
+        decode_record(decoder, verified(record, crc, of=f"{of} {id_}"), of=f"{of} {id_}")
+        for id_, record, crc in rows
+    ]
+
+
+def _log_sizes(connection: apsw.Connection, tasks: list[Task]) -> dict[tuple[str, int], int]:
+    """Only a task that was tried has a log; asking for those spares a walk through the logs of the past."""
+    tried = [task.id for task in tasks if task.attempts]
+    sizes: dict[tuple[str, int], int] = {}
+    for start in range(0, len(tried), IDS_PER_QUERY_MAX):
+        ids = json_of(tried[start : start + IDS_PER_QUERY_MAX])
+        for task_id, attempt, size in connection.execute(SQL["log_sizes"], {"ids": ids}):
+            sizes[task_id, attempt] = size
+    return sizes

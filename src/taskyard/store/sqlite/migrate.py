@@ -1,0 +1,46 @@
+"""The schema and its versions: `migrations/NNNN_name.sql`, run in order, each in one transaction.
+
+`user_version` counts the migrations that ran and `application_id` marks the file as ours. Both are in the
+file's header, so that a file of a newer version, or of another program, is refused before it is touched.
+"""
+
+import re
+from importlib import resources
+from typing import Final
+
+import apsw
+
+APPLICATION_ID: Final = 0x54595244
+"""TYRD."""
+
+_NAME: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
+
+
+def _migrations() -> dict[int, str]:
+    """Each migration's text by its version, in order."""
+    directory = resources.files(__package__).joinpath("migrations")
+    found = {
+        int(name[1]): file.read_text() for file in directory.iterdir() if (name := _NAME.fullmatch(file.name))
+    }
+    assert sorted(found) == list(range(1, len(found) + 1)), "versions have no gaps"
+    return dict(sorted(found.items()))
+
+
+_MIGRATIONS: Final = _migrations()
+SCHEMA_VERSION: Final = len(_MIGRATIONS)
+
+
+def version_of(connection: apsw.Connection) -> int:
+    version = connection.pragma("user_version")
+    assert isinstance(version, int)
+    return version
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Bring the schema to this version. A crash in between leaves a whole number of migrations."""
+    for version, script in _MIGRATIONS.items():
+        if version > version_of(connection):
+            with connection:
+                connection.execute(script)
+                connection.pragma("application_id", APPLICATION_ID)
+                connection.pragma("user_version", version)

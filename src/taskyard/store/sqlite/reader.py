@@ -1,0 +1,298 @@
+"""Reads beside the writer: its own read-only connection, one snapshot per call, never a checkpoint.
+
+Rows come back through `image.task_of`, which refuses to serve what is not what was written. Lists are
+chosen by what their filter can use: the small index of held tasks, a correlation, a parent, or the walk
+down a user's numbers.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from taskyard.core.changes import AuditRecord, LateResult
+from taskyard.core.commands import Known
+from taskyard.core.task import Task
+from taskyard.store.paging import before_of, number_of
+from taskyard.store.port import Load, Numbered, StoreBroken, StoredTask, TaskFilter
+from taskyard.store.records import AUDIT, decode_events, decode_record, verified
+from taskyard.store.sqlite.faults import translated
+from taskyard.store.sqlite.image import json_of, position_of, task_of
+from taskyard.store.sqlite.statements import SQL
+from taskyard.vocabulary import ENDED, Status
+
+HOT, HISTORY, ARCHIVE = 0, 1, 2
+HELD_OR_BLOCKED: Final = frozenset({Status.SCHEDULED, Status.RUNNING, Status.BLOCKED})
+"""The statuses of the index `task_held`."""
+KEY_HOLDERS: Final = (Status.COMPLETED, Status.PERMANENTLY_FAILED)
+BUSY_MS_MAX: Final = 1_000
+
+_Rows = Iterable[tuple[Any, ...]]
+
+
+class SqliteReader:
+    def __init__(self, file: Path, *, vfs: str | None) -> None:
+        with translated():
+            self._connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
+            self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            self._connection.set_busy_timeout(BUSY_MS_MAX)
+            self._connection.pragma("query_only", True)
+            self._connection.wal_autocheckpoint(0)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        """Everything read inside is of one commit."""
+        with translated():
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.execute("COMMIT")
+
+    def position(self) -> int:
+        with self._snapshot():
+            return position_of(self._connection)
+
+    # --- tasks ---
+
+    def find(self, *, user_id: str | None, task: str) -> StoredTask | None:
+        with self._snapshot():
+            found = self._by_ids([task], user_id=user_id)
+            number = number_of(task)
+            if not found and number is not None and user_id is not None:
+                found = self._by_numbers([number], user_id=user_id)
+            return next(iter(self._stored(found)), None)
+
+    def known(
+        self, *, user_id: str | None, ids: tuple[str, ...], refs: tuple[str, ...], keys: tuple[str, ...]
+    ) -> Known:
+        with self._snapshot():
+            tasks = {task.id: task for _, task in self._by_ids(ids, user_id=user_id)}
+            by_ref: dict[str, str] = {}
+            by_key: dict[str, str] = {}
+            if user_id is not None:
+                by_ref = self._known_refs(tasks, user_id=user_id, refs=refs)
+                by_key = self._known_keys(tasks, user_id=user_id, keys=keys)
+            return Known(read_seq=position_of(self._connection), tasks=tasks, refs=by_ref, keys=by_key)
+
+    def _known_refs(self, tasks: dict[str, Task], *, user_id: str, refs: tuple[str, ...]) -> dict[str, str]:
+        numbers = {ref: number for ref in refs if (number := number_of(ref)) is not None}
+        found = {task.number: task for _, task in self._by_numbers(list(numbers.values()), user_id=user_id)}
+        tasks.update((task.id, task) for task in found.values())
+        return {ref: found[number].id for ref, number in numbers.items() if number in found}
+
+    def _known_keys(self, tasks: dict[str, Task], *, user_id: str, keys: tuple[str, ...]) -> dict[str, str]:
+        if not keys:
+            return {}
+        asked = {"user_id": user_id, "keys": json_of(keys), "statuses": json_of(KEY_HOLDERS)}
+        holders: dict[str, str] = dict(self._connection.execute(SQL["holders_of_keys"], asked))
+        tasks.update((task.id, task) for _, task in self._by_ids(list(holders.values()), user_id=user_id))
+        return holders
+
+    def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
+        with self._snapshot():
+            tasks = [task for place, task in self._by_ids(ids, user_id=None) if place == HOT]
+            parents = [part.id for task in tasks for part in task.depends or () if part.outcome is not None]
+            ended = {stored.task.id: stored for stored in self._stored(self._by_ids(parents, user_id=None))}
+            hot = [task.id for task in tasks]
+            bodies = self._bodies(hot)
+            checkpoints = self._checkpoints(hot)
+        return {
+            task.id: Load(
+                task=task,
+                body=bodies[task.id],
+                checkpoint=checkpoints.get(task.id),
+                parents=[ended[part.id] for part in task.depends or () if part.id in ended],
+            )
+            for task in tasks
+        }
+
+    def tasks(self, query: TaskFilter) -> list[StoredTask]:
+        before_number, before_id = before_of(query.before, user_id=query.user_id)
+        statuses = frozenset(query.statuses)
+        first, last = places_of(statuses, archived=query.archived)
+        asked = {
+            "place_min": first,
+            "place_max": last,
+            "user_id": query.user_id,
+            "before_number": before_number,
+            "before_id": before_id,
+            "statuses": json_of(query.statuses) if statuses else None,
+            "queue": query.queue,
+            "type": query.type,
+            "source": query.source,
+            "level": query.level,
+            "correlation_id": query.correlation_id,
+            "parent_id": query.parent_id,
+            "text": None if query.text is None else pattern_of(query.text),
+            "limit": query.limit,
+        }
+        with self._snapshot():
+            return self._stored(_placed(self._connection.execute(_list_statement(query), asked)))
+
+    def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
+        before_number, before_id = before_of(before, user_id=user_id)
+        asked = {
+            "user_id": user_id,
+            "before_number": before_number,
+            "before_id": before_id,
+            "limit": limit,
+        }
+        with self._snapshot():
+            return self._stored(_placed(self._connection.execute(SQL["list_dead"], asked)))
+
+    def _by_ids(self, ids: Sequence[str], *, user_id: str | None) -> list[tuple[int, Task]]:
+        if not ids:
+            return []
+        asked = {"ids": json_of(ids), "user_id": user_id}
+        return _placed(self._connection.execute(SQL["tasks_by_id"], asked))
+
+    def _by_numbers(self, numbers: Sequence[int], *, user_id: str) -> list[tuple[int, Task]]:
+        if not numbers:
+            return []
+        asked = {"numbers": json_of(numbers), "user_id": user_id}
+        return _placed(self._connection.execute(SQL["tasks_by_number"], asked))
+
+    # --- what belongs to tasks ---
+
+    def _stored(self, placed: list[tuple[int, Task]]) -> list[StoredTask]:
+        """Tasks with all that belongs to them, in the order given."""
+        if not placed:
+            return []
+        ids = [task.id for _, task in placed]
+        bodies = self._bodies(ids)
+        outcomes = self._contents(SQL["outcomes_of"], ids, of="outcome")
+        late = self._late_results(ids)
+        return [
+            StoredTask(
+                task=task,
+                body=bodies[task.id],
+                outcome=outcomes.get(task.id),
+                late=late.get(task.id, []),
+                archived=place == ARCHIVE,
+            )
+            for place, task in placed
+        ]
+
+    def _bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
+        bodies = self._contents(SQL["bodies_of"], ids, of="body")
+        for id_ in ids:
+            if id_ not in bodies:
+                raise StoreBroken(f"task {id_} has lost its body")
+        return bodies
+
+    def _contents(self, statement: str, ids: Sequence[str], *, of: str) -> dict[str, bytes]:
+        rows = self._connection.execute(statement, {"ids": json_of(ids)})
+        return {id_: verified(content, crc, of=f"the {of} of task {id_}") for id_, content, crc in rows}
+
+    def _late_results(self, ids: Sequence[str]) -> dict[str, list[LateResult]]:
+        late: dict[str, list[LateResult]] = {}
+        for task_id, attempt, at, content, crc in self._connection.execute(
+            SQL["late_results_of"], {"ids": json_of(ids)}
+        ):
+            body = verified(content, crc, of=f"the late result of task {task_id}")
+            late.setdefault(task_id, []).append(
+                LateResult(task_id=task_id, attempt=attempt, at=at, body=body)
+            )
+        return late
+
+    def _checkpoints(self, ids: Sequence[str]) -> dict[str, bytes]:
+        return self._contents(SQL["checkpoints_of"], ids, of="checkpoint")
+
+    def checkpoint(self, task_id: str) -> bytes | None:
+        with self._snapshot():
+            return self._checkpoints([task_id]).get(task_id)
+
+    def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
+        with self._snapshot():
+            rows = self._connection.execute(SQL["log_of"], {"task_id": task_id, "attempt": attempt})
+            return [
+                (number, at, verified(text, crc, of=f"the log of task {task_id}").decode())
+                for number, at, text, crc in rows
+            ]
+
+    # --- the log of commits ---
+
+    def events_after(self, *, epoch: int, seq: int, index: int, limit: int) -> list[Numbered] | None:
+        with self._snapshot():
+            if not self._is_on_the_log(epoch=epoch, seq=seq):
+                return None
+            rows = self._connection.execute(SQL["commits_from"], {"seq": seq})
+            later = (found for found in _events_of(rows) if (found.seq, found.index) > (seq, index))
+            return list(islice(later, limit))
+
+    def _is_on_the_log(self, *, epoch: int, seq: int) -> bool:
+        """Whether the log went through this place, and what came after it is all kept.
+
+        Epochs never decrease along the log, so a place named in epoch e lies between commits of epochs
+        at most and at least e. A copy restored from before that place fails here.
+        """
+        rows = self._connection.execute(SQL["epochs_around"], {"seq": seq})
+        around: dict[int, int] = dict(rows)
+        if seq == 0:
+            return position_of(self._connection) == 0 or 1 in around
+        return seq in around and around[seq] <= epoch <= around.get(seq + 1, epoch)
+
+    def task_events(self, task: Task) -> list[Numbered]:
+        with self._snapshot():
+            rows = self._connection.execute(SQL["commits_of"], {"seqs": json_of(task.trail)})
+            return [found for found in _events_of(rows) if found.event.task_id == task.id]
+
+    def has_old(self, *, ended_before: int, events_before: int) -> bool:
+        with self._snapshot():
+            if self._connection.execute(SQL["first_archivable"], {"ended_before": ended_before}).get:
+                return True
+            ages = [at for (at,) in self._connection.execute(SQL["first_ages"])]
+            return len(ages) > 1 and ages[0] < events_before
+
+    def audit(self, *, subject: str | None, limit: int, before: int | None) -> list[tuple[int, AuditRecord]]:
+        asked = {"subject": subject, "before": before, "limit": limit}
+        with self._snapshot():
+            return [
+                (n, decode_record(AUDIT, verified(record, crc, of=f"audit entry {n}"), of=f"audit entry {n}"))
+                for n, record, crc in self._connection.execute(SQL["audit_entries"], asked)
+            ]
+
+
+def _placed(rows: _Rows) -> list[tuple[int, Task]]:
+    return [(row[0], task_of(row)) for row in rows]
+
+
+def _events_of(rows: _Rows) -> Iterator[Numbered]:
+    for seq, epoch, content, crc in rows:
+        events = decode_events(verified(content, crc, of=f"commit {seq}"), seq=seq)
+        for index, event in enumerate(events):
+            yield Numbered(epoch=epoch, seq=seq, index=index, event=event)
+
+
+def places_of(statuses: frozenset[Status], *, archived: bool) -> tuple[int, int]:
+    """The places where tasks of these statuses can be: what has ended is never hot, and the reverse."""
+    if archived:
+        return ARCHIVE, ARCHIVE
+    if statuses and statuses <= ENDED:
+        return HISTORY, HISTORY
+    if statuses and not statuses & ENDED:
+        return HOT, HOT
+    return HOT, HISTORY
+
+
+def _list_statement(query: TaskFilter) -> str:
+    if query.correlation_id is not None:
+        return SQL["list_correlated"]
+    if query.parent_id is not None:
+        return SQL["list_children"]
+    if query.statuses and not query.archived and HELD_OR_BLOCKED.issuperset(query.statuses):
+        return SQL["list_held"]
+    return SQL["list_by_id"] if query.user_id is None else SQL["list_by_number"]
+
+
+def pattern_of(text: str) -> str:
+    """A LIKE pattern that finds exactly this text anywhere."""
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"

@@ -1,0 +1,168 @@
+"""A batch as rows: what `write` does inside its transaction, in a handful of bulk statements.
+
+Each kind of change is one `executemany`, so a commit of five hundred tasks is about as many calls into
+SQLite as a commit of one. Row counts are checked where the core claims to know them: a batch that
+does not fit the table is a bug, and is rolled back rather than half believed.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final
+from zlib import crc32
+
+import apsw
+
+from taskyard.core.changes import Batch, DaemonRecord, KeyRecord, LogChunk, TaskRow, UserRecord
+from taskyard.store.port import ARCHIVE_ROWS_MAX
+from taskyard.store.records import columns_of, encode, encode_events, ended_at
+from taskyard.store.sqlite.statements import SQL
+
+LOG_CHUNKS_PER_COMMIT_MAX: Final = 1 << 20
+# Places within one commit's logs. The inbox holds 10,000 commands, each with one chunk at most.
+
+_Row = tuple[str | int | bytes | None, ...]
+
+
+def write_rows(connection: apsw.Connection, batch: Batch) -> None:
+    """Everything of the batch. The caller holds the transaction."""
+    _write_tasks(connection, batch)
+    _write_contents(connection, batch)
+    _write_people(connection, batch)
+    if batch.archive is not None:
+        ended_before, events_before = batch.archive
+        _archive(connection, ended_before=ended_before)
+        _drop_events(connection, events_before=events_before)
+    events = encode_events(batch.events)
+    connection.execute(
+        SQL["insert_commit"], (batch.seq, batch.epoch, batch.batch_id, batch.at, events, crc32(events))
+    )
+
+
+def _write_tasks(connection: apsw.Connection, batch: Batch) -> None:
+    if batch.revived:
+        _leave_the_past(connection, batch.revived)
+    if batch.created or batch.revived:
+        connection.executemany(SQL["insert_task"], _hot_rows(batch))
+    if batch.created or batch.ended:
+        connection.executemany(SQL["raise_number"], _highest_numbers(batch))
+    if batch.changed:
+        before = connection.total_changes()
+        connection.executemany(SQL["update_task"], [_changed_row(row) for row in batch.changed])
+        changed = connection.total_changes() - before
+        assert changed == len(batch.changed), "every changed task is in the hot table"
+    if batch.ended:
+        connection.executemany(SQL["delete_task"], [(row.task.id,) for row in batch.ended])
+        connection.executemany(SQL["insert_history"], [_ended_row(row, at=batch.at) for row in batch.ended])
+    if batch.amended:
+        _amend(connection, batch)
+
+
+def _hot_rows(batch: Batch) -> Iterator[_Row]:
+    for row in chain(batch.created, batch.revived):
+        yield (*columns_of(row.task), row.record, crc32(row.record))
+
+
+def _changed_row(row: TaskRow) -> _Row:
+    task = row.task
+    return task.status, task.level, row.record, crc32(row.record), task.id
+
+
+def _ended_row(row: TaskRow, *, at: int) -> _Row:
+    task = row.task
+    return (*columns_of(task), row.record, crc32(row.record), ended_at(row, at=at), task.key)
+
+
+def _highest_numbers(batch: Batch) -> Iterable[tuple[str, int]]:
+    highest: dict[str, int] = {}
+    for row in chain(batch.created, batch.ended):
+        task = row.task
+        if task.number > highest.get(task.user_id, 0):
+            highest[task.user_id] = task.number
+    return highest.items()
+
+
+def _leave_the_past(connection: apsw.Connection, revived: list[TaskRow]) -> None:
+    ids = [(row.task.id,) for row in revived]
+    before = connection.total_changes()
+    connection.executemany(SQL["delete_history"], ids)
+    if connection.total_changes() - before < len(ids):
+        connection.executemany(SQL["delete_archive"], ids)
+    assert connection.total_changes() - before == len(ids), "every revived task was in history or archive"
+
+
+def _amend(connection: apsw.Connection, batch: Batch) -> None:
+    rows = [
+        (
+            row.task.status,
+            row.task.level,
+            row.record,
+            crc32(row.record),
+            ended_at(row, at=batch.at),
+            row.task.id,
+        )
+        for row in batch.amended
+    ]
+    before = connection.total_changes()
+    connection.executemany(SQL["amend_history"], rows)
+    if connection.total_changes() - before < len(rows):
+        connection.executemany(SQL["amend_archive"], rows)
+    assert connection.total_changes() - before == len(rows), "every amended task is in history or archive"
+
+
+def _write_contents(connection: apsw.Connection, batch: Batch) -> None:
+    for statement, contents in (
+        (SQL["insert_body"], batch.bodies),
+        (SQL["upsert_outcome"], batch.outcomes),
+        (SQL["upsert_checkpoint"], batch.checkpoints),
+    ):
+        if contents:
+            connection.executemany(statement, [(id_, content, crc32(content)) for id_, content in contents])
+    if batch.late:
+        connection.executemany(
+            SQL["upsert_late_result"],
+            [(late.task_id, late.attempt, late.at, late.body, crc32(late.body)) for late in batch.late],
+        )
+    if batch.logs:
+        connection.executemany(SQL["insert_log_chunk"], _log_rows(batch.logs, seq=batch.seq))
+
+
+def _log_rows(chunks: list[LogChunk], *, seq: int) -> Iterator[_Row]:
+    assert len(chunks) <= LOG_CHUNKS_PER_COMMIT_MAX
+    first = seq * LOG_CHUNKS_PER_COMMIT_MAX
+    for n, chunk in enumerate(chunks, start=first):
+        text = chunk.text.encode()
+        yield chunk.task_id, chunk.attempt, n, chunk.at, text, crc32(text)
+
+
+def _write_people(connection: apsw.Connection, batch: Batch) -> None:
+    """Users, keys, daemons and what was done to them: rare, so one look suffices most of the time."""
+    if not (batch.users or batch.keys or batch.daemons or batch.audit):
+        return
+    connection.executemany(SQL["upsert_user"], _record_rows(batch.users))
+    connection.executemany(SQL["upsert_key"], _record_rows(batch.keys))
+    connection.executemany(SQL["upsert_daemon"], _record_rows(batch.daemons))
+    entries = ((entry.subject, encode(entry)) for entry in batch.audit)
+    connection.executemany(
+        SQL["insert_audit"], [(subject, record, crc32(record)) for subject, record in entries]
+    )
+
+
+def _record_rows(records: Iterable[UserRecord | KeyRecord | DaemonRecord]) -> Iterator[_Row]:
+    for record in records:
+        encoded = encode(record)
+        yield record.id, encoded, crc32(encoded)
+
+
+def _archive(connection: apsw.Connection, *, ended_before: int) -> None:
+    chosen = {"ended_before": ended_before, "rows_max": ARCHIVE_ROWS_MAX}
+    connection.execute(SQL["copy_to_archive"], chosen)
+    connection.execute(SQL["drop_archived"], chosen)
+
+
+def _drop_events(connection: apsw.Connection, *, events_before: int) -> None:
+    """Cut the log's old end, up to the first commit that is young enough; its newest commit stays."""
+    oldest = list(connection.execute(SQL["oldest_commits"], {"rows_max": ARCHIVE_ROWS_MAX + 1}))
+    for seq, at in oldest:
+        if at >= events_before or seq == oldest[-1][0]:
+            connection.execute(SQL["drop_commits"], {"seq": seq})
+            return

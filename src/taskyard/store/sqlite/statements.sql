@@ -1,0 +1,292 @@
+-- Every statement of the SQLite engine. What follows a name says what the statement relies on and what
+-- zero rows mean. Parameters are bound by place in the order in which they first appear where rows are
+-- written in bulk, by name elsewhere. Status words stand here only where a partial index needs a literal.
+
+-- insert_task
+-- The core gives ids and numbers once: a conflict is a bug, and the batch fails whole.
+INSERT INTO task (id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc)
+VALUES (:id, :user_id, :number, :status, :level, :queue, :type, :source, :correlation_id, :parent_id, :record, :crc);
+
+-- update_task
+-- By the primary key. Only what can change: a queue, a source or a parent is for life.
+-- Zero rows: the core thinks the task is hot and it is not; the writer fails the batch.
+UPDATE task SET status = :status, level = :level, record = :record, crc = :crc WHERE id = :id;
+
+-- delete_task
+-- Zero rows: the task was created and ended within one batch and was never here.
+DELETE FROM task WHERE id = :id;
+
+-- insert_history
+INSERT INTO history (id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc,
+                     completed_at, idempotency_key)
+VALUES (:id, :user_id, :number, :status, :level, :queue, :type, :source, :correlation_id, :parent_id, :record, :crc,
+        :completed_at, :idempotency_key);
+
+-- delete_history
+-- Zero rows: the task was archived meanwhile; `delete_archive` finds it.
+DELETE FROM history WHERE id = :id;
+
+-- delete_archive
+-- Zero rows: it was in history.
+DELETE FROM archive WHERE id = :id;
+
+-- amend_history
+-- Zero rows: the task was archived meanwhile; `amend_archive` finds it.
+UPDATE history SET status = :status, level = :level, record = :record, crc = :crc, completed_at = :completed_at
+WHERE id = :id;
+
+-- amend_archive
+-- Zero rows: it was in history.
+UPDATE archive SET status = :status, level = :level, record = :record, crc = :crc, completed_at = :completed_at
+WHERE id = :id;
+
+-- insert_body
+INSERT INTO body (id, content, crc) VALUES (:id, :content, :crc);
+
+-- upsert_outcome
+-- A revived task ends again: its newest outcome counts.
+INSERT INTO outcome (id, content, crc) VALUES (:id, :content, :crc)
+ON CONFLICT (id) DO UPDATE SET content = excluded.content, crc = excluded.crc;
+
+-- upsert_checkpoint
+INSERT INTO checkpoint (id, content, crc) VALUES (:id, :content, :crc)
+ON CONFLICT (id) DO UPDATE SET content = excluded.content, crc = excluded.crc;
+
+-- upsert_late_result
+-- A daemon may tell the same late result again.
+INSERT INTO late_result (task_id, attempt, at, content, crc) VALUES (:task_id, :attempt, :at, :content, :crc)
+ON CONFLICT (task_id, attempt) DO UPDATE SET at = excluded.at, content = excluded.content, crc = excluded.crc;
+
+-- insert_log_chunk
+INSERT INTO log_chunk (task_id, attempt, n, at, text, crc) VALUES (:task_id, :attempt, :n, :at, :text, :crc);
+
+-- raise_number
+INSERT INTO numbering (user_id, number) VALUES (:user_id, :number)
+ON CONFLICT (user_id) DO UPDATE SET number = MAX(number, excluded.number);
+
+-- upsert_user
+INSERT INTO user (id, record, crc) VALUES (:id, :record, :crc)
+ON CONFLICT (id) DO UPDATE SET record = excluded.record, crc = excluded.crc;
+
+-- upsert_key
+INSERT INTO api_key (id, record, crc) VALUES (:id, :record, :crc)
+ON CONFLICT (id) DO UPDATE SET record = excluded.record, crc = excluded.crc;
+
+-- upsert_daemon
+INSERT INTO daemon (id, record, crc) VALUES (:id, :record, :crc)
+ON CONFLICT (id) DO UPDATE SET record = excluded.record, crc = excluded.crc;
+
+-- insert_audit
+INSERT INTO audit (subject, record, crc) VALUES (:subject, :record, :crc);
+
+-- insert_commit
+-- The primary key is the fence: two commits cannot have one place in the log.
+INSERT INTO commit_log (seq, epoch, batch_id, at, events, crc) VALUES (:seq, :epoch, :batch_id, :at, :events, :crc);
+
+-- copy_to_archive
+-- Oldest first by `history_age`, which leaves out dead letters: a person still has to decide about them.
+INSERT INTO archive SELECT * FROM history
+WHERE completed_at < :ended_before AND status <> 'permanently_failed' ORDER BY completed_at, id LIMIT :rows_max;
+
+-- drop_archived
+-- The same rows in the same order as `copy_to_archive`, within one transaction.
+DELETE FROM history WHERE id IN (
+    SELECT id FROM history
+    WHERE completed_at < :ended_before AND status <> 'permanently_failed' ORDER BY completed_at, id LIMIT :rows_max
+);
+
+-- oldest_commits
+-- The log is cut from its beginning only: a gap would hide events from those who follow it.
+SELECT seq, at FROM commit_log ORDER BY seq LIMIT :rows_max;
+
+-- drop_commits
+DELETE FROM commit_log WHERE seq < :seq;
+
+-- first_archivable
+-- Zero rows: nothing in history is that old.
+SELECT 1 FROM history WHERE completed_at < :ended_before AND status <> 'permanently_failed' LIMIT 1;
+
+-- found_yard
+-- Zero rows changed: the yard has its identity already.
+INSERT INTO meta (name, value) VALUES ('cluster_id', :cluster_id), ('epoch', 0), ('probe', 0) ON CONFLICT DO NOTHING;
+
+-- begin_epoch
+UPDATE meta SET value = value + 1 WHERE name = 'epoch';
+
+-- touch_probe
+-- A real change, so that it needs a real write; nobody reads it.
+UPDATE meta SET value = value + 1 WHERE name = 'probe';
+
+-- read_meta
+SELECT name, value FROM meta;
+
+-- read_position
+-- Zero: no commit yet. The newest commit is never dropped.
+SELECT COALESCE(MAX(seq), 0) FROM commit_log;
+
+-- every_hot_task
+-- In the order of ids, which are minted in the order of time.
+SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM task ORDER BY id;
+
+-- every_user
+SELECT id, record, crc FROM user ORDER BY id;
+
+-- every_key
+SELECT id, record, crc FROM api_key ORDER BY id;
+
+-- every_daemon
+SELECT id, record, crc FROM daemon ORDER BY id;
+
+-- every_number
+SELECT user_id, number FROM numbering;
+
+-- log_sizes
+-- By the primary key; SQLite knows a value's size without reading it.
+SELECT task_id, attempt, SUM(LENGTH(text)) FROM log_chunk
+WHERE task_id IN (SELECT value FROM json_each(:ids)) GROUP BY task_id, attempt;
+
+-- tasks_by_id
+-- Missing ids have no row.
+SELECT place, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM anywhere WHERE id IN (SELECT value FROM json_each(:ids)) AND (:user_id IS NULL OR user_id = :user_id);
+
+-- tasks_by_number
+SELECT place, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM anywhere WHERE user_id = :user_id AND number IN (SELECT value FROM json_each(:numbers));
+
+-- holders_of_keys
+-- Uses `history_key`. Oldest first, so that the newest holder is the one that remains.
+SELECT idempotency_key, id FROM history
+WHERE user_id = :user_id AND idempotency_key IN (SELECT value FROM json_each(:keys)) AND idempotency_key IS NOT NULL
+  AND status IN (SELECT value FROM json_each(:statuses))
+ORDER BY number;
+
+-- list_by_number
+-- One user's, newest first. Each place is walked down its (user_id, number) index and the walks are merged,
+-- so a page costs what it looks at.
+SELECT place, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM anywhere
+WHERE place BETWEEN :place_min AND :place_max AND user_id = :user_id AND number < :before_number
+  AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
+  AND (:queue IS NULL OR queue = :queue)
+  AND (:type IS NULL OR type = :type)
+  AND (:source IS NULL OR source = :source)
+  AND (:level IS NULL OR level = :level)
+  AND (:text IS NULL OR EXISTS (
+    SELECT 1 FROM body WHERE body.id = anywhere.id AND (
+      json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
+      OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
+ORDER BY number DESC LIMIT :limit;
+
+-- list_by_id
+-- Everybody's, newest first, by the primary keys.
+SELECT place, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM anywhere
+WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
+  AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
+  AND (:queue IS NULL OR queue = :queue)
+  AND (:type IS NULL OR type = :type)
+  AND (:source IS NULL OR source = :source)
+  AND (:level IS NULL OR level = :level)
+  AND (:text IS NULL OR EXISTS (
+    SELECT 1 FROM body WHERE body.id = anywhere.id AND (
+      json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
+      OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
+ORDER BY id DESC LIMIT :limit;
+
+-- list_held
+-- Only statuses of `task_held`, whose index is small however much waits; sorted after it is read.
+SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM task
+WHERE status IN ('scheduled', 'running', 'blocked') AND status IN (SELECT value FROM json_each(:statuses))
+  AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND (:queue IS NULL OR queue = :queue)
+  AND (:type IS NULL OR type = :type)
+  AND (:source IS NULL OR source = :source)
+  AND (:level IS NULL OR level = :level)
+  AND (:text IS NULL OR EXISTS (
+    SELECT 1 FROM body WHERE body.id = task.id AND (
+      json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
+      OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
+ORDER BY iif(:user_id IS NULL, id, number) DESC LIMIT :limit;
+
+-- list_correlated
+-- By the partial indexes on correlation_id; sorted after it is read.
+SELECT place, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM anywhere
+WHERE place BETWEEN :place_min AND :place_max AND correlation_id = :correlation_id
+  AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND (:parent_id IS NULL OR parent_id = :parent_id)
+  AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
+  AND (:queue IS NULL OR queue = :queue)
+  AND (:type IS NULL OR type = :type)
+  AND (:source IS NULL OR source = :source)
+  AND (:level IS NULL OR level = :level)
+  AND (:text IS NULL OR EXISTS (
+    SELECT 1 FROM body WHERE body.id = anywhere.id AND (
+      json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
+      OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
+ORDER BY iif(:user_id IS NULL, id, number) DESC LIMIT :limit;
+
+-- list_children
+-- By the partial indexes on parent_id; sorted after it is read.
+SELECT place, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM anywhere
+WHERE place BETWEEN :place_min AND :place_max AND parent_id = :parent_id
+  AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
+  AND (:queue IS NULL OR queue = :queue)
+  AND (:type IS NULL OR type = :type)
+  AND (:source IS NULL OR source = :source)
+  AND (:level IS NULL OR level = :level)
+  AND (:text IS NULL OR EXISTS (
+    SELECT 1 FROM body WHERE body.id = anywhere.id AND (
+      json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
+      OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
+ORDER BY iif(:user_id IS NULL, id, number) DESC LIMIT :limit;
+
+-- list_dead
+-- By `history_dead`; sorted after it is read when everybody's are asked for.
+SELECT 1, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM history
+WHERE status = 'permanently_failed'
+  AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+ORDER BY iif(:user_id IS NULL, id, number) DESC LIMIT :limit;
+
+-- bodies_of
+-- Every task has exactly one: a missing row is a broken file.
+SELECT id, content, crc FROM body WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- outcomes_of
+-- No row: the task has not ended, or ended without a result.
+SELECT id, content, crc FROM outcome WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- checkpoints_of
+SELECT id, content, crc FROM checkpoint WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- late_results_of
+SELECT task_id, attempt, at, content, crc FROM late_result
+WHERE task_id IN (SELECT value FROM json_each(:ids)) ORDER BY task_id, attempt;
+
+-- log_of
+SELECT attempt, at, text, crc FROM log_chunk
+WHERE task_id = :task_id AND (:attempt IS NULL OR attempt = :attempt) ORDER BY attempt, n;
+
+-- epochs_around
+-- Missing rows: dropped from the log's beginning, or not written yet.
+SELECT seq, epoch FROM commit_log WHERE seq BETWEEN :seq AND :seq + 1;
+
+-- first_ages
+SELECT at FROM commit_log ORDER BY seq LIMIT 2;
+
+-- commits_from
+SELECT seq, epoch, events, crc FROM commit_log WHERE seq >= :seq ORDER BY seq;
+
+-- commits_of
+-- A dropped commit has no row: what happened then is forgotten.
+SELECT seq, epoch, events, crc FROM commit_log WHERE seq IN (SELECT value FROM json_each(:seqs)) ORDER BY seq;
+
+-- audit_entries
+SELECT n, record, crc FROM audit
+WHERE (:subject IS NULL OR subject = :subject) AND (:before IS NULL OR n < :before) ORDER BY n DESC LIMIT :limit;
