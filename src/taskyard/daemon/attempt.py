@@ -60,6 +60,7 @@ class Attempt(Struct):
         if message is not None:
             self.message = cut_text(message)
         if log and not self.log.endswith(LOG_GAP):
+            log = cut_text(log)
             joined = f"{self.log}\n{log}" if self.log else log
             fits = len(joined) <= LOG_CHARACTERS_MAX
             self.log = joined if fits else joined[:LOG_CHARACTERS_MAX] + LOG_GAP

@@ -47,10 +47,11 @@ class Lease:
         self.beat_at = now_ms + self.heartbeat_ms
         self._unanswered.append(now_ms)
 
-    def answered(self) -> None:
+    def answered(self, now_ms: int) -> None:
         """A heartbeat was answered: answers come in the order of their heartbeats."""
         if self._unanswered:
-            self._held_from = self._listening_from = self._unanswered.popleft()
+            self._held_from = self._unanswered.popleft()
+            self._listening_from = now_ms
 
     @property
     def deaf_at(self) -> int | None:

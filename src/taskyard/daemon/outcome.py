@@ -7,10 +7,12 @@ a limit, so what is too long is cut here, with a note of its size; a result is k
 from typing import Final
 
 import msgspec
-from msgspec import Raw, structs
+from msgspec import Raw
 
 from taskyard.daemon.orders import Whole
-from taskyard.wire.frames import TaskCompleted, TaskFailed, WireError
+from taskyard.wire import frames
+from taskyard.wire.depth import is_too_deep
+from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireError
 
 RESULT_BYTES_MAX: Final = 1024 * 1024
 FIELD_BYTES_MAX: Final = 64 * 1024
@@ -23,21 +25,36 @@ _encode: Final = msgspec.json.encode
 
 
 def cut_text(text: str, bytes_max: int = FIELD_BYTES_MAX) -> str:
-    """The text, or its head and a note of how long it was."""
-    if len(text) * 4 <= bytes_max:
+    """The text, or its head and a note of how long it was. What UTF-8 cannot say becomes a question mark."""
+    if text.isascii() and len(text) <= bytes_max:
         return text
     encoded = text.encode("utf-8", "replace")
     if len(encoded) <= bytes_max:
-        return text
+        return encoded.decode()
     head = encoded[: bytes_max - NOTE_BYTES].decode("utf-8", "ignore")
     return f"{head}… [cut from {len(encoded)} bytes]"
 
 
-def fit_completed(message: TaskCompleted) -> tuple[TaskCompleted, Whole | None]:
-    """The message within the limits, and the result to keep as a file if it was cut."""
+def pack(message: TaskCompleted | TaskFailed) -> tuple[bytes, Whole | None]:
+    """The message encoded, within the limits; and the result to keep as a file if it was cut."""
     whole = None
-    if isinstance(message.result, Raw) and len(message.result) > RESULT_BYTES_MAX:
-        content = bytes(message.result)
+    try:
+        if isinstance(message, TaskCompleted):
+            whole = fit_completed(message)
+        else:
+            fit_failed(message)
+        return frames.encode(message), whole
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        told = WireError(
+            "INVALID_RESULT", f"the outcome is not JSON: {cut_text(str(error), 1024)}", retryable=False
+        )
+        return frames.encode(TaskFailed(message.task_id, message.attempt, told)), None
+
+
+def fit_completed(message: TaskCompleted) -> Whole | None:
+    """Bring the message within the limits; answers the result to keep as a file if it was cut."""
+    whole = None
+    if isinstance(message.result, Raw) and _is_too_much(content := bytes(message.result)):
         whole = Whole(f"{message.task_id}-{message.attempt}.json", content)
         note = {
             "truncated": True,
@@ -45,26 +62,24 @@ def fit_completed(message: TaskCompleted) -> tuple[TaskCompleted, Whole | None]:
             "head": content[:HEAD_BYTES].decode("utf-8", "ignore"),
             "file": whole.name,
         }
-        message = structs.replace(message, result=Raw(_encode(note)))
+        message.result = Raw(_encode(note))
     if message.summary is not None:
         message.summary = cut_text(message.summary)
     if message.files_changed is not None and len(_encode(message.files_changed)) > FIELD_BYTES_MAX:
         message.files_changed = _first_that_fit(message.files_changed)
     if message.decision_report is not None and len(_encode(message.decision_report)) > FIELD_BYTES_MAX:
-        report = message.decision_report
-        half = FIELD_BYTES_MAX // 4
-        message.decision_report = structs.replace(
-            report,
-            decision=cut_text(report.decision, half),
-            reasoning=cut_text(report.reasoning, half),
-            alternatives=[],
-            risks=[],
-            verification=None,
+        message.decision_report = DecisionReport(
+            decision=cut_text(message.decision_report.decision, FIELD_BYTES_MAX // 4),
+            reasoning=cut_text(message.decision_report.reasoning, FIELD_BYTES_MAX // 4),
         )
-    return message, whole
+    return whole
 
 
-def fit_failed(message: TaskFailed) -> TaskFailed:
+def _is_too_much(result: bytes) -> bool:
+    return len(result) > RESULT_BYTES_MAX or is_too_deep(result)
+
+
+def fit_failed(message: TaskFailed) -> None:
     error = message.error
     details = error.details
     if details is not None and len(_encode(details)) > FIELD_BYTES_MAX // 2:
@@ -75,7 +90,6 @@ def fit_failed(message: TaskFailed) -> TaskFailed:
         retryable=error.retryable,
         details=details,
     )
-    return message
 
 
 def _first_that_fit(paths: list[str]) -> list[str]:

@@ -30,7 +30,7 @@ from taskyard.daemon.introduction import Settings, hello
 from taskyard.daemon.lease import Lease
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop, Whole
-from taskyard.daemon.outcome import fit_completed, fit_failed
+from taskyard.daemon.outcome import pack
 from taskyard.daemon.redial import Redial, refusal
 from taskyard.vocabulary import InventoryState, InventoryVerdict
 from taskyard.wire import frames
@@ -109,6 +109,11 @@ class Protocol:
         self._clear()
         return orders
 
+    def take_starts(self) -> list[Start]:
+        """The work to start, ahead of the rest: what ends at once then shares a batch with its acceptance."""
+        starts, self._start = self._start, []
+        return starts
+
     # --- the connection ------------------------------------------------------------------------------------
 
     def connected(self, now_ms: int) -> None:
@@ -152,7 +157,7 @@ class Protocol:
                     self._cancel(message)
                 case frames.HeartbeatAck():
                     if self._current(message, now_ms):
-                        self._lease.answered()
+                        self._lease.answered(now_ms)
                 case frames.Welcome():
                     self._welcome(message, now_ms)
                 case frames.Error():
@@ -312,13 +317,10 @@ class Protocol:
         attempt = self.live[key]
         if attempt.has_news:
             self._tell_progress(attempt, now_ms)
-        if isinstance(message, TaskCompleted):
-            message, whole = fit_completed(message)
-            if whole is not None:
-                self._keep.append(whole)
-        else:
-            message = fit_failed(message)
-        self._spool(key, _encode(message), now_ms)
+        outcome, whole = pack(message)
+        if whole is not None:
+            self._keep.append(whole)
+        self._spool(key, outcome, now_ms)
 
     def work_stopped(self, key: Key, now_ms: int) -> None:
         """It stopped because it was told to, without an outcome of its own."""
@@ -369,6 +371,10 @@ class Protocol:
                 instants.append(attempt.progress_at)
         return min((instant for instant in instants if instant is not None), default=None)
 
+    @property
+    def load(self) -> float:
+        return len(self.live) / self.settings.slots
+
     def tick(self, now_ms: int, vitals: Vitals | None = None) -> None:
         lease = self._lease
         if lease.beat_at is not None and now_ms >= lease.beat_at:
@@ -393,7 +399,7 @@ class Protocol:
             self._leave = ""
 
     def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
-        vitals = vitals or Vitals(len(self.live) / self.settings.slots)
+        vitals = vitals or Vitals(self.load)
         running = [frames.Item(*key, attempt.state) for key, attempt in self.live.items()]
         self._send.append(_encode(frames.Heartbeat(vitals.load, vitals.memory_free_mb, running)))
         self._lease.sent_beat(now_ms)

@@ -1,0 +1,203 @@
+"""The daemon's memory on disk: what it accepted, and the outcomes the hub has not acknowledged.
+
+A file of lines, each a batch: its CRC-32, a space, JSON. A line is there whole or not at all, so a torn
+last line is a write that nobody was told of, and is cut off. A bad line before the last one is damage: the
+others are still used, the damaged file is set aside, and `damage` says so.
+
+Attempts that were accepted and have no outcome died with the process that wrote them. They are not loaded:
+the hub sees a new `boot_id` and an inventory without them, and runs them again.
+"""
+
+import errno
+import fcntl
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from taskyard.daemon.orders import Batch, Key, Memory, Whole
+
+COMPACT_BYTES: Final = 16 * 1024 * 1024
+# Below this the file is not worth rewriting; above it, it is rewritten when more than half of it is dead.
+WHOLE_FILES_MAX: Final = 256
+"""Results too large for the wire that are kept; beyond it the oldest go."""
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(Batch).decode
+
+
+class JournalLocked(Exception):
+    """Another process uses this directory."""
+
+
+class JournalFull(Exception):
+    """No room for a batch; nothing of it was written, and it can be tried again."""
+
+
+class Journal:
+    """One process at a time, one thread at a time. Opening it takes the lock and loads what is owed."""
+
+    def __init__(self, directory: Path, *, compact_bytes: int = COMPACT_BYTES) -> None:
+        self.directory = directory
+        self.damage: str | None = None
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._compact_bytes = compact_bytes
+        self._lock = _locked(directory / "lock")
+        self._path = directory / "journal"
+        self._memory = Memory()
+        self._live_bytes = 0
+        self._file = -1
+        content = self._path.read_bytes() if self._path.exists() else b""
+        lines, self._damaged = _lines(content)
+        for line in lines:
+            self._apply(_decode(line))
+        self._set_damage_aside()
+        self._rewrite()
+
+    @property
+    def memory(self) -> Memory:
+        """A copy: what was owed and known when this was asked for."""
+        return Memory(
+            daemon_id=self._memory.daemon_id, seen=self._memory.seen, ended=dict(self._memory.ended)
+        )
+
+    def write(self, batches: Sequence[Batch], wholes: Sequence[Whole] = ()) -> None:
+        """On disk when this returns. `JournalFull` leaves the file as it was; other errors are final."""
+        lines = b"".join(_line(batch) for batch in batches)
+        try:
+            self._keep(wholes)
+            _write_all(self._file, lines)
+        except OSError as error:
+            os.ftruncate(self._file, self._size)
+            raise _told(error) from error
+        os.fdatasync(self._file)
+        self._size += len(lines)
+        for batch in batches:
+            self._apply(batch)
+        if self._size > self._compact_bytes and self._live_bytes < self._size // 2:
+            self._compact()
+
+    def close(self) -> None:
+        os.close(self._file)
+        os.close(self._lock)
+
+    def _apply(self, batch: Batch) -> None:
+        memory = self._memory
+        for task_id, attempt, outcome in batch.ended:
+            content = bytes(outcome)
+            memory.ended[task_id, attempt] = content
+            self._live_bytes += len(content)
+        for key in batch.forgotten:
+            self._live_bytes -= len(memory.ended.pop(key, b""))
+        memory.daemon_id = batch.daemon_id or memory.daemon_id
+        memory.seen = batch.seen or memory.seen
+
+    def _compact(self) -> None:
+        try:
+            self._rewrite()
+        except OSError as error:
+            if not isinstance(_told(error), JournalFull):
+                raise
+            self._compact_bytes = self._size * 2  # no room to tidy up: go on with the file there is
+
+    def _rewrite(self) -> None:
+        """A new file with only what is alive, in place of the old one."""
+        fresh = self._path.with_name("journal.new")
+        file = os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        head = Batch(daemon_id=self._memory.daemon_id, seen=self._memory.seen)
+        lines = [_line(head), *(_line(_ended(key, outcome)) for key, outcome in self._memory.ended.items())]
+        try:
+            _write_all(file, b"".join(lines))
+            os.fsync(file)
+        except OSError:
+            os.close(file)
+            fresh.unlink()
+            raise
+        fresh.rename(self._path)
+        _sync_directory(self.directory)
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = file
+        self._size = sum(map(len, lines))
+
+    def _set_damage_aside(self) -> None:
+        if not self._damaged:
+            return
+        aside = self._path.with_name(f"journal.damaged-{zlib.crc32(self._path.read_bytes()):08x}")
+        self._path.rename(aside)
+        self.damage = f"{self._damaged} bad lines in the journal; the damaged file is kept as {aside.name}"
+
+    def _keep(self, wholes: Sequence[Whole]) -> None:
+        if not wholes:
+            return
+        directory = self.directory / "results"
+        directory.mkdir(mode=0o700, exist_ok=True)
+        for whole in wholes:
+            file = os.open(
+                directory / whole.name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600
+            )
+            try:
+                _write_all(file, whole.content)
+                os.fsync(file)
+            finally:
+                os.close(file)
+        kept = sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        for path in kept[:-WHOLE_FILES_MAX]:
+            path.unlink()
+        _sync_directory(directory)
+
+
+def _told(error: OSError) -> Exception:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return JournalFull(os.strerror(error.errno or 0)) if full else error
+
+
+def _ended(key: Key, outcome: bytes) -> Batch:
+    return Batch(ended=[(*key, msgspec.Raw(outcome))])
+
+
+def _line(batch: Batch) -> bytes:
+    content = _encode(batch)
+    return b"%08x %b\n" % (zlib.crc32(content), content)
+
+
+def _lines(content: bytes) -> tuple[list[bytes], int]:
+    """The good lines, and how many bad ones there are before the end. A torn end is no damage."""
+    good: list[bytes] = []
+    bad = bad_at_end = 0
+    lines = content.split(b"\n")
+    for line in lines[:-1]:
+        if line[8:9] == b" " and line[:8] == b"%08x" % zlib.crc32(line[9:]):
+            good.append(line[9:])
+            bad += bad_at_end
+            bad_at_end = 0
+        else:
+            bad_at_end += 1
+    return good, bad
+
+
+def _write_all(file: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _locked(path: Path) -> int:
+    lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise JournalLocked(f"another daemon uses {path.parent}: give this one another name") from None
+    return lock
+
+
+def _sync_directory(directory: Path) -> None:
+    opened = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
