@@ -1,0 +1,276 @@
+"""Joins the machine to the world: a socket, a disk, a clock, and the work.
+
+Nothing is decided here. Every event goes into `protocol.py`, and once per turn of the loop `_flush` carries
+out what came of all of them: one batch for the journal, one frame for the hub.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Final, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from taskyard.daemon.framing import read_frame, write_frames
+from taskyard.daemon.journal import Journal
+from taskyard.daemon.memory import memory_available_mb
+from taskyard.daemon.orders import Key, Orders, Start, Stop
+from taskyard.daemon.protocol import Ended, Vitals
+from taskyard.daemon.protocol import Protocol as Machine
+from taskyard.daemon.python_runner import Work
+from taskyard.daemon.scribe import Scribe
+from taskyard.wire import frames
+
+PATH: Final = "/api/v1/daemons/connect"
+RECEIVED_BYTES_MAX: Final = 4 * frames.FRAME_BYTES_MAX
+# The hub keeps to FRAME_BYTES_MAX. A newer one that does not should not be hung up on for ever.
+OUTBOX_BYTES_MAX: Final = 16 * 1024 * 1024
+# A hub that does not read this much is not there. Hanging up loses nothing: state is told anew.
+TICK_S_MAX: Final = 0.25
+TICK_S_MIN: Final = 0.005
+FAREWELL_S: Final = 2.0
+
+logger = logging.getLogger("taskyard.daemon")
+
+
+class Runner(Protocol):
+    """Runs the work. It tells each attempt's end exactly once, and never before it ended."""
+
+    def start(self, start: Start) -> None: ...
+
+    def stop(self, stop: Stop) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class HubRefused(Exception):
+    """No later try can succeed; the message says why."""
+
+
+def now_ms() -> int:
+    """A clock that counts a suspended machine's sleep too: the hub's lease does not sleep."""
+    return time.clock_gettime_ns(_CLOCK) // 1_000_000
+
+
+_CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def socket_url(hub: str) -> str:
+    """`http://host:port` → `ws://host:port/api/v1/daemons/connect`."""
+    parts = urlsplit(hub if "://" in hub else f"http://{hub}")
+    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
+    return urlunsplit((scheme, parts.netloc, parts.path.rstrip("/") + PATH, "", ""))
+
+
+class Connection(Work):
+    """One daemon's life: connects, reconnects, and returns when the machine says it is done."""
+
+    def __init__(self, machine: Machine, journal: Journal, *, hub: str, key: str) -> None:
+        self.machine = machine
+        self._journal = journal
+        self._url = socket_url(hub)
+        self._headers = {"Authorization": f"Bearer {key}"}
+        self._loop = asyncio.get_running_loop()
+        self._socket: ClientConnection | None = None
+        self._outbox: list[bytes] = []
+        self._outbox_bytes = 0
+        self._outgoing = asyncio.Event()
+        self._connect_in_ms = 0
+        self._flush_due = False
+        self._left: asyncio.Future[str] = self._loop.create_future()
+        self._scribe = Scribe(journal, self)
+        self._runner: Runner
+
+    async def serve(self, make_runner: Callable[[Work], Runner]) -> None:
+        """Returns when the daemon was asked to leave and has; `HubRefused` if the hub will not have it."""
+        self._runner = make_runner(self)
+        dialling = self._loop.create_task(self._dial_for_ever())
+        self._tick()
+        try:
+            reason = await self._left
+            if reason:
+                raise HubRefused(reason)
+            await self._say_farewell()
+        finally:
+            self._ticking.cancel()
+            dialling.cancel()
+            self._runner.close()
+            await asyncio.gather(dialling, return_exceptions=True)
+            await asyncio.to_thread(self._scribe.close)
+            self._journal.close()
+
+    def drain(self, within_s: float) -> None:
+        """Take nothing new, finish within this long, hand back what is left, leave."""
+        now = now_ms()
+        self.machine.drain(now, deadline_ms=now + int(within_s * 1000))
+        self._wake()
+
+    # --- once per turn of the loop -------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        if not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        orders = self.machine.take()
+        if orders.batch is not None:
+            self._scribe.write(orders.number, orders.batch, orders.keep)
+        for start in orders.start:
+            self._runner.start(start)
+        for stop in orders.stop:
+            self._runner.stop(stop)
+        if orders.send:
+            self._outbox += orders.send
+            self._outbox_bytes += sum(map(len, orders.send))
+            self._outgoing.set()
+        if orders.connect_in_ms is not None:
+            self._connect_in_ms = orders.connect_in_ms
+        if self._socket is not None and (orders.hang_up or self._outbox_bytes > OUTBOX_BYTES_MAX):
+            self._socket.transport.abort()
+        self._leave(orders)
+
+    def _leave(self, orders: Orders) -> None:
+        if orders.leave is not None and not self._left.done():
+            self._left.set_result(orders.leave)
+
+    def _tick(self) -> None:
+        now = now_ms()
+        self.machine.tick(now, Vitals(self.machine.load, memory_available_mb()))
+        self._flush()
+        due_at = self.machine.due_at
+        wait_s = TICK_S_MAX if due_at is None else (due_at - now) / 1000
+        self._ticking = self._loop.call_later(min(max(wait_s, TICK_S_MIN), TICK_S_MAX), self._tick)
+
+    # --- the socket ----------------------------------------------------------------------------------------
+
+    async def _dial_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._connect_in_ms / 1000)
+            code, reason = await self._dial()
+            self.machine.disconnected(now_ms(), close_code=code, reason=reason)
+            self._outbox.clear()
+            self._outbox_bytes = 0
+            self._flush()
+            logger.warning("not connected: %s; next try in %.1f s", reason, self._connect_in_ms / 1000)
+
+    async def _dial(self) -> tuple[int | None, str]:
+        """One connection from beginning to end; answers how it ended."""
+        try:
+            async with connect(
+                self._url,
+                additional_headers=self._headers,
+                compression=None,
+                max_size=RECEIVED_BYTES_MAX,
+                ping_interval=None,  # heartbeats are the sign of life; a ping proves an open socket
+                close_timeout=FAREWELL_S,
+                proxy=None if _is_local(self._url) else True,
+            ) as socket:
+                return await self._converse(socket)
+        except InvalidStatus as refused:
+            status = refused.response.status_code
+            code = frames.CLOSE_UNAUTHENTICATED if status in (401, 403) else None
+            return code, f"the hub answered {status}"
+        except (TimeoutError, OSError, WebSocketException) as error:
+            return None, str(error) or type(error).__name__
+
+    async def _converse(self, socket: ClientConnection) -> tuple[int | None, str]:
+        self._socket = socket
+        self.machine.connected(now_ms())
+        self._wake()
+        sending = self._loop.create_task(self._send(socket))
+        try:
+            while True:
+                self._received(await socket.recv(decode=False))
+        except ConnectionClosed as closed:
+            received = closed.rcvd
+            return (received.code, received.reason) if received else (None, "the connection broke")
+        finally:
+            self._socket = None
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+
+    def _received(self, frame: bytes) -> None:
+        self.machine.received(read_frame(frame), now_ms())
+        for start in self.machine.take_starts():
+            self._runner.start(start)
+        # Not at once: work that ends in its first step shares the batch and the frame of its acceptance.
+        self._wake()
+
+    async def _send(self, socket: ClientConnection) -> None:
+        while True:
+            await self._outgoing.wait()
+            self._outgoing.clear()
+            messages, self._outbox = self._outbox, []
+            self._outbox_bytes = 0
+            for frame in write_frames(messages):
+                await socket.send(frame, text=True)
+
+    async def _say_farewell(self) -> None:
+        """Let the last messages leave before the socket closes."""
+        socket = self._socket
+        if socket is None:
+            return
+        try:
+            async with asyncio.timeout(FAREWELL_S):
+                for frame in write_frames(self._outbox):
+                    await socket.send(frame, text=True)
+                await socket.close()
+        except (TimeoutError, ConnectionClosed):
+            logger.warning("the hub did not take the last messages; it will learn when the lease ends")
+
+    # --- what the work says, on the loop -------------------------------------------------------------------
+
+    def started(self, key: Key) -> None:
+        self.machine.work_started(key, now_ms())
+        self._wake()
+
+    def progressed(self, key: Key, percent: float | None, message: str | None, log: str) -> None:
+        self.machine.work_progressed(key, now_ms(), percent=percent, message=message, log=log)
+        self._wake()
+
+    def checkpointed(self, key: Key, data: bytes) -> None:
+        self.machine.work_checkpointed(key, data)
+        self._wake()
+
+    def ended(self, message: Ended) -> None:
+        self.machine.work_ended(message, now_ms())
+        self._wake()
+
+    def stopped(self, key: Key) -> None:
+        self.machine.work_stopped(key, now_ms())
+        self._wake()
+
+    # --- what the scribe says, on its thread ---------------------------------------------------------------
+
+    def journaled(self, number: int) -> None:
+        self._loop.call_soon_threadsafe(self._is_journaled, number)
+
+    def journal_full(self, reason: str) -> None:
+        self._loop.call_soon_threadsafe(self._is_full, reason)
+
+    def journal_failed(self, error: OSError) -> None:
+        # After a failed fsync nobody knows what the disk holds; a new process reads it and does.
+        self._loop.call_soon_threadsafe(self._has_failed, error)
+
+    def _is_journaled(self, number: int) -> None:
+        self.machine.trouble = None
+        self.machine.journaled(number)
+        self._flush()
+
+    def _is_full(self, reason: str) -> None:
+        if self.machine.trouble is None:
+            logger.error("the journal cannot be written (%s): taking no new work", reason)
+        self.machine.trouble = f"journal: {reason}"
+
+    def _has_failed(self, error: OSError) -> None:
+        if not self._left.done():
+            self._left.set_exception(error)
+
+
+def _is_local(url: str) -> bool:
+    return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")

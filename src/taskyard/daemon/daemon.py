@@ -1,0 +1,170 @@
+"""The daemon as a program sees it: register functions, then run.
+
+daemon = Daemon("http://localhost:8080", key)
+
+@daemon.task("analysis")
+def analyse(task, context):
+    context.progress(50, "half way")
+    return {"answer": 42}
+
+daemon.run()
+"""
+
+import asyncio
+import os
+import random
+import signal
+import socket
+import uuid
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import uvloop
+
+from taskyard.daemon.builtin import BUILTIN
+from taskyard.daemon.connection import Connection, logger
+from taskyard.daemon.introduction import Settings
+from taskyard.daemon.journal import Journal
+from taskyard.daemon.memory import memory_mb
+from taskyard.daemon.protocol import Protocol
+from taskyard.daemon.python_runner import ANY_TYPE, PythonRunner, Served, served
+
+DRAIN_S: Final = 25.0
+# Orchestrators kill 30 s after they ask; this leaves time to hand back what is not finished by then.
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Daemon:
+    """One worker process's connection to a hub.
+
+    Without `hub` and `key`, `TASKYARD_HUB` and `TASKYARD_KEY` are used. `types` limits what the hub sends;
+    without it, the registered types are served, or all if a function is registered for `"*"`. Two daemons
+    may not share a `data_dir`, which by default follows from the name.
+    """
+
+    def __init__(
+        self,
+        hub: str | None = None,
+        key: str | None = None,
+        *,
+        name: str | None = None,
+        slots: int = 5,
+        capabilities: Iterable[str] = (),
+        models: Iterable[str] = (),
+        types: Iterable[str] | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        shared: bool = False,
+    ) -> None:
+        self.hub = hub or os.environ.get("TASKYARD_HUB", "")
+        self._key = key or os.environ.get("TASKYARD_KEY", "")
+        if not self.hub or not self._key:
+            raise ValueError(
+                "a daemon needs a hub and a key: pass them, or set TASKYARD_HUB and TASKYARD_KEY"
+            )
+        if slots < 1:
+            raise ValueError("a daemon needs at least one slot")
+        self.name = name or socket.gethostname()
+        self.slots = slots
+        self.capabilities = tuple(capabilities)
+        self.models = tuple(models)
+        self.types = None if types is None else tuple(types)
+        self.shared = shared
+        self.data_dir = Path(data_dir) if data_dir is not None else _default_directory(self.name)
+        self._functions: dict[str, Served] = {}
+        self._connection: Connection | None = None
+        self._gone = asyncio.Event()
+
+    def task(self, type: str) -> Callable[[F], F]:
+        """Serve tasks of this type with the decorated function; `"*"` serves all that have no other."""
+
+        def register(function: F) -> F:
+            if type in self._functions:
+                raise ValueError(f"two functions for tasks of type {type!r}")
+            self._functions[type] = served(function)
+            return function
+
+        return register
+
+    def use_builtin(self) -> None:
+        """Serve `echo` and `demo` too."""
+        self._functions = {**BUILTIN, **self._functions}
+
+    def run(self, *, drain_s: float = DRAIN_S) -> None:
+        """Serve until SIGTERM or SIGINT, then finish within `drain_s` and leave; a second one: at once."""
+        uvloop.run(self._serve_until_signal(drain_s))
+
+    async def serve(self) -> None:
+        """Serve until `stop`.
+
+        Raises `HubRefused` if the hub will not have this daemon, `JournalLocked` if its directory is in use.
+        """
+        if not self._functions:
+            raise ValueError("no task functions: register one with @daemon.task(type)")
+        journal = Journal(self.data_dir)
+        if journal.damage is not None:
+            logger.error("%s", journal.damage)
+        # A simple seed is enough: the dice only spread reconnects, and the boot id is random in any case.
+        machine = Protocol(self._settings(), rng=random.Random(), memory=journal.memory)
+        connection = self._connection = Connection(machine, journal, hub=self.hub, key=self._key)
+        self._gone.clear()
+        try:
+            await connection.serve(lambda work: PythonRunner(self._functions, work, slots=self.slots))
+        finally:
+            self._connection = None
+            self._gone.set()
+
+    async def stop(self, *, drain_s: float = 0.0) -> None:
+        """Finish within `drain_s`, hand back what is left, leave. Returns when `serve` has ended."""
+        if self._connection is not None:
+            self._connection.drain(drain_s)
+            await self._gone.wait()
+
+    async def _serve_until_signal(self, drain_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        patience = iter((drain_s,))
+
+        def asked_to_leave() -> None:
+            within_s = next(patience, 0.0)
+            logger.info("asked to leave: finishing within %g s", within_s)
+            if self._connection is not None:
+                self._connection.drain(within_s)
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, asked_to_leave)
+        try:
+            await self.serve()
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+    def _settings(self) -> Settings:
+        types = self.types
+        if types is None:
+            types = () if ANY_TYPE in self._functions else tuple(sorted(self._functions))
+        return Settings(
+            name=self.name,
+            boot_id=uuid.uuid4().hex,
+            slots=self.slots,
+            shared=self.shared,
+            capabilities=self.capabilities,
+            models=self.models,
+            types=types,
+            memory_mb=memory_mb(),
+            version=_version(),
+        )
+
+
+def _default_directory(name: str) -> Path:
+    data = os.environ.get("TASKYARD_DATA")
+    root = Path(data) if data else Path.home() / ".local" / "share" / "taskyard"
+    return root / "daemons" / name.replace(os.sep, "_")
+
+
+def _version() -> str:
+    try:
+        return version("taskyard")
+    except PackageNotFoundError:
+        return ""

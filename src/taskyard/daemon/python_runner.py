@@ -1,0 +1,202 @@
+"""Runs tasks as Python functions: async ones on the loop, the others each in a thread.
+
+Every attempt that was started is told to have ended exactly once: by its result, its error, or its stop.
+A thread cannot be killed, so a function that ignores its cancel keeps its slot until it returns; the hub
+is not told that something stopped which did not.
+"""
+
+import asyncio
+import contextlib
+import inspect
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from taskyard.daemon.context import Context, News
+from taskyard.daemon.orders import Key, Start, Stop
+from taskyard.daemon.task import Task, TaskCancelled, TaskError, completed, read_task
+from taskyard.daemon.threads import Threads
+from taskyard.wire.frames import TaskCompleted, TaskFailed, WireError
+
+ANY_TYPE: Final = "*"
+TRACEBACK_FRAMES: Final = 8
+
+Function: TypeAlias = Callable[..., Any]
+Outcome: TypeAlias = TaskCompleted | TaskFailed
+
+
+class Work(News, Protocol):
+    """Who is told how the work goes. Called on the loop."""
+
+    def started(self, key: Key) -> None: ...
+
+    def ended(self, message: Outcome) -> None: ...
+
+    def stopped(self, key: Key) -> None: ...
+
+
+class Served(Struct, frozen=True):
+    """A task function, and how it wants to be called."""
+
+    function: Function
+    is_async: bool
+    takes_context: bool
+
+
+def served(function: Function) -> Served:
+    """Look at a function once, so that no task has to."""
+    takes = [
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind
+        in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.VAR_POSITIONAL)
+    ]
+    if not takes:
+        raise TypeError(
+            f"{function!r} takes no argument; a task function takes the task, and maybe a context"
+        )
+    call = function if inspect.isfunction(function) else getattr(function, "__call__", function)  # noqa: B004
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+    takes_context = len(takes) > 1 or takes[0].kind is inspect.Parameter.VAR_POSITIONAL
+    return Served(function, is_async, takes_context)
+
+
+class _Run:
+    """One attempt under way."""
+
+    __slots__ = ("begun", "context", "key", "stopping", "task")
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.context: Context | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.begun = False
+        self.stopping = False
+
+
+class PythonRunner:
+    def __init__(self, functions: Mapping[str, Served], work: Work, *, slots: int) -> None:
+        self._functions = functions
+        self._work = work
+        self._loop = asyncio.get_running_loop()
+        self._threads = Threads(slots)
+        self._runs: dict[Key, _Run] = {}
+        self._closed = False
+
+    def start(self, start: Start) -> None:
+        run = self._runs[start.key] = _Run(start.key)
+        try:
+            task = read_task(start.execute)
+        except ValueError as error:
+            self._end(
+                run, _failed(start.key, TaskError("INVALID_INPUT", f"the task cannot be read: {error}"))
+            )
+            return
+        function = self._functions.get(task.type) or self._functions.get(ANY_TYPE)
+        if function is None:
+            told = TaskError("TYPE_NOT_SERVED", f"this daemon has no function for {task.type!r}")
+            self._end(run, _failed(start.key, told))
+            return
+        if function.takes_context or not function.is_async:
+            run.context = Context(start.key, self._work, self._loop)
+        if function.is_async:
+            run.task = self._loop.create_task(self._run_async(run, function, task))
+        else:
+            self._threads.run(lambda: self._run_in_thread(run, function, task))
+
+    def stop(self, stop: Stop) -> None:
+        """Ask it to stop; async work that holds out is asked once more after the grace."""
+        run = self._runs.get(stop.key)
+        if run is None:
+            return
+        run.stopping = True
+        if run.context is not None:
+            run.context.cancel()
+        # A coroutine cancelled before its first step would never run, and so never tell that it stopped.
+        if run.task is not None and run.begun:
+            run.task.cancel()
+            self._loop.call_later(stop.grace_ms / 1000, run.task.cancel)
+
+    def close(self) -> None:
+        """The daemon leaves: what still runs is nobody's any more."""
+        self._closed = True
+        self._threads.close()
+        for run in self._runs.values():
+            if run.task is not None:
+                run.task.cancel()
+
+    async def _run_async(self, run: _Run, function: Served, task: Task) -> None:
+        if run.stopping:
+            self._end(run, None)
+            return
+        run.begun = True
+        self._work.started(run.key)
+        outcome: Outcome | None
+        try:
+            called: Awaitable[object] = (
+                function.function(task, run.context) if function.takes_context else function.function(task)
+            )
+            value = await called
+            outcome = _outcome(run.key, value)
+        except (asyncio.CancelledError, TaskCancelled):
+            outcome = _cancelled(run)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
+            outcome = _failed(run.key, error)
+        self._end(run, outcome)
+
+    def _run_in_thread(self, run: _Run, function: Served, task: Task) -> None:
+        if run.stopping:
+            self._call(self._end, run, None)
+            return
+        self._call(self._work.started, run.key)
+        outcome: Outcome | None
+        try:
+            takes_context = function.takes_context
+            value = function.function(task, run.context) if takes_context else function.function(task)
+            outcome = _outcome(run.key, value)
+        except TaskCancelled:
+            outcome = _cancelled(run)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
+            outcome = _failed(run.key, error)
+        self._call(self._end, run, outcome)
+
+    def _call(self, tell: Callable[..., None], *arguments: object) -> None:
+        # A thread may outlive the loop; then nobody is left to be told.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(tell, *arguments)
+
+    def _end(self, run: _Run, outcome: Outcome | None) -> None:
+        """None: it stopped because it was asked to."""
+        del self._runs[run.key]
+        if self._closed:
+            return
+        if run.context is not None:
+            run.context.deliver()
+        if outcome is None:
+            self._work.stopped(run.key)
+        else:
+            self._work.ended(outcome)
+
+
+def _cancelled(run: _Run) -> Outcome | None:
+    return (
+        None if run.stopping else _failed(run.key, TaskError("EXECUTION_ERROR", "the work cancelled itself"))
+    )
+
+
+def _outcome(key: Key, value: object) -> Outcome:
+    try:
+        return completed(*key, value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        # Not retried: the function did its work, and would only do it again.
+        return _failed(key, TaskError("INVALID_RESULT", f"the result is not JSON: {error}", retryable=False))
+
+
+def _failed(key: Key, error: BaseException) -> TaskFailed:
+    if isinstance(error, TaskError):
+        return TaskFailed(*key, WireError(error.code, error.message, error.retryable, error.details))
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    frames = traceback.format_tb(error.__traceback__, -TRACEBACK_FRAMES)
+    return TaskFailed(*key, WireError("EXECUTION_ERROR", told, details={"traceback": "".join(frames)}))

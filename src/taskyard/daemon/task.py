@@ -1,0 +1,121 @@
+"""What a task function is given, and what it may answer."""
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from taskyard.vocabulary import ResultStatus
+from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskExecute, WireUsage
+
+
+class Task(Struct, kw_only=True):
+    """One attempt at a task, as sent by the hub."""
+
+    id: str
+    ref: str = ""
+    type: str = ""
+    input: Any = None
+    title: str | None = None
+    goal: Any = None
+    constraints: Any = None
+    context: Any = None
+    payload: Any = None
+    metadata: Any = None
+    model: str | None = None
+    attempt: int = 1
+    timeout: float = 0.0
+    """Seconds until the hub gives this attempt up."""
+    context_input: Any = None
+    """Results of the tasks this one depends on."""
+    checkpoint: Any = None
+    """What an earlier attempt saved last."""
+    previous_attempts: Any = None
+    token: str = ""
+    """Authorises this attempt's callbacks and sub-tasks."""
+    raw: bytes = b""
+    """The task as the hub sent it, with the fields that have no name here."""
+
+
+class Result:
+    """A result with more to say than its value."""
+
+    def __init__(
+        self,
+        value: object = None,
+        *,
+        summary: str | None = None,
+        status: str = ResultStatus.SUCCESS,
+        files_changed: list[str] | None = None,
+        decision_report: dict[str, object] | None = None,
+        usage: dict[str, float] | None = None,
+    ) -> None:
+        self.value = value
+        self.summary = summary
+        self.status = status
+        self.files_changed = files_changed
+        self.decision_report = decision_report
+        self.usage = usage
+
+
+class TaskError(Exception):
+    """The task failed, with a code the hub's retry rules know."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str = "",
+        *,
+        retryable: bool | None = None,
+        details: dict[str, object] | None = None,
+    ) -> None:
+        super().__init__(message or code)
+        self.code = code
+        self.message = message or code
+        self.retryable = retryable
+        self.details = details
+
+
+class TaskCancelled(Exception):
+    """Raised by `context.raise_if_cancelled()`."""
+
+
+_task: Final = msgspec.json.Decoder(Task).decode
+_anything: Final = msgspec.json.Decoder().decode
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def read_task(execute: TaskExecute) -> Task:
+    task = _task(execute.task)
+    task.attempt = execute.attempt
+    task.timeout = execute.timeout
+    task.token = execute.token
+    task.context_input = _anything(execute.context_input)
+    task.checkpoint = _anything(execute.checkpoint)
+    task.previous_attempts = _anything(execute.previous_attempts)
+    task.raw = bytes(execute.task)
+    return task
+
+
+def completed(task_id: str, attempt: int, value: object) -> TaskCompleted:
+    """The answer of a task function as a message. Raises what msgspec raises for what is not JSON."""
+    if not isinstance(value, Result):
+        return TaskCompleted(task_id, attempt, _result(value))
+    return TaskCompleted(
+        task_id,
+        attempt,
+        result=_result(value.value),
+        summary=value.summary,
+        result_status=ResultStatus(value.status),
+        files_changed=value.files_changed,
+        decision_report=_converted(value.decision_report, DecisionReport),
+        usage=_converted(value.usage, WireUsage),
+    )
+
+
+def _result(value: object) -> Raw | UnsetType:
+    return UNSET if value is None else Raw(_encode(value))
+
+
+def _converted(value: object, into: type[Any]) -> Any:
+    return None if value is None else msgspec.convert(value, into)

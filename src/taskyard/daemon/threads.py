@@ -1,0 +1,35 @@
+"""Threads for work that blocks.
+
+Not `ThreadPoolExecutor`: the interpreter waits for its threads when it leaves, and a function that ignores
+its cancel would then keep a daemon from leaving at all.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+
+
+class Threads:
+    """At most `count` threads, made when needed and kept."""
+
+    def __init__(self, count: int) -> None:
+        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._count = count
+        self._threads = 0
+        self._idle = threading.Semaphore(0)
+
+    def run(self, work: Callable[[], None]) -> None:
+        if not self._idle.acquire(blocking=False) and self._threads < self._count:
+            self._threads += 1
+            threading.Thread(target=self._serve, name=f"taskyard-work-{self._threads}", daemon=True).start()
+        self._queue.put(work)
+
+    def close(self) -> None:
+        """Idle threads end; the others when their work does."""
+        for _ in range(self._threads):
+            self._queue.put(None)
+
+    def _serve(self) -> None:
+        while (work := self._queue.get()) is not None:
+            work()
+            self._idle.release()
