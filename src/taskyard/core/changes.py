@@ -5,10 +5,15 @@ ended within one batch is thus one row, not three statements. Encoding happens a
 core goes on changing its records while the batch is being written.
 """
 
+from enum import Enum
+
 from msgspec import Struct, field
+from msgspec.json import Encoder
 
 from taskyard.core.task import Task
-from taskyard.vocabulary import EventName, Level, Scope, SourceType, Status
+from taskyard.vocabulary import ENDED, EventName, Level, Scope, SourceType, Status
+
+Data = dict[str, str | int | float | bool | list[str] | None]
 
 
 class Event(Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
@@ -22,7 +27,7 @@ class Event(Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
     attempt: int | None = None
     was: Status | None = None
     now: Status | None = None
-    data: dict[str, str | int | float | bool | None | list[str]] | None = None
+    data: Data | None = None
 
 
 class UserRecord(Struct, omit_defaults=True):
@@ -90,7 +95,7 @@ class LogChunk(Struct):
 
 
 class TaskRow(Struct):
-    """A task as a commit writes it; `record` is encoded by the store at the cut."""
+    """A task as a commit writes it; `record` is its JSON as of the cut."""
 
     task: Task
     record: bytes
@@ -145,3 +150,83 @@ class Batch(Struct):
             or self.audit
             or self.archive
         )
+
+
+class Origin(Enum):
+    """Where a task's row is before the batch that touches it."""
+
+    NOWHERE = 0
+    HOT = 1
+    HISTORY = 2
+
+
+_encode = Encoder().encode
+
+
+class Ledger:
+    """What the commands since the last cut touched. `seq` is the commit it will become."""
+
+    __slots__ = (
+        "archive",
+        "audit",
+        "bodies",
+        "checkpoints",
+        "daemons",
+        "events",
+        "keys",
+        "late",
+        "logs",
+        "outcomes",
+        "seq",
+        "touched",
+        "users",
+    )
+
+    def __init__(self, seq: int) -> None:
+        self.seq = seq
+        self.touched: dict[str, tuple[Task, Origin]] = {}
+        self.bodies: dict[str, bytes] = {}
+        self.outcomes: dict[str, bytes] = {}
+        self.checkpoints: dict[str, bytes] = {}
+        self.late: list[LateResult] = []
+        self.logs: list[LogChunk] = []
+        self.events: list[Event] = []
+        self.users: dict[str, UserRecord] = {}
+        self.keys: dict[str, KeyRecord] = {}
+        self.daemons: dict[str, DaemonRecord] = {}
+        self.audit: list[AuditRecord] = []
+        self.archive: tuple[int, int] | None = None
+
+    def create(self, task: Task, body: bytes) -> None:
+        self.touched[task.id] = (task, Origin.NOWHERE)
+        self.bodies[task.id] = body
+
+    def touch(self, task: Task) -> None:
+        """Mark a task changed. Call before its status changes: where its row is now follows from that."""
+        if task.id not in self.touched:
+            self.touched[task.id] = (task, Origin.HISTORY if task.status in ENDED else Origin.HOT)
+
+    def batch(self, *, epoch: int, batch_id: str, at: int) -> Batch:
+        batch = Batch(
+            seq=self.seq,
+            epoch=epoch,
+            batch_id=batch_id,
+            at=at,
+            bodies=list(self.bodies.items()),
+            outcomes=list(self.outcomes.items()),
+            checkpoints=list(self.checkpoints.items()),
+            late=self.late,
+            logs=self.logs,
+            events=self.events,
+            users=list(self.users.values()),
+            keys=list(self.keys.values()),
+            daemons=list(self.daemons.values()),
+            audit=self.audit,
+            archive=self.archive,
+        )
+        into_hot = {Origin.NOWHERE: batch.created, Origin.HOT: batch.changed, Origin.HISTORY: batch.revived}
+        into_history = {Origin.NOWHERE: batch.ended, Origin.HOT: batch.ended, Origin.HISTORY: batch.amended}
+        for task, origin in self.touched.values():
+            rows = into_history if task.status in ENDED else into_hot
+            rows[origin].append(TaskRow(task, _encode(task)))
+        return batch

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
+from taskyard.core.settings import Settings
 from taskyard.core.task import Failure, Kind, Task, Terms, Usage
 from taskyard.vocabulary import InventoryState, Level, ResultStatus, Scope, SourceType, Verdict
 
 
-class Known(Struct):
+class Known(Struct, frozen=True):
     """What the shell read in the store for this command, as of `read_seq`."""
 
     read_seq: int = 0
@@ -21,6 +22,8 @@ class Known(Struct):
     refs: dict[str, str] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     """Idempotency key to task id; that task is in `tasks`."""
+    asked: dict[str, None] = field(default_factory=dict)
+    """Everything that was looked up, found or not."""
 
 
 NOTHING = Known()
@@ -104,8 +107,8 @@ class ChangeTask(Struct):
     task_id: str
     level: Level | Keep = KEEP
     value: int | None = None
-    deadline: int | None | Keep = KEEP
-    scheduled_for: int | None | Keep = KEEP
+    deadline: int | Keep | None = KEEP
+    scheduled_for: int | Keep | None = KEEP
     ceiling: Level | None = None
     actor: str = ""
     known: Known = NOTHING
@@ -296,7 +299,7 @@ class ChangeUser(Struct):
     user_id: str
     actor: str
     name: str | Keep = KEEP
-    plan: str | None | Keep = KEEP
+    plan: str | Keep | None = KEEP
     overrides: dict[str, int | float | None] = field(default_factory=dict)
     reply_to: int = 0
 
@@ -330,12 +333,19 @@ class Archive(Struct):
 
 
 class Tick(Struct):
-    """Time went on: let due timers act."""
+    """Time went on: let due timers act. `lag_ms`: how long the hub itself was away before this."""
+
+    lag_ms: int = 0
+
+
+class HearEnded(Struct):
+    """After a start: what became of tasks that open ones still wait for."""
+
+    known: Known
 
 
 class ChangeSettings(Struct):
-    settings: object
-    """A `Settings`; typed loosely only because settings know the commands' words too."""
+    settings: Settings
 
 
 Command = (
@@ -364,5 +374,6 @@ Command = (
     | RevokeKey
     | Archive
     | Tick
+    | HearEnded
     | ChangeSettings
 )

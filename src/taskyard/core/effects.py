@@ -107,13 +107,4 @@ class Progressed(Struct, frozen=True):
     log: str | None
 
 
-Effect = (
-    Reply
-    | Welcome
-    | Execute
-    | CancelWork
-    | Acknowledge
-    | AcknowledgeBeat
-    | CloseSession
-    | Progressed
-)
+Effect = Reply | Welcome | Execute | CancelWork | Acknowledge | AcknowledgeBeat | CloseSession | Progressed

@@ -94,8 +94,6 @@ class Attempt(Struct, omit_defaults=True, gc=False):
     timeout_ms: int = 0
     error: Failure | None = None
     usage: Usage | None = None
-    # The hub gave up on it (timeout, withdrawal) but a result may still be taken: see attempts.py.
-    given_up: bool = False
 
 
 class Dependency(Struct, omit_defaults=True, gc=False):
@@ -165,6 +163,8 @@ class Task(Struct, omit_defaults=True, gc=False, kw_only=True):
     deadline: int | None = None
     sla: int | None = None
     parent_id: str | None = None
+    depth: int = 0
+    """How many parents are above it."""
     key: str | None = None
     digest: str | None = None
     correlation_id: str | None = None

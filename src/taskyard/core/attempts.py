@@ -1,0 +1,215 @@
+"""Attempts: who may work on a task, and whose word about it counts.
+
+An attempt is granted to one daemon, confirmed by it (accepted, started), and ends once. The hub never learns that a
+daemon has died, only that it was silent too long or came back without what it held; so every attempt has a number,
+and only the newest number's word counts. A result is taken from the newest attempt while the task is open, also
+when that attempt was already called lost or timed out but nothing newer was sent out. Every other result is
+acknowledged, kept as late, and changes nothing.
+
+A slot is held from the grant until the attempt's end; for an attempt the hub gave up while its daemon may still work
+on it, until the daemon says it stopped (`Daemon.lingering`). `release` is the only place a slot is given back.
+
+Rule: no other module compares attempt numbers. If you need to, you want `current` or `newest_of`.
+"""
+
+from taskyard.core.effects import CancelWork, Execute
+from taskyard.core.endings import end
+from taskyard.core.lifecycle import move
+from taskyard.core.readiness import enqueue, hold_until
+from taskyard.core.retry import END_OF, classify, decide, timeout_ms
+from taskyard.core.state import Daemon, Turn
+from taskyard.core.task import Attempt, Failure, Note, Task, Trouble, Usage, ms_of
+from taskyard.core.timers import Clock, Due
+from taskyard.vocabulary import (
+    HELD,
+    AttemptStatus,
+    CancelReason,
+    Category,
+    ErrorCode,
+    EventName,
+    Status,
+)
+
+
+def grant(turn: Turn, task: Task, daemon: Daemon) -> None:
+    """Give the task to the daemon: its next attempt, a slot, and a clock for the daemon's answer."""
+    state, now = turn.state, turn.now
+    user = state.users[task.user_id]
+    newest = task.newest
+    attempt = Attempt(
+        number=newest.number + 1 if newest else 1,
+        daemon_id=daemon.id,
+        daemon_name=daemon.record.name,
+        boot_id=daemon.record.boot_id,
+        assigned_at=now.wall,
+        series=task.series,
+        timeout_ms=timeout_ms(task),
+    )
+    state.yard.leave(user, task)
+    task.attempts = [*(task.attempts or ()), attempt]
+    if task.trouble is not None:
+        task.trouble.waiting_for_daemon = None
+    move(turn, task, Status.SCHEDULED)
+    assert task.id not in daemon.holding, "I2: an attempt is current on at most one daemon"
+    take_slot(turn, task, daemon)
+    state.grants += 1
+    user.served = daemon.used = state.grants
+    state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, now.mono + ms_of(state.settings.lease.accept_s))
+    turn.effects.append(Execute(daemon.session, daemon.id, task.id, attempt.number, attempt.timeout_ms))
+
+
+def take_slot(turn: Turn, task: Task, daemon: Daemon) -> None:
+    """The live attempt is counted everywhere it counts."""
+    state = turn.state
+    daemon.holding[task.id] = task
+    state.users[task.user_id].live[task.id] = task
+    if task.terms.exclusive is not None:
+        state.exclusive[task.user_id, task.terms.exclusive] = task.id
+    if task.kind.needs.cpu_intensive:
+        daemon.cpu_intensive += 1
+    if task.trouble is not None and task.trouble.suspect:
+        daemon.alone = task.id
+
+
+def release(turn: Turn, task: Task, *, lingers: bool = False) -> None:
+    """Give the slot back, once. `lingers`: the daemon may still be at work, so its own slot stays taken."""
+    state = turn.state
+    attempt = task.newest
+    assert attempt is not None, "I2: a held task has an attempt"
+    daemon, user = state.daemons[attempt.daemon_id], state.users[task.user_id]
+    del daemon.holding[task.id], user.live[task.id]
+    state.timers.cancel(Clock.MONO, Due.ATTEMPT, task.id)
+    if task.terms.exclusive is not None:
+        del state.exclusive[user.id, task.terms.exclusive]
+        state.yard.wake(("exclusive", user.id, task.terms.exclusive))
+    if task.kind.needs.cpu_intensive:
+        daemon.cpu_intensive -= 1
+    if daemon.alone == task.id:
+        daemon.alone = None
+    if lingers and daemon.session:
+        daemon.lingering[task.id, attempt.number] = None
+    state.log_bytes.pop((task.id, attempt.number), None)
+    state.yard.refresh(user)
+    state.yard.wake_daemon(daemon)
+
+
+def current(turn: Turn, task_id: str, number: int, daemon_id: str | None) -> tuple[Task, Attempt] | None:
+    """The task and its live attempt, if this is it. `daemon_id` None: a token vouches for it."""
+    task = turn.state.tasks.get(task_id)
+    attempt = newest_of(task, number, daemon_id)
+    if task is None or attempt is None or task.status not in HELD:
+        return None
+    return task, attempt
+
+
+def newest_of(task: Task | None, number: int, daemon_id: str | None) -> Attempt | None:
+    """The task's newest attempt, if it is this one."""
+    attempt = task.newest if task is not None else None
+    if attempt is None or attempt.number != number or daemon_id not in (None, attempt.daemon_id):
+        return None
+    return attempt
+
+
+def accept(attempt: Attempt) -> None:
+    """The daemon has it on disk. Soft: after a restart the clock for it begins anew."""
+    attempt.accepted = True
+
+
+def start(turn: Turn, task: Task, attempt: Attempt) -> None:
+    """The daemon says the work began (or its outcome says so)."""
+    attempt.accepted = True
+    if task.status is not Status.SCHEDULED:
+        return
+    attempt.started_at = turn.now.wall
+    if task.trouble is not None:
+        task.trouble.unstarted = 0
+    move(turn, task, Status.RUNNING)
+
+
+def close(
+    turn: Turn,
+    attempt: Attempt,
+    status: AttemptStatus,
+    error: Failure | None = None,
+    usage: Usage | None = None,
+) -> None:
+    """An attempt ends once."""
+    assert attempt.status is AttemptStatus.RUNNING, "I4: an attempt ends once"
+    attempt.status, attempt.ended_at, attempt.error = status, turn.now.wall, error
+    attempt.usage = usage or attempt.usage
+
+
+def fail(
+    turn: Turn,
+    task: Task,
+    attempt: Attempt,
+    error: Failure,
+    *,
+    said_ms: int | None = None,
+    usage: Usage | None = None,
+) -> None:
+    """The work says no: try again or give up."""
+    start(turn, task, attempt)
+    category = classify(error)
+    close(turn, attempt, END_OF[category], error, usage)
+    release(turn, task)
+    if category is Category.RATE_LIMITED:
+        trouble = task.trouble = task.trouble or Trouble()
+        trouble.rate_limits += 1
+    if category is Category.INCOMPLETE:
+        trouble = task.trouble = task.trouble or Trouble()
+        trouble.notes = [*trouble.notes, Note("incomplete", error.message, turn.now.wall)]
+    follow(turn, task, error, category, said_ms=said_ms)
+
+
+def time_out(turn: Turn, task: Task, attempt: Attempt) -> None:
+    """The attempt ran longer than it may. Its daemon is told to kill it; its slot there stays taken meanwhile."""
+    seconds = attempt.timeout_ms / 1000
+    error = Failure(ErrorCode.EXECUTION_TIMEOUT, f"It ran longer than its {seconds:g} s.")
+    close(turn, attempt, AttemptStatus.TIMEOUT, error)
+    withdraw(turn, task, attempt, CancelReason.TIMEOUT)
+    release(turn, task, lingers=True)
+    follow(turn, task, error, Category.TIMEOUT, said_ms=None)
+
+
+def follow(turn: Turn, task: Task, error: Failure, category: Category, *, said_ms: int | None) -> None:
+    """The attempt is over and its slot free: what becomes of the task."""
+    if category is Category.TIMEOUT:
+        trouble = task.trouble = task.trouble or Trouble()
+        trouble.timeout_factor *= turn.state.settings.retry.timeout_factor
+    numbers, dice = turn.state.settings.retry, turn.dice
+    decision = decide(task, error, category, now_ms=turn.now.wall, said_ms=said_ms, numbers=numbers, dice=dice)
+    task.error = decision.error
+    if category is Category.RATE_LIMITED and decision.at is not None:
+        hold_until(turn, task, decision.at, event=EventName.TASK_RETRYING, data={"code": error.code})
+        return
+    bad = Status.TIMEOUT if category is Category.TIMEOUT else Status.FAILED
+    move(turn, task, bad, data={"code": error.code, "will_retry": decision.at is not None})
+    if decision.at is None:
+        end(turn, task, Status.PERMANENTLY_FAILED, data={"code": decision.error.code})
+    elif decision.at > turn.now.wall:
+        hold_until(turn, task, decision.at, event=EventName.TASK_RETRYING)
+    else:
+        enqueue(turn, task, event=EventName.TASK_RETRYING)
+
+
+def give_up(turn: Turn, task: Task, error: Failure) -> None:
+    """A dead letter, whatever its attempts."""
+    task.error = error
+    move(turn, task, Status.FAILED, data={"code": error.code, "will_retry": False})
+    end(turn, task, Status.PERMANENTLY_FAILED, data={"code": error.code})
+
+
+def cancelled(turn: Turn, task: Task, attempt: Attempt) -> None:
+    """A cancel that was asked for is now true."""
+    close(turn, attempt, AttemptStatus.CANCELLED)
+    release(turn, task)
+    end(turn, task, Status.CANCELLED)
+
+
+def withdraw(turn: Turn, task: Task, attempt: Attempt, reason: CancelReason) -> None:
+    """Tell the daemon to stop, if it is there to hear it; if not, its inventory will bring it up."""
+    session = turn.state.daemons[attempt.daemon_id].session
+    if session:
+        grace_ms = ms_of(turn.state.settings.lease.cancel_grace_s)
+        turn.effects.append(CancelWork(session, task.id, attempt.number, reason, grace_ms))

@@ -1,0 +1,297 @@
+"""Daemons: who is connected, what they hold, and what their lists and their silence mean.
+
+A daemon holds its attempts by a lease that every heartbeat renews. Disconnecting ends nothing: on its return the daemon
+lists what it still has, and the list decides, not the clock. What it does not list is lost at once. Only a
+lease that ran out, judged with a fifth to spare, speaks for a daemon that does not come back.
+"""
+
+from taskyard.core.attempts import accept, current, newest_of, start, take_slot, time_out
+from taskyard.core.changes import DaemonRecord
+from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon
+from taskyard.core.effects import (
+    AcknowledgeBeat,
+    CancelWork,
+    CloseSession,
+    Done,
+    Judged,
+    Refused,
+    Reply,
+    Welcome,
+)
+from taskyard.core.lifecycle import move
+from taskyard.core.losses import lose, not_taken_up
+from taskyard.core.outcomes import was_reported
+from taskyard.core.state import Daemon, Turn
+from taskyard.core.task import Attempt, Task, ms_of
+from taskyard.core.timers import Clock, Due
+from taskyard.vocabulary import (
+    AttemptStatus,
+    CancelReason,
+    ErrorCode,
+    EventName,
+    InventoryState,
+    InventoryVerdict,
+    Refusal,
+    Status,
+)
+
+SUPERSEDED_MAX = 3
+SUPERSEDED_WITHIN_MS = 60_000
+# Two processes with one identity push each other out; a reconnecting daemon does so once.
+
+
+def join(turn: Turn, command: JoinDaemon) -> None:
+    """`hello`: take the daemon in, compare lists, welcome it."""
+    refusal = _objection(turn, command)
+    if refusal is not None:
+        turn.effects.append(CloseSession(command.session, *refusal))
+        return
+    daemon = _enrol(turn, command)
+    _lose_unlisted(turn, daemon, command)
+    verdicts = tuple(Judged(held, _judge(turn, daemon, held)) for held in command.inventory)
+    turn.effects.append(Welcome(command.session, daemon.id, verdicts))
+    turn.state.yard.wake_daemon(daemon)
+
+
+def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
+    state, seen = turn.state, command.seen
+    if seen is not None and seen.cluster_id == state.cluster_id and seen.seq >= state.ledger.seq:
+        return (
+            "HUB_REWOUND",
+            f"This hub's log ends before commit {seen.seq}, which this daemon has seen: it was restored from an older"
+            " copy. Restore the newer one, or start it with --accept-rewind.",
+        )
+    daemon = state.daemons.get(command.daemon_id)
+    if daemon is None:
+        return None
+    if daemon.record.user_id != command.user_id:
+        return (
+            "DAEMON_NOT_FOUND",
+            "This daemon id is not yours; remove its data directory to register anew.",
+        )
+    if daemon.session and daemon.record.boot_id != command.boot_id:
+        recent = [at for at in daemon.superseded if at > turn.now.mono - SUPERSEDED_WITHIN_MS]
+        daemon.superseded = [*recent, turn.now.mono]
+        if len(recent) >= SUPERSEDED_MAX:
+            return (
+                "CLONED_IDENTITY",
+                "Two processes use this daemon id; give one of them a data directory of its own.",
+            )
+    return None
+
+
+def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
+    """Know the daemon as it now says it is; an older connection of it is superseded."""
+    state = turn.state
+    daemon = state.daemons.get(command.daemon_id)
+    record = DaemonRecord(
+        id=command.daemon_id,
+        user_id=command.user_id,
+        name=command.name,
+        boot_id=command.boot_id,
+        connected_at=turn.now.wall,
+        shared=command.shared,
+        capabilities=command.capabilities,
+        models=command.models,
+        types=command.types,
+        slots=command.slots or state.settings.daemon_slots,
+        memory_mb=command.memory_mb,
+        version=command.version,
+        online=True,
+        last_seen_at=turn.now.wall,
+    )
+    if daemon is None:
+        daemon = state.daemons[record.id] = Daemon(record, turn.now.mono)
+    elif daemon.session:
+        message = "A newer connection of this daemon took over."
+        turn.effects.append(CloseSession(daemon.session, "SUPERSEDED", message))
+    daemon.record, daemon.session, daemon.seen_mono = record, command.session, turn.now.mono
+    own_user = state.users[record.user_id]
+    if not own_user.owns_daemons and not record.shared:
+        own_user.owns_daemons = True
+        state.yard.rehouse(own_user)
+    state.yard.enlist(daemon)
+    _watch_lease(turn, daemon)
+    turn.tell_of_daemon(EventName.DAEMON_CONNECTED, daemon)
+    return daemon
+
+
+def _lose_unlisted(turn: Turn, daemon: Daemon, command: JoinDaemon) -> None:
+    """What the hub thinks it holds and it does not list, it does not hold."""
+    listed = {(held.task_id, held.attempt): None for held in command.inventory}
+    for task, attempt in _held(daemon):
+        if (task.id, attempt.number) in listed:
+            attempt.boot_id = command.boot_id
+        elif attempt.boot_id != command.boot_id:
+            lose(
+                turn,
+                task,
+                attempt,
+                ErrorCode.DAEMON_CRASHED,
+                "Its daemon's process died and a new one came back.",
+            )
+        else:
+            lose(turn, task, attempt, ErrorCode.DAEMON_DISCONNECTED, "Its daemon came back without it.")
+    daemon.lingering = {name: None for name in daemon.lingering if name in listed}
+
+
+def _judge(turn: Turn, daemon: Daemon, held: Held) -> InventoryVerdict:
+    """What a returning daemon shall do with an attempt it lists."""
+    task = turn.state.tasks.get(held.task_id)
+    if held.state is InventoryState.ENDED:
+        attempts = (task.attempts if task is not None else None) or ()
+        known = next((a for a in attempts if a.number == held.attempt), None)
+        return InventoryVerdict.FORGET if known is not None and was_reported(known) else InventoryVerdict.SEND_RESULT
+    attempt = newest_of(task, held.attempt, daemon.id)
+    if task is not None and attempt is not None and _goes_on(turn, daemon, task, attempt):
+        accept(attempt)
+        if held.state is InventoryState.RUNNING:
+            start(turn, task, attempt)
+        return InventoryVerdict.CONTINUE
+    if attempt is None or attempt.status is not AttemptStatus.RUNNING:
+        daemon.lingering[held.task_id, held.attempt] = None
+    return InventoryVerdict.ABORT
+
+
+def _goes_on(turn: Turn, daemon: Daemon, task: Task, attempt: Attempt) -> bool:
+    """It is still the one, or was only called lost and nothing newer was sent out: then it is taken back."""
+    if task.cancel_requested_at is not None:
+        return False
+    if attempt.status is AttemptStatus.RUNNING:
+        return True
+    exclusive = task.terms.exclusive
+    is_free = exclusive is None or (task.user_id, exclusive) not in turn.state.exclusive
+    if attempt.status is not AttemptStatus.LOST or task.status is not Status.QUEUED or not is_free:
+        return False
+    turn.state.yard.leave(turn.state.users[task.user_id], task)
+    attempt.status, attempt.ended_at, attempt.error = AttemptStatus.RUNNING, None, None
+    attempt.boot_id = daemon.record.boot_id
+    move(turn, task, Status.SCHEDULED, data={"adopted": True})
+    take_slot(turn, task, daemon)
+    watch_attempt(turn, task)
+    return True
+
+
+def leave(turn: Turn, command: LeaveDaemon) -> None:
+    """Its socket closed; what it holds goes on until its lease ends."""
+    daemon = turn.state.daemons.get(command.daemon_id)
+    if daemon is None or daemon.session != command.session:
+        return
+    _go_offline(turn, daemon)
+
+
+def _go_offline(turn: Turn, daemon: Daemon) -> None:
+    daemon.session = 0
+    daemon.record.online = False
+    daemon.record.last_seen_at = turn.now.wall
+    turn.tell_of_daemon(EventName.DAEMON_DISCONNECTED, daemon, affected_tasks=len(daemon.holding))
+
+
+def beat(turn: Turn, command: Beat) -> None:
+    """A heartbeat renews the lease, and its list is believed."""
+    daemon = turn.state.daemons.get(command.daemon_id)
+    if daemon is None or daemon.session != command.session:
+        return
+    daemon.seen_mono = turn.now.mono
+    daemon.load, daemon.memory_free_mb = command.load, command.memory_free_mb
+    listed = {(held.task_id, held.attempt): None for held in command.running}
+    for task, attempt in _held(daemon):
+        # Before it accepted, a heartbeat may have passed the offer on its way.
+        if attempt.accepted and (task.id, attempt.number) not in listed:
+            lose(turn, task, attempt, ErrorCode.DAEMON_DISCONNECTED, "Its daemon no longer has it.")
+    daemon.lingering = {name: None for name in daemon.lingering if name in listed}
+    for task_id, number in listed:
+        if current(turn, task_id, number, daemon.id) is None and (task_id, number) not in daemon.lingering:
+            daemon.lingering[task_id, number] = None
+            grace_ms = ms_of(turn.state.settings.lease.cancel_grace_s)
+            turn.effects.append(CancelWork(daemon.session, task_id, number, CancelReason.WITHDRAWN, grace_ms))
+    turn.effects.append(AcknowledgeBeat(command.session))
+    turn.state.yard.wake_daemon(daemon)
+
+
+def drain(turn: Turn, command: DrainDaemon) -> None:
+    """Nothing new for this daemon until it connects again."""
+    daemon = turn.state.daemons.get(command.daemon_id)
+    is_its = daemon is not None and command.session in (0, daemon.session)
+    if daemon is None or not is_its or command.user_id not in (None, daemon.record.user_id):
+        if command.reply_to:
+            turn.effects.append(Reply(command.reply_to, Refused(Refusal.DAEMON_NOT_FOUND, "There is no such daemon.")))
+        return
+    daemon.record.draining = True
+    turn.tell_of_daemon(EventName.DAEMON_DRAINING, daemon)
+    if command.reply_to:
+        turn.audit(actor=command.actor, action="daemon.drain", subject=daemon.id)
+        turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def _watch_lease(turn: Turn, daemon: Daemon) -> None:
+    due = daemon.seen_mono + turn.state.settings.lease.judged_ms
+    turn.state.timers.set(Clock.MONO, Due.LEASE, daemon.id, due)
+
+
+def judge_lease(turn: Turn, daemon: Daemon) -> None:
+    """The lease's timer: heartbeats since it was set push it on; silence ends everything held."""
+    if turn.now.mono < daemon.seen_mono + turn.state.settings.lease.judged_ms:
+        _watch_lease(turn, daemon)
+        return
+    for task, attempt in _held(daemon):
+        lose(
+            turn,
+            task,
+            attempt,
+            ErrorCode.DAEMON_UNRESPONSIVE,
+            "Its daemon was silent for longer than its lease.",
+        )
+    daemon.lingering = {}
+    if daemon.session:
+        turn.effects.append(CloseSession(daemon.session, "LEASE_EXPIRED", "No heartbeat within the lease."))
+        _go_offline(turn, daemon)
+
+
+def allow_for_lag(turn: Turn, lag_ms: int) -> None:
+    """The hub itself was away: no daemon could have been heard meanwhile."""
+    for daemon in turn.state.daemons.values():
+        daemon.seen_mono = min(daemon.seen_mono + lag_ms, turn.now.mono)
+
+
+def watch_attempt(turn: Turn, task: Task) -> None:
+    """(Re)start the clock of a held task: for its acceptance, then its start, then its end."""
+    attempt = task.newest
+    assert attempt is not None, "I2: a held task has an attempt"
+    turn.state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, turn.now.mono + _time_left_ms(turn, attempt))
+
+
+def _time_left_ms(turn: Turn, attempt: Attempt) -> int:
+    lease = turn.state.settings.lease
+    if attempt.started_at is not None:
+        return max(attempt.timeout_ms - (turn.now.wall - attempt.started_at), 0)
+    allowed_ms = ms_of(lease.start_s if attempt.accepted else lease.accept_s)
+    return max(allowed_ms - (turn.now.wall - attempt.assigned_at), 0)
+
+
+def judge_attempt(turn: Turn, task: Task) -> None:
+    """A held task's timer: it runs on what was due first, so look what is due now."""
+    attempt = task.newest
+    assert attempt is not None, "I2: a held task has an attempt"
+    if _time_left_ms(turn, attempt) > 0:
+        watch_attempt(turn, task)
+    elif attempt.started_at is not None:
+        time_out(turn, task, attempt)
+    elif attempt.accepted:
+        not_taken_up(turn, task, attempt, "The daemon accepted it but did not start it in time.", tell_daemon=True)
+    else:
+        _give_up_on_session(turn, attempt)
+        not_taken_up(turn, task, attempt, "The daemon did not accept it in time.", tell_daemon=False)
+
+
+def _give_up_on_session(turn: Turn, attempt: Attempt) -> None:
+    """A daemon that heartbeats but does not take offers is deaf: make it come back with its list."""
+    daemon = turn.state.daemons[attempt.daemon_id]
+    if daemon.session:
+        turn.effects.append(CloseSession(daemon.session, "NOT_ACCEPTED", "An offer was not answered in time."))
+        _go_offline(turn, daemon)
+
+
+def _held(daemon: Daemon) -> list[tuple[Task, Attempt]]:
+    held = [(task, task.newest) for task in daemon.holding.values()]
+    return [(task, attempt) for task, attempt in held if attempt is not None]

@@ -1,0 +1,67 @@
+"""How a task ends: its status, and everything that must not outlive it.
+
+Every end of every task passes through `end`: timers stop, its key is freed if nobody may rely on it any more, and
+its dependants are told. Slots are not freed here: an attempt's end does that (`attempts.py`), before.
+"""
+
+from typing import Final
+
+from taskyard.core.changes import Data
+from taskyard.core.lifecycle import move
+from taskyard.core.state import Echo, Turn
+from taskyard.core.task import Task
+from taskyard.core.timers import Clock, Due
+from taskyard.vocabulary import HELD, EventName, Status
+
+KEEPS_KEY: Final = frozenset({Status.COMPLETED, Status.PERMANENTLY_FAILED})
+# A second submission finds these; what was skipped, cancelled or stale may be submitted again.
+
+
+def end(turn: Turn, task: Task, status: Status, *, event: EventName | None = None, data: Data | None = None) -> None:
+    """The task ends (a new task that is skipped at birth has its status already)."""
+    assert task.status not in HELD or task.id not in turn.state.users[task.user_id].live, (
+        "I3: no slot outlives its task"
+    )
+    if task.status is not status:
+        move(turn, task, status, event=event, data=data)
+    _stop_timers(turn, task)
+    if task.key is not None and status not in KEEPS_KEY:
+        holder = turn.state.keys.get((task.user_id, task.key))
+        if holder == task.id:
+            del turn.state.keys[task.user_id, task.key]
+    for dependency in task.depends or ():
+        stop_listening(turn, task.id, dependency.id)
+    announce(turn, task.id, status)
+
+
+def announce(turn: Turn, task_id: str, outcome: Status | None) -> None:
+    """Let the dependants hear what became of a task."""
+    heirs = turn.state.dependants.get(task_id)
+    if heirs:
+        turn.state.echoes.append(Echo(task_id, outcome, turn.now.wall, list(heirs)))
+
+
+def stop_listening(turn: Turn, task_id: str, dependency_id: str) -> None:
+    heirs = turn.state.dependants.get(dependency_id)
+    if heirs is not None:
+        heirs.pop(task_id, None)
+        if not heirs:
+            del turn.state.dependants[dependency_id]
+
+
+def _stop_timers(turn: Turn, task: Task) -> None:
+    timers = turn.state.timers
+    timers.cancel(Clock.WALL, Due.BEGIN, task.id)
+    timers.cancel(Clock.MONO, Due.CRITICAL_WAIT, task.id)
+    if task.deadline is not None:
+        timers.cancel(Clock.WALL, Due.DEADLINE, task.id)
+        timers.cancel(Clock.WALL, Due.ESCALATION, task.id)
+    if task.sla is not None:
+        timers.cancel(Clock.WALL, Due.SLA, task.id)
+    if task.trouble is not None:
+        timers.cancel(Clock.WALL, Due.AVOIDANCE, task.id)
+        timers.cancel(Clock.MONO, Due.SUSPECT, task.id)
+        for daemon in turn.state.daemons.values() if task.trouble.suspect else ():
+            if daemon.alone == task.id:
+                daemon.alone = None
+                turn.state.yard.wake_daemon(daemon)

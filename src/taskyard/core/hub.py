@@ -1,0 +1,160 @@
+"""The one door of the core: a command goes to the file that decides it. No rule lives here.
+
+`handle` is deterministic: the same commands at the same instants with the same dice give the same effects and the same
+batches. It performs nothing; the shell commits what `cut` returns and only then releases the effects.
+"""
+
+from collections.abc import Callable
+from typing import Final, cast
+
+from taskyard.core import cancel, daemons, intake, outcomes, people, priority, readiness, revival, suspects
+from taskyard.core.changes import Batch
+from taskyard.core.commands import (
+    AcceptTask,
+    Archive,
+    Beat,
+    BeatTask,
+    CancelTask,
+    ChangeSettings,
+    ChangeTask,
+    ChangeUser,
+    Command,
+    CompleteTask,
+    ConfirmCancel,
+    CreateKey,
+    CreateUser,
+    DrainDaemon,
+    FailTask,
+    HearEnded,
+    JoinDaemon,
+    LeaveDaemon,
+    RejectTask,
+    ReportProgress,
+    RetryTask,
+    ReviewTask,
+    RevokeKey,
+    SaveCheckpoint,
+    SkipTask,
+    StartTask,
+    SubmitTasks,
+    Tick,
+)
+from taskyard.core.dependencies import hear_ended, spread
+from taskyard.core.effects import Done, Effect, Reply
+from taskyard.core.scheduler import dispatch
+from taskyard.core.state import Dice, Now, State, Turn
+from taskyard.core.state import cut as cut_batch
+from taskyard.core.state import forget as forget_ended
+from taskyard.core.task import Task
+from taskyard.core.timers import Clock, Due
+
+TIMERS_PER_TICK_MAX: Final = 1000
+# Timers one tick lets act, about 20 ms of decisions; the next tick follows at once.
+
+
+def _tick(turn: Turn, command: Tick) -> None:
+    if command.lag_ms:
+        daemons.allow_for_lag(turn, command.lag_ms)
+    timers, left = turn.state.timers, TIMERS_PER_TICK_MAX
+    for clock, now in ((Clock.MONO, turn.now.mono), (Clock.WALL, turn.now.wall)):
+        while left and (name := timers.take_due(clock, now)) is not None:
+            left -= 1
+            due, whose = name
+            if due is Due.LEASE:
+                daemons.judge_lease(turn, turn.state.daemons[whose])
+            else:
+                ON_TIMER[due](turn, turn.state.tasks[whose])
+
+
+def _archive(turn: Turn, command: Archive) -> None:
+    turn.state.ledger.archive = (command.ended_before, command.events_before)
+    turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def _change_settings(turn: Turn, command: ChangeSettings) -> None:
+    turn.state.settings = command.settings
+
+
+ON_TIMER: Final[dict[Due, Callable[[Turn, Task], None]]] = {
+    Due.ATTEMPT: daemons.judge_attempt,
+    Due.BEGIN: readiness.come_due,
+    Due.DEADLINE: readiness.pass_deadline,
+    Due.ESCALATION: priority.escalate,
+    Due.SLA: priority.tell_sla_missed,
+    Due.CRITICAL_WAIT: priority.tell_critical_waits,
+    Due.AVOIDANCE: suspects.end_avoidance,
+    Due.SUSPECT: suspects.hold_daemon,
+}
+
+# Each function takes its own command; the pairing is by type, which a dict's type cannot say.
+_Decision = Callable[[Turn, Command], None]
+ON_COMMAND: Final[dict[type, object]] = {
+    SubmitTasks: intake.submit,
+    CancelTask: cancel.cancel,
+    SkipTask: cancel.skip,
+    RetryTask: revival.retry,
+    ReviewTask: revival.review,
+    ChangeTask: revival.change,
+    JoinDaemon: daemons.join,
+    LeaveDaemon: daemons.leave,
+    Beat: daemons.beat,
+    DrainDaemon: daemons.drain,
+    AcceptTask: outcomes.accept,
+    StartTask: outcomes.start,
+    RejectTask: outcomes.reject,
+    ReportProgress: outcomes.progress,
+    SaveCheckpoint: outcomes.checkpoint,
+    BeatTask: outcomes.beat_task,
+    CompleteTask: outcomes.complete,
+    FailTask: outcomes.fail_task,
+    ConfirmCancel: outcomes.confirm_cancel,
+    CreateUser: people.create_user,
+    ChangeUser: people.change_user,
+    CreateKey: people.create_key,
+    RevokeKey: people.revoke_key,
+    Archive: _archive,
+    HearEnded: hear_ended,
+    ChangeSettings: _change_settings,
+    Tick: _tick,
+}
+
+
+class Core:
+    """The state and the door to it."""
+
+    __slots__ = ("_dice", "state")
+
+    def __init__(self, state: State, dice: Dice) -> None:
+        self.state = state
+        self._dice = dice
+
+    def handle(self, command: Command, now: Now) -> list[Effect]:
+        """Decide one command. Starts what became ready only with `dispatch`."""
+        turn = Turn(self.state, now, self._dice)
+        cast("_Decision", ON_COMMAND[type(command)])(turn, command)
+        return turn.effects
+
+    def dispatch(self, now: Now) -> list[Effect]:
+        """After the commands at hand: let dependants hear of ends, then start what may start."""
+        turn = Turn(self.state, now, self._dice)
+        if self.state.echoes:
+            spread(turn)
+        if self.state.yard.woken:
+            dispatch(turn)
+        return turn.effects
+
+    def next_due_ms(self, now: Now) -> int | None:
+        """How long nothing is to be done; 0 when something is left over, None when nothing is planned."""
+        if self.state.echoes:
+            return 0
+        mono, wall = self.state.timers.next_due(Clock.MONO), self.state.timers.next_due(Clock.WALL)
+        waits = [due - at for due, at in ((mono, now.mono), (wall, now.wall)) if due is not None]
+        return max(min(waits), 0) if waits else None
+
+    def cut(self, *, batch_id: str, now: Now) -> Batch:
+        """Everything decided since the last cut, as one transaction."""
+        return cut_batch(self.state, batch_id=batch_id, at=now.wall)
+
+    def forget(self, *, through_seq: int) -> None:
+        """Commits up to this one are on disk and no look-up under way is older."""
+        forget_ended(self.state, through_seq=through_seq)

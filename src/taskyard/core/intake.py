@@ -1,0 +1,305 @@
+"""Intake: recognise, admit or refuse. Everything or nothing of a submission is taken.
+
+Shape and size were checked at the edge. Here the rules, in the specification's order: idempotency, routing,
+dependencies, priority. Each is a function that answers with a `Refused` or None; the limits of later rules are
+further entries of `CHECKS`. A batch is looked at whole before the first of its tasks exists; with `partial` the refused ones are
+left out and named.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from taskyard.core.commands import Draft, SubmitTasks
+from taskyard.core.dependencies import listen, warn
+from taskyard.core.effects import Refused, Reply, Submitted
+from taskyard.core.priority import assign, ceiling_of, inherit, raise_to
+from taskyard.core.readiness import admit
+from taskyard.core.state import State, Turn
+from taskyard.core.task import Dependency, Task
+from taskyard.vocabulary import ENDED, HELD, DependsPolicy, Refusal, Status
+
+
+class Intake:
+    """One submission while it is looked at."""
+
+    __slots__ = ("aliases", "command", "names", "planned", "turn")
+
+    def __init__(self, turn: Turn, command: SubmitTasks) -> None:
+        self.turn = turn
+        self.command = command
+        self.names: dict[str, Draft] = {d.name: d for d in command.drafts if d.name is not None}
+        self.aliases: dict[str, str] = {}
+        """Local names of drafts that turned out to be tasks already."""
+        self.planned: dict[str, Draft] = {}
+        """The drafts that will become tasks, by id."""
+
+    @property
+    def state(self) -> State:
+        return self.turn.state
+
+    def find(self, task_id: str) -> Task | None:
+        """One of the user's own tasks, open or ended."""
+        task = self.state.tasks.get(task_id) or self.command.known.tasks.get(task_id)
+        return task if task is not None and task.user_id == self.command.user_id else None
+
+    def resolve(self, name: str) -> str:
+        """The id behind a local name, a ref or an id."""
+        if name in self.names:
+            return self.aliases.get(name) or self.names[name].id
+        return self.command.known.refs.get(name, name)
+
+
+Check = Callable[[Intake, Draft], Refused | None]
+
+
+def source_is_allowed(intake: Intake, draft: Draft) -> Refused | None:
+    allowed = intake.command.sources
+    if allowed is None or draft.kind.source in allowed:
+        return None
+    return Refused(Refusal.FORBIDDEN, f"This key may not submit as {draft.kind.source}.", field="source.type")
+
+
+def queue_is_known(intake: Intake, draft: Draft) -> Refused | None:
+    settings = intake.state.settings
+    if draft.queue is None or draft.queue == settings.default_queue or draft.queue in settings.queues:
+        return None
+    return Refused(Refusal.INVALID_INPUT, f"There is no queue {draft.queue}.", field="queue")
+
+
+def model_is_routed(intake: Intake, draft: Draft) -> Refused | None:
+    """Where queues list models, a model must be one of them; a yard without such queues takes any."""
+    model = draft.kind.needs.model
+    models = [m for queue in intake.state.settings.queues.values() for m in queue.models]
+    if model is None or draft.queue is not None or not models or model in models:
+        return None
+    return Refused(Refusal.MODEL_NOT_ROUTED, f"No queue serves {model}; known are: {', '.join(models)}.", field="model")
+
+
+def deadline_is_ahead(intake: Intake, draft: Draft) -> Refused | None:
+    if draft.deadline is None or draft.deadline > intake.turn.now.wall:
+        return None
+    return Refused(Refusal.INVALID_INPUT, "The deadline has passed already.", field="deadline")
+
+
+def parent_takes_children(intake: Intake, draft: Draft) -> Refused | None:
+    if draft.parent_id is None:
+        return None
+    parent = intake.find(intake.resolve(draft.parent_id))
+    if parent is None:
+        return Refused(Refusal.INVALID_INPUT, f"There is no task {draft.parent_id}.", field="parent_task_id")
+    if intake.command.under is not None and (parent.status not in HELD or parent.cancel_requested_at is not None):
+        return Refused(
+            Refusal.STALE_ATTEMPT, "The task this token is for is no longer running.", field="parent_task_id"
+        )
+    if parent.depth >= intake.state.settings.subtask_depth_max:
+        return Refused(Refusal.INVALID_INPUT, "Sub-tasks are nested too deep.", field="parent_task_id")
+    return None
+
+
+def dependencies_exist(intake: Intake, draft: Draft) -> Refused | None:
+    for name in draft.depends_on:
+        task_id = intake.resolve(name)
+        if task_id not in intake.planned and name not in intake.names and intake.find(task_id) is None:
+            return Refused(Refusal.DEPENDENCY_NOT_FOUND, f"There is no task {name} of yours.", field="depends_on")
+    return None
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    source_is_allowed,
+    queue_is_known,
+    model_is_routed,
+    deadline_is_ahead,
+    parent_takes_children,
+    dependencies_exist,
+)
+
+
+def submit(turn: Turn, command: SubmitTasks) -> None:
+    """Take the tasks in, or say why not."""
+    intake = Intake(turn, command)
+    for draft in command.drafts:
+        draft.parent_id = command.under or draft.parent_id
+    refused, existing = _examine(intake)
+    if refused and not command.partial:
+        turn.effects.append(Reply(command.reply_to, refused[min(refused)]))
+        return
+    ids, deduplicated = [], []
+    for index, draft in enumerate(command.drafts):
+        if index in refused:
+            continue
+        found = existing.get(index)
+        if found is None:
+            _create(intake, draft)
+        ids.append(found or draft.id)
+        deduplicated.append(found is not None)
+    rejected = tuple(refused[index] for index in sorted(refused))
+    turn.effects.append(Reply(command.reply_to, Submitted(tuple(ids), tuple(deduplicated), rejected)))
+
+
+def _examine(intake: Intake) -> tuple[dict[int, Refused], dict[int, str]]:
+    """Per index: what is refused, and which tasks are there already. Nothing has changed yet."""
+    refused: dict[int, Refused] = {}
+    existing: dict[int, str] = {}
+    drafts = intake.command.drafts
+    keys: dict[str, Draft] = {}
+    for index, draft in enumerate(drafts):
+        answer = recognise(intake, draft, keys)
+        if isinstance(answer, Refused):
+            refused[index] = msgspec.structs.replace(answer, index=index)
+        elif answer is not None:
+            existing[index] = answer
+            if draft.name is not None:
+                intake.aliases[draft.name] = answer
+        else:
+            intake.planned[draft.id] = draft
+    for index, draft in enumerate(drafts):
+        if draft.id in intake.planned:
+            refusal = next((r for check in CHECKS if (r := check(intake, draft)) is not None), None)
+            if refusal is not None:
+                refused[index] = msgspec.structs.replace(refusal, index=index)
+    _refuse_cycles(intake, refused)
+    _refuse_heirs(intake, refused)
+    return refused, existing
+
+
+def recognise(intake: Intake, draft: Draft, keys: dict[str, Draft]) -> Refused | str | None:
+    """The id of the task that this key already made; a refusal if it was made of other content."""
+    if draft.key is None:
+        return None
+    command = intake.command
+    twin = keys.setdefault(draft.key, draft)
+    task_id = intake.state.keys.get((command.user_id, draft.key)) or command.known.keys.get(draft.key)
+    if task_id is not None:
+        task = intake.find(task_id)
+        assert task is not None, "I6: an idempotency key names a task its user has"
+        holder, digest = task_id, task.digest
+    elif twin is not draft:
+        holder, digest = twin.id, twin.digest
+    else:
+        return None
+    if digest != draft.digest:
+        detail = f"The idempotency key {draft.key} was used for other content; use a new key."
+        return Refused(Refusal.IDEMPOTENCY_KEY_REUSED, detail, field="idempotency_key")
+    return holder
+
+
+def _refuse_cycles(intake: Intake, refused: dict[int, Refused]) -> None:
+    """Among the drafts of one batch; what exists already cannot depend on what does not yet."""
+    cycle = find_cycle({d.id: [intake.resolve(n) for n in d.depends_on] for d in intake.planned.values()})
+    if cycle:
+        labels = [intake.planned[i].name or i for i in cycle]
+        detail = f"These depend on each other: {' → '.join([*labels, labels[0]])}."
+        for index, draft in enumerate(intake.command.drafts):
+            if draft.id in cycle:
+                refused.setdefault(index, Refused(Refusal.DEPENDENCY_CYCLE, detail, field="depends_on", index=index))
+
+
+def find_cycle(graph: dict[str, list[str]]) -> list[str]:
+    """One cycle, in order; empty if there is none."""
+    done: dict[str, None] = {}
+    for root in graph:
+        path: dict[str, None] = {}
+        stack: list[tuple[str, bool]] = [(root, False)]
+        while stack:
+            node, is_left = stack.pop()
+            if is_left:
+                del path[node]
+                done[node] = None
+            elif node in path:
+                order = list(path)
+                return order[order.index(node) :]
+            elif node in graph and node not in done:
+                path[node] = None
+                stack.append((node, True))
+                stack.extend((n, False) for n in graph[node])
+    return []
+
+
+def _refuse_heirs(intake: Intake, refused: dict[int, Refused]) -> None:
+    """In a partial batch, what depends on a refused draft has no dependency either."""
+    drafts = intake.command.drafts
+    gone = {drafts[index].id for index in refused}
+    is_growing = bool(gone)
+    while is_growing:
+        is_growing = False
+        for index, draft in enumerate(drafts):
+            lost = next((n for n in draft.depends_on if intake.resolve(n) in gone), None)
+            if index not in refused and draft.id in intake.planned and lost is not None:
+                detail = f"It depends on {lost}, which was refused."
+                refused[index] = Refused(Refusal.DEPENDENCY_NOT_FOUND, detail, field="depends_on", index=index)
+                gone.add(draft.id)
+                is_growing = True
+
+
+def _create(intake: Intake, draft: Draft) -> None:
+    turn, state = intake.turn, intake.state
+    task = _task_of(intake, draft)
+    state.intern(task)
+    state.tasks[task.id] = task
+    if task.key is not None:
+        state.keys[task.user_id, task.key] = task.id
+    listen(state, task)
+    if task.terms.on_depends_fail is DependsPolicy.CONTINUE:
+        for dependency in task.depends or ():
+            if dependency.outcome not in (None, Status.COMPLETED):
+                warn(turn, task, dependency)
+    admit(turn, task, draft.body)
+    inherit(turn, task)
+    parent = intake.find(task.parent_id) if task.parent_id is not None else None
+    if parent is not None and parent.status not in ENDED:
+        raise_to(turn, task, parent.level, because=f"it is a sub-task of {parent.ref}")
+
+
+def _task_of(intake: Intake, draft: Draft) -> Task:
+    state, now = intake.state, intake.turn.now
+    user = state.users[intake.command.user_id]
+    user.number += 1
+    numbers = state.settings.priorities
+    ceiling = ceiling_of(draft, intake.command.ceiling, numbers)
+    level, value = assign(draft, ceiling=ceiling, now_ms=now.wall, numbers=numbers)
+    parent = intake.find(intake.resolve(draft.parent_id)) if draft.parent_id is not None else None
+    return Task(
+        id=draft.id,
+        user_id=user.id,
+        number=user.number,
+        kind=msgspec.structs.replace(draft.kind, queue=route(state, draft)),
+        terms=draft.terms,
+        created_at=now.wall,
+        level=level,
+        value=value,
+        ceiling=ceiling,
+        not_before=draft.scheduled_for,
+        deadline=draft.deadline,
+        sla=draft.sla,
+        parent_id=parent.id if parent is not None else None,
+        depth=parent.depth + 1 if parent is not None else 0,
+        key=draft.key,
+        digest=draft.digest,
+        correlation_id=draft.correlation_id,
+        depends=_dependencies(intake, draft),
+    )
+
+
+def route(state: State, draft: Draft) -> str:
+    """The queue that was named, else the one that serves the model, else the default."""
+    if draft.queue is not None:
+        return draft.queue
+    model = draft.kind.needs.model
+    serving = (name for name, queue in state.settings.queues.items() if model in queue.models)
+    return next(serving, state.settings.default_queue)
+
+
+def _dependencies(intake: Intake, draft: Draft) -> list[Dependency] | None:
+    if not draft.depends_on:
+        return None
+    ids = dict.fromkeys(intake.resolve(name) for name in draft.depends_on)
+    return [dependency_on(intake.find(task_id), task_id, intake.turn) for task_id in ids]
+
+
+def dependency_on(task: Task | None, task_id: str, turn: Turn) -> Dependency:
+    """How it stands with a task one depends on; None is one of the same batch, which has not begun."""
+    if task is None or (task.status not in ENDED and task.status is not Status.BLOCKED):
+        return Dependency(task_id)
+    return Dependency(task_id, task.status, turn.now.wall)

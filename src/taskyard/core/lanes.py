@@ -1,0 +1,304 @@
+"""Who waits: lanes of alike tasks, in lines of lanes that the same daemons could serve.
+
+A *lane* holds tasks that no rule can tell apart: same user, kind, level. If its head may not run, none
+behind it may, so only heads are ever looked at. A *line* holds the lanes that the same set of daemons could
+serve; a freed slot wakes only the lines of its daemon. A decision therefore costs the same with ten tasks
+waiting and with a million: it looks at the best lane of each woken line, never at tasks behind a head.
+
+A task with something of its own (a daemon to avoid, an exclusive key, a suspicion) has a `Special` and
+thereby a lane, and if need be a line, of its own.
+
+Inside a lane the order is `value`, then age. Among the lanes of a line, per level, the order is whose turn it
+is (`fairness.py`), then the same. Both are heaps with leftovers: a task or lane that moved leaves its entry
+behind, recognised as such when it surfaces. A lane that a rule of `scheduler.py` holds back sleeps under the
+name of what blocks it, out of every heap, until that is released.
+
+This file orders; it decides nothing about who may run.
+"""
+
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from taskyard.core.fairness import Rank, rank_of
+from taskyard.core.placement import could_serve
+from taskyard.core.task import Kind, Needs, Task
+from taskyard.vocabulary import RANK, Level, Status
+
+if TYPE_CHECKING:
+    from taskyard.core.state import Daemon, User
+
+LEFTOVERS_MAX: Final = 64
+LINES_MAX: Final = 1024
+# Lines kept though empty, so that a task that finds its line again costs no look at the fleet.
+
+Blocker = tuple[str, ...]
+"""The name of what a lane sleeps on, e.g. ("exclusive", user, key)."""
+
+
+class Special(Struct, frozen=True, gc=False):
+    """What sets a task apart from its kind."""
+
+    avoided: tuple[str, ...] = ()
+    """Daemons it must not go to for now."""
+    shunned: tuple[str, ...] = ()
+    """Daemons it had better not go to."""
+    exclusive: str | None = None
+    suspect: str | None = None
+    """Its own id, if it must run alone."""
+
+
+PLAIN: Final = Special()
+LaneKey = tuple[Kind, Level, Special]
+LineKey = tuple[str | None, Needs, tuple[str, ...], bool]
+
+
+def special_of(task: Task) -> Special:
+    trouble, exclusive = task.trouble, task.terms.exclusive
+    if trouble is None:
+        return PLAIN if exclusive is None else Special(exclusive=exclusive)
+    return Special(
+        avoided=tuple(a.daemon_id for a in trouble.avoid if a.firm),
+        shunned=tuple(a.daemon_id for a in trouble.avoid if not a.firm),
+        exclusive=exclusive,
+        suspect=task.id if trouble.suspect else None,
+    )
+
+
+def key_of(task: Task) -> LaneKey:
+    return task.kind, task.level, special_of(task)
+
+
+class Lane:
+    """Alike tasks of one user, best first."""
+
+    __slots__ = ("_heap", "blocker", "entry", "key", "line", "size", "user")
+
+    def __init__(self, user: "User", key: LaneKey, line: "Line") -> None:
+        self.user = user
+        self.key = key
+        self.line = line
+        self.size = 0
+        self.blocker: Blocker | None = None
+        """What it sleeps on; None while it is in its line."""
+        self.entry: Entry | None = None
+        """Its one valid entry in its line's heap."""
+        self._heap: list[tuple[int, str, Task]] = []
+
+    @property
+    def level(self) -> Level:
+        return self.key[1]
+
+    @property
+    def special(self) -> Special:
+        return self.key[2]
+
+    def push(self, task: Task) -> None:
+        self.size += 1
+        heappush(self._heap, (-task.value, task.id, task))
+        if len(self._heap) > 2 * self.size + LEFTOVERS_MAX:
+            self._heap = [entry for entry in {e[1]: e for e in self._heap}.values() if self._is_here(entry)]
+            heapify(self._heap)
+
+    def head(self) -> Task:
+        """The next task; the lane must not be empty."""
+        heap = self._heap
+        while not self._is_here(heap[0]):
+            heappop(heap)
+        return heap[0][2]
+
+    def _is_here(self, entry: tuple[int, str, Task]) -> bool:
+        task = entry[2]
+        return (
+            task.status is Status.QUEUED
+            and task.value == -entry[0]
+            and task.kind is self.key[0]
+            and task.level is self.key[1]
+            and special_of(task) == self.key[2]
+        )
+
+    def tasks(self) -> Iterator[Task]:
+        """All of them, in no order; for explanations and checks, never for a decision."""
+        return iter({e[1]: e[2] for e in self._heap if self._is_here(e)}.values())
+
+
+Entry = tuple[Rank, int, str, Lane]
+
+
+class Line:
+    """Lanes that the same daemons could serve."""
+
+    __slots__ = ("_heaps", "key", "lanes", "servers")
+
+    def __init__(self, key: LineKey) -> None:
+        self.key = key
+        self.servers: list[Daemon] = []
+        """Daemons that could run its tasks, full or not, there or not (`placement.py`)."""
+        self.lanes: dict[int, int] = dict.fromkeys(RANK.values(), 0)
+        """Per level: how many lanes are awake here."""
+        self._heaps: dict[int, list[Entry]] = {rank: [] for rank in RANK.values()}
+
+    @property
+    def needs(self) -> Needs:
+        return self.key[1]
+
+    def is_waiting(self) -> bool:
+        return any(self.lanes.values())
+
+    def has_room(self) -> bool:
+        return any(daemon.has_room() for daemon in self.servers)
+
+    def rank_up(self, lane: Lane) -> None:
+        """(Re)place a lane that is awake: its head or its user's turn changed."""
+        head = lane.head()
+        entry = (rank_of(lane.user), -head.value, head.id, lane)
+        lane.entry = entry
+        heap = self._heaps[RANK[lane.level]]
+        heappush(heap, entry)
+        if len(heap) > 2 * self.lanes[RANK[lane.level]] + LEFTOVERS_MAX:
+            heap[:] = [e for e in heap if e[3].entry is e]
+            heapify(heap)
+
+    def best(self, rank: int) -> Entry | None:
+        """The lane of this level whose turn it is.
+
+        A lane whose head left or whose user was served since is ranked anew when it surfaces: it can only have
+        moved back. What moves a lane forward (a better head, a user's slot freed) ranks it at once.
+        """
+        heap = self._heaps[rank]
+        while heap:
+            entry = heap[0]
+            lane = entry[3]
+            if lane.entry is not entry:
+                heappop(heap)
+            elif lane.head().id != entry[2] or rank_of(lane.user) != entry[0]:
+                heappop(heap)
+                self.rank_up(lane)
+            else:
+                return entry
+        return None
+
+
+class Yard:
+    """All lanes and lines, and which of them have to be looked at."""
+
+    __slots__ = ("_fleet", "_sleeping", "lines", "waiting", "woken")
+
+    def __init__(self, fleet: "dict[str, Daemon]") -> None:
+        self.lines: dict[LineKey, Line] = {}
+        self.woken: dict[LineKey, Line] = {}
+        """Lines in which something changed since the scheduler last looked."""
+        self.waiting = 0
+        self._fleet = fleet
+        self._sleeping: dict[Blocker, dict[int, Lane]] = {}
+
+    def enter(self, user: "User", task: Task) -> None:
+        """A task became ready."""
+        key = key_of(task)
+        lane = user.lanes.get(key)
+        is_new = lane is None
+        if lane is None:
+            lane = user.lanes[key] = Lane(user, key, self.line_for(user, key))
+        lane.push(task)
+        self.waiting += 1
+        if lane.blocker is None:
+            if is_new:
+                lane.line.lanes[RANK[lane.level]] += 1
+            lane.line.rank_up(lane)
+            self.woken[lane.line.key] = lane.line
+
+    def leave(self, user: "User", task: Task) -> None:
+        """A ready task goes elsewhere. Call it before anything that `key_of` reads has changed."""
+        lane = user.lanes[key_of(task)]
+        self.waiting -= 1
+        lane.size -= 1
+        if lane.size == 0:
+            self._remove(lane)
+
+    def refresh(self, user: "User") -> None:
+        """The user's turn came nearer: put its lanes where they now belong."""
+        for lane in user.lanes.values():
+            if lane.blocker is None:
+                lane.line.rank_up(lane)
+
+    def sleep(self, lane: Lane, blocker: Blocker) -> None:
+        lane.blocker = blocker
+        lane.entry = None
+        lane.line.lanes[RANK[lane.level]] -= 1
+        self._sleeping.setdefault(blocker, {})[id(lane)] = lane
+
+    def wake(self, blocker: Blocker) -> None:
+        """What these lanes slept on is gone."""
+        for lane in self._sleeping.pop(blocker, {}).values():
+            self._awaken(lane)
+
+    def wake_daemon(self, daemon: "Daemon") -> None:
+        """It has, or may have, room."""
+        for line in daemon.lines:
+            if line.is_waiting():
+                self.woken[line.key] = line
+
+    def line_for(self, user: "User", key: LaneKey) -> Line:
+        kind, _, special = key
+        audience = user.id if user.owns_daemons else None
+        line_key = (audience, kind.needs, special.avoided, special.suspect is not None)
+        line = self.lines.get(line_key)
+        if line is None:
+            self._prune()
+            line = self.lines[line_key] = Line(line_key)
+            for daemon in self._fleet.values():
+                if could_serve(line, daemon):
+                    line.servers.append(daemon)
+                    daemon.lines.append(line)
+        return line
+
+    def enlist(self, daemon: "Daemon") -> None:
+        """A daemon is new, or not what it was: find the lines it could serve."""
+        for line in daemon.lines:
+            line.servers.remove(daemon)
+        daemon.lines = [line for line in self.lines.values() if could_serve(line, daemon)]
+        for line in daemon.lines:
+            line.servers.append(daemon)
+
+    def rehouse(self, user: "User") -> None:
+        """The user got its first own daemon: its lanes move to lines that include it."""
+        for lane in user.lanes.values():
+            line = self.line_for(user, lane.key)
+            if lane.blocker is None:
+                lane.line.lanes[RANK[lane.level]] -= 1
+                line.lanes[RANK[lane.level]] += 1
+            lane.line = line
+            if lane.blocker is None:
+                line.rank_up(lane)
+                self.woken[line.key] = line
+
+    def _awaken(self, lane: Lane) -> None:
+        lane.blocker = None
+        lane.line.lanes[RANK[lane.level]] += 1
+        lane.line.rank_up(lane)
+        self.woken[lane.line.key] = lane.line
+
+    def _remove(self, lane: Lane) -> None:
+        del lane.user.lanes[lane.key]
+        if lane.blocker is None:
+            lane.line.lanes[RANK[lane.level]] -= 1
+        else:
+            asleep = self._sleeping[lane.blocker]
+            del asleep[id(lane)]
+            if not asleep:
+                del self._sleeping[lane.blocker]
+        lane.entry = None
+
+    def _prune(self) -> None:
+        """Forget lines nobody waits in, once there are many: each odd requirement once made one."""
+        if len(self.lines) < LINES_MAX:
+            return
+        housed = {id(lane.line) for asleep in self._sleeping.values() for lane in asleep.values()}
+        for key, line in list(self.lines.items()):
+            if not line.is_waiting() and id(line) not in housed:
+                del self.lines[key]
+                self.woken.pop(key, None)
+                for daemon in line.servers:
+                    daemon.lines.remove(line)

@@ -1,0 +1,100 @@
+"""The life of a task: THE transition table, and the only place a status is set.
+
+Every task begins in one of `BEGINNINGS` and goes on only along `TRANSITIONS`; a pair that is not listed
+raises, so that a mistake stops at its cause instead of becoming a row. `failed` and `timeout` are passed
+through within one step: the attempt ended badly and `retry.py` decides at once what follows; they are seen
+in the events, never in a row. `completed`, `cancelled` and `stale` lead nowhere: no late message and no sweep
+changes what has ended.
+
+Rule: nothing outside this file assigns `task.status`. What a status entails (a place in a lane, a timer, a
+slot) is the business of the file that asks for the change.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from taskyard.core.changes import Data
+from taskyard.core.state import Turn
+from taskyard.core.task import Task
+from taskyard.vocabulary import ENDED, EventName, Status
+
+S = Status
+
+TRANSITIONS: Final[Mapping[Status, tuple[Status, ...]]] = {
+    # A result of an attempt already called lost may still come while nothing newer was sent out.
+    S.PENDING: (S.QUEUED, S.SKIPPED, S.CANCELLED, S.STALE, S.PERMANENTLY_FAILED, S.COMPLETED),
+    S.WAITING: (S.PENDING, S.QUEUED, S.BLOCKED, S.SKIPPED, S.CANCELLED, S.STALE),
+    S.BLOCKED: (S.WAITING, S.PENDING, S.QUEUED, S.SKIPPED, S.CANCELLED, S.STALE),
+    S.QUEUED: (S.SCHEDULED, S.PENDING, S.SKIPPED, S.CANCELLED, S.STALE, S.PERMANENTLY_FAILED, S.COMPLETED),
+    S.SCHEDULED: (S.RUNNING, S.QUEUED, S.COMPLETED, S.FAILED, S.CANCELLED),
+    S.RUNNING: (S.COMPLETED, S.FAILED, S.TIMEOUT, S.CANCELLED, S.QUEUED, S.PENDING),
+    S.FAILED: (S.QUEUED, S.PENDING, S.PERMANENTLY_FAILED),
+    S.TIMEOUT: (S.QUEUED, S.PENDING, S.PERMANENTLY_FAILED),
+    S.PERMANENTLY_FAILED: (S.QUEUED, S.PENDING, S.CANCELLED),
+    S.SKIPPED: (S.WAITING, S.PENDING, S.QUEUED, S.BLOCKED),
+    S.COMPLETED: (),
+    S.CANCELLED: (),
+    S.STALE: (),
+}
+
+BEGINNINGS: Final = (S.PENDING, S.WAITING, S.BLOCKED, S.QUEUED, S.SKIPPED)
+
+EVENT_OF: Final[Mapping[Status, EventName]] = {
+    S.PENDING: EventName.TASK_PENDING,
+    S.WAITING: EventName.TASK_WAITING,
+    S.BLOCKED: EventName.TASK_BLOCKED,
+    S.QUEUED: EventName.TASK_QUEUED,
+    S.SCHEDULED: EventName.TASK_SCHEDULED,
+    S.RUNNING: EventName.TASK_STARTED,
+    S.FAILED: EventName.TASK_FAILED,
+    S.TIMEOUT: EventName.TASK_FAILED,
+    S.PERMANENTLY_FAILED: EventName.TASK_PERMANENTLY_FAILED,
+    S.SKIPPED: EventName.TASK_SKIPPED,
+    S.COMPLETED: EventName.TASK_COMPLETED,
+    S.CANCELLED: EventName.TASK_CANCELLED,
+    S.STALE: EventName.TASK_STALE,
+}
+
+
+class IllegalTransition(Exception):
+    """A mistake in the core: the table does not list this pair."""
+
+    def __init__(self, task: Task, to: Status) -> None:
+        super().__init__(f"{task.ref} cannot go from {task.status} to {to}")
+
+
+def begin(turn: Turn, task: Task, status: Status, body: bytes) -> None:
+    """A new task enters the yard in its first status."""
+    assert status in BEGINNINGS, "I1: every task begins in a listed status"
+    turn.state.ledger.create(task, body)
+    task.status = status
+    turn.tell(EventName.TASK_CREATED, task, now=status)
+    if status is S.QUEUED:
+        task.queued_at = turn.now.wall
+        turn.tell(EventName.TASK_QUEUED, task, now=status)
+
+
+def move(turn: Turn, task: Task, to: Status, *, event: EventName | None = None, data: Data | None = None) -> None:
+    """Change a task's status, along the table only. `event` names a cause the target status does not tell."""
+    was = task.status
+    if to not in TRANSITIONS[was]:
+        raise IllegalTransition(task, to)
+    turn.state.ledger.touch(task)
+    task.status = to
+    wall = turn.now.wall
+    if to is S.QUEUED:
+        task.queued_at = wall
+    elif to is S.SCHEDULED:
+        task.scheduled_at = wall
+    elif to is S.RUNNING:
+        task.started_at = wall
+    elif to in ENDED:
+        task.completed_at = wall
+    if was in ENDED and to not in ENDED:
+        task.completed_at = None
+    turn.tell(event or EVENT_OF[to], task, was=was, now=to, data=data)
+
+
+def possible(status: Status) -> str:
+    """What a task in this status can become, for a refusal's sentence."""
+    return ", ".join(TRANSITIONS[status]) or "nothing: it has ended"

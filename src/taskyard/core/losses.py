@@ -1,0 +1,72 @@
+"""Attempts that end without their daemon saying how: lost, never taken up, or handed back.
+
+None of these is a failure of the task: they count against no limit of attempts. Losing is always somebody's
+observation: a lease that ran out, an inventory that does not list the attempt, a process that is a new one. A
+closed socket is none of these.
+"""
+
+from taskyard.core.attempts import cancelled, close, give_up, release, withdraw
+from taskyard.core.endings import end
+from taskyard.core.readiness import enqueue
+from taskyard.core.state import Turn
+from taskyard.core.suspects import avoid_lost, avoid_unstarted, note_death
+from taskyard.core.task import Attempt, Failure, Task, Trouble
+from taskyard.vocabulary import AttemptStatus, CancelReason, ErrorCode, EventName, LostPolicy, Status
+
+
+def lose(turn: Turn, task: Task, attempt: Attempt, code: ErrorCode, message: str) -> None:
+    """The attempt is gone; the task is tried again at once, unless its owner wanted otherwise."""
+    was_begun = attempt.accepted or attempt.started_at is not None
+    error = Failure(code, message)
+    close(turn, attempt, AttemptStatus.LOST, error)
+    release(turn, task)
+    if task.cancel_requested_at is not None:
+        end(turn, task, Status.CANCELLED)
+        return
+    if task.terms.on_lost is LostPolicy.FAIL:
+        give_up(turn, task, error)
+        return
+    if code is ErrorCode.DAEMON_CRASHED and was_begun and note_death(turn, task):
+        give_up(
+            turn,
+            task,
+            Failure(ErrorCode.POISON_TASK, "Every daemon that ran it died, the last one running it alone."),
+        )
+        return
+    if was_begun:
+        avoid_lost(turn, task, attempt.daemon_id)
+    enqueue(turn, task, event=EventName.TASK_LOST, data={"code": code, "daemon_id": attempt.daemon_id})
+
+
+def not_taken_up(turn: Turn, task: Task, attempt: Attempt, message: str, *, tell_daemon: bool) -> None:
+    """Rejected, not accepted in time, or not started in time: back to the queue, away from that daemon for a while."""
+    if task.cancel_requested_at is not None:
+        cancelled(turn, task, attempt)
+        return
+    error = Failure(ErrorCode.NOT_STARTED, message)
+    if tell_daemon:
+        withdraw(turn, task, attempt, CancelReason.WITHDRAWN)
+    close(turn, attempt, AttemptStatus.REJECTED, error)
+    release(turn, task, lingers=tell_daemon)
+    trouble = task.trouble = task.trouble or Trouble()
+    trouble.unstarted += 1
+    if trouble.unstarted >= turn.state.settings.suspects.unstarted_max:
+        tries = trouble.unstarted
+        give_up(
+            turn,
+            task,
+            Failure(ErrorCode.NOT_STARTED, f"No daemon took it up in {tries} offers; the last: {message}"),
+        )
+        return
+    avoid_unstarted(turn, task, attempt.daemon_id)
+    enqueue(turn, task, event=EventName.TASK_REJECTED, data={"reason": message, "daemon_id": attempt.daemon_id})
+
+
+def hand_back(turn: Turn, task: Task, attempt: Attempt) -> None:
+    """A daemon that leaves gives back what it will not finish: no attempt is used up."""
+    if task.cancel_requested_at is not None:
+        cancelled(turn, task, attempt)
+        return
+    close(turn, attempt, AttemptStatus.DRAINED)
+    release(turn, task)
+    enqueue(turn, task, data={"because": "drained", "daemon_id": attempt.daemon_id})

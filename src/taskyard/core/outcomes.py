@@ -1,0 +1,246 @@
+"""What daemons say about attempts: accepted, started, progress, results. The hub believes the newest attempt only.
+
+A result finds its task in one of three ways. Live: the attempt is the task's newest and holds its slot. Reclaimed: it
+was called lost or timed out, but the task is open and nothing newer was sent out, so the finished work is taken after
+all. Late: anything else; the result is kept on its attempt, the daemon may forget it, and nothing changes.
+"""
+
+from msgspec.json import Encoder
+
+from taskyard.core.attempts import accept as accept_attempt
+from taskyard.core.attempts import cancelled, close, current, fail, newest_of, release
+from taskyard.core.attempts import start as start_attempt
+from taskyard.core.changes import LateResult, LogChunk
+from taskyard.core.commands import (
+    AcceptTask,
+    BeatTask,
+    CompleteTask,
+    ConfirmCancel,
+    FailTask,
+    RejectTask,
+    ReportProgress,
+    SaveCheckpoint,
+    StartTask,
+)
+from taskyard.core.effects import Acknowledge, Done, Progressed, Refused, Reply
+from taskyard.core.endings import end
+from taskyard.core.losses import hand_back, lose, not_taken_up
+from taskyard.core.state import Daemon, Turn
+from taskyard.core.task import Attempt, Failure, Task
+from taskyard.vocabulary import AttemptStatus, ErrorCode, Refusal, ResultStatus, Status
+
+_encode = Encoder().encode
+_RECLAIMABLE = (AttemptStatus.LOST, AttemptStatus.TIMEOUT)
+_REPORTED = (
+    AttemptStatus.SUCCESS,
+    AttemptStatus.FAILED,
+    AttemptStatus.INCOMPLETE,
+    AttemptStatus.RATE_LIMITED,
+)
+GAP = "\n[log cut: this attempt has said more than is kept]\n"
+
+Outcome = CompleteTask | FailTask | ConfirmCancel
+
+
+def accept(turn: Turn, command: AcceptTask) -> None:
+    found = current(turn, command.task_id, command.attempt, command.daemon_id)
+    if found is not None:
+        accept_attempt(found[1])
+
+
+def start(turn: Turn, command: StartTask) -> None:
+    found = current(turn, command.task_id, command.attempt, command.daemon_id)
+    if found is not None:
+        start_attempt(turn, *found)
+
+
+def reject(turn: Turn, command: RejectTask) -> None:
+    stop_lingering(turn, command.daemon_id, command.task_id, command.attempt)
+    found = current(turn, command.task_id, command.attempt, command.daemon_id)
+    if found is None:
+        return
+    if command.drained:
+        hand_back(turn, *found)
+    else:
+        not_taken_up(turn, *found, f"The daemon rejected it: {command.reason}", tell_daemon=False)
+
+
+def complete(turn: Turn, command: CompleteTask) -> None:
+    stop_lingering(turn, command.daemon_id, command.task_id, command.attempt)
+    task = turn.state.tasks.get(command.task_id)
+    attempt = newest_of(task, command.attempt, command.daemon_id)
+    if task is not None and attempt is not None and _is_live(task, attempt):
+        _complete_live(turn, command, task, attempt)
+        answer_outcome(turn, command, Done(task.id))
+    elif task is not None and attempt is not None and _is_reclaimable(task, attempt) and _is_good(command, task):
+        _reclaim(turn, command, task, attempt)
+        answer_outcome(turn, command, Done(task.id))
+    else:
+        keep_late(turn, command, command.outcome or b"{}")
+
+
+def fail_task(turn: Turn, command: FailTask) -> None:
+    stop_lingering(turn, command.daemon_id, command.task_id, command.attempt)
+    found = current(turn, command.task_id, command.attempt, command.daemon_id)
+    if found is None:
+        keep_late(turn, command, b'{"error":' + _encode(command.error) + b"}")
+        return
+    task, attempt = found
+    if task.cancel_requested_at is not None:
+        cancelled(turn, task, attempt)
+    else:
+        fail(turn, task, attempt, command.error, said_ms=command.retry_after_ms, usage=command.usage)
+    answer_outcome(turn, command, Done(task.id))
+
+
+def confirm_cancel(turn: Turn, command: ConfirmCancel) -> None:
+    """The daemon stopped it: as asked, or on its own account, which loses it."""
+    stop_lingering(turn, command.daemon_id, command.task_id, command.attempt)
+    found = current(turn, command.task_id, command.attempt, command.daemon_id)
+    if found is not None:
+        task, attempt = found
+        if task.cancel_requested_at is not None:
+            cancelled(turn, task, attempt)
+        else:
+            message = f"The daemon stopped it by itself: {command.reason or 'no reason given'}"
+            lose(turn, task, attempt, ErrorCode.DAEMON_DISCONNECTED, message)
+    turn.effects.append(Acknowledge(command.session, command.task_id, command.attempt))
+
+
+def progress(turn: Turn, command: ReportProgress) -> None:
+    found = current(turn, command.task_id, command.attempt, command.daemon_id)
+    if found is None:
+        refuse_stale(turn, command.reply_to)
+        return
+    task, attempt = found
+    log = _keep_log(turn, task, attempt, command.log) if command.log else None
+    turn.effects.append(
+        Progressed(task.id, task.user_id, task.number, attempt.number, command.percent, command.message, log)
+    )
+    _reply(turn, command.reply_to, task)
+
+
+def checkpoint(turn: Turn, command: SaveCheckpoint) -> None:
+    found = current(turn, command.task_id, command.attempt, command.daemon_id)
+    if found is None:
+        refuse_stale(turn, command.reply_to)
+        return
+    task = found[0]
+    turn.state.ledger.touch(task)
+    task.checkpoint = True
+    turn.state.ledger.checkpoints[task.id] = command.data
+    _reply(turn, command.reply_to, task)
+
+
+def beat_task(turn: Turn, command: BeatTask) -> None:
+    found = current(turn, command.task_id, command.attempt, None)
+    if found is None:
+        refuse_stale(turn, command.reply_to)
+    else:
+        _reply(turn, command.reply_to, found[0])
+
+
+def keep_late(turn: Turn, command: CompleteTask | FailTask, body: bytes) -> None:
+    """Nobody waits for this result any more: keep it on its attempt, unless it is one we have."""
+    task = turn.state.tasks.get(command.task_id) or command.known.tasks.get(command.task_id)
+    attempt = next((a for a in (task.attempts if task else None) or () if a.number == command.attempt), None)
+    if attempt is None or command.daemon_id not in (None, attempt.daemon_id):
+        answer_outcome(turn, command, Refused(Refusal.STALE_ATTEMPT, "There is no such attempt."))
+    elif attempt.status in _REPORTED:
+        answer_outcome(turn, command, Done(command.task_id))
+    else:
+        turn.state.ledger.late.append(LateResult(command.task_id, command.attempt, turn.now.wall, body))
+        detail = "This attempt is no longer the task's current one; what it reports is kept as late."
+        answer_outcome(turn, command, Refused(Refusal.STALE_ATTEMPT, detail, kept=True))
+
+
+def answer_outcome(turn: Turn, command: CompleteTask | FailTask, answer: Done | Refused) -> None:
+    """Either way the daemon may forget it; a person's call gets the answer."""
+    if command.session:
+        turn.effects.append(Acknowledge(command.session, command.task_id, command.attempt))
+    if command.reply_to:
+        turn.effects.append(Reply(command.reply_to, answer))
+
+
+def refuse_stale(turn: Turn, reply_to: int) -> None:
+    if reply_to:
+        refusal = Refused(Refusal.STALE_ATTEMPT, "This attempt is no longer the task's current one.")
+        turn.effects.append(Reply(reply_to, refusal))
+
+
+def stop_lingering(turn: Turn, daemon_id: str | None, task_id: str, attempt: int) -> None:
+    """The daemon spoke of an attempt the hub had given up: its slot is free now."""
+    daemon: Daemon | None = turn.state.daemons.get(daemon_id or "")
+    if daemon is not None and (task_id, attempt) in daemon.lingering:
+        del daemon.lingering[task_id, attempt]
+        turn.state.yard.wake_daemon(daemon)
+
+
+def was_reported(attempt: Attempt) -> bool:
+    """Its daemon's own word on how it ended is on disk."""
+    return attempt.status in _REPORTED
+
+
+def _is_live(task: Task, attempt: Attempt) -> bool:
+    return attempt.status is AttemptStatus.RUNNING and task.status in (Status.SCHEDULED, Status.RUNNING)
+
+
+def _is_reclaimable(task: Task, attempt: Attempt) -> bool:
+    return attempt.status in _RECLAIMABLE and task.status in (Status.QUEUED, Status.PENDING)
+
+
+def _is_good(command: CompleteTask, task: Task) -> bool:
+    return command.result_status is not ResultStatus.FAILED and (command.has_report or not task.terms.decision_report)
+
+
+def _complete_live(turn: Turn, command: CompleteTask, task: Task, attempt: Attempt) -> None:
+    if task.cancel_requested_at is not None:
+        turn.state.ledger.late.append(LateResult(task.id, attempt.number, turn.now.wall, command.outcome or b"{}"))
+        cancelled(turn, task, attempt)
+    elif command.result_status is ResultStatus.FAILED:
+        message = command.summary or "The agent reported that it failed."
+        fail(turn, task, attempt, Failure(ErrorCode.AGENT_REPORTED_FAILURE, message), usage=command.usage)
+    elif not _is_good(command, task):
+        message = "It was completed without the decision report that is required; add one."
+        fail(turn, task, attempt, Failure(ErrorCode.DECISION_REPORT_MISSING, message), usage=command.usage)
+    else:
+        start_attempt(turn, task, attempt)
+        close(turn, attempt, AttemptStatus.SUCCESS, usage=command.usage)
+        release(turn, task)
+        _finish(turn, command, task)
+
+
+def _reclaim(turn: Turn, command: CompleteTask, task: Task, attempt: Attempt) -> None:
+    """Finished work is not thrown away: it was only called lost."""
+    if task.status is Status.QUEUED:
+        turn.state.yard.leave(turn.state.users[task.user_id], task)
+    turn.state.ledger.touch(task)
+    attempt.status, attempt.ended_at, attempt.error = AttemptStatus.SUCCESS, turn.now.wall, None
+    _finish(turn, command, task)
+
+
+def _finish(turn: Turn, command: CompleteTask, task: Task) -> None:
+    task.error = None
+    task.summary, task.result_status = command.summary, command.result_status
+    if command.outcome is not None:
+        turn.state.ledger.outcomes[task.id] = command.outcome
+    end(turn, task, Status.COMPLETED)
+
+
+def _keep_log(turn: Turn, task: Task, attempt: Attempt, text: str) -> str | None:
+    """Append to the attempt's log, up to its limit; the cut is marked once."""
+    state, name = turn.state, (task.id, attempt.number)
+    kept, most = state.log_bytes.get(name, 0), state.settings.log_bytes_max
+    if kept > most:
+        return None
+    kept += len(text.encode())
+    if kept > most:
+        text = GAP
+    state.log_bytes[name] = kept
+    state.ledger.logs.append(LogChunk(task.id, attempt.number, turn.now.wall, text))
+    return text
+
+
+def _reply(turn: Turn, reply_to: int, task: Task) -> None:
+    if reply_to:
+        turn.effects.append(Reply(reply_to, Done(task.id)))

@@ -1,0 +1,84 @@
+"""Users and their keys. Keys enter as hashes; who did what is kept as an audit record in the same commit."""
+
+from taskyard.core.changes import KeyRecord, UserRecord
+from taskyard.core.commands import ChangeUser, CreateKey, CreateUser, Keep, RevokeKey
+from taskyard.core.effects import Done, Refused, Reply
+from taskyard.core.state import Turn, User
+from taskyard.vocabulary import Refusal
+
+NO_USER = Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
+
+
+def create_user(turn: Turn, command: CreateUser) -> None:
+    state = turn.state
+    if command.name in state.names:
+        detail = f"There is a user {command.name} already; choose another name."
+        turn.effects.append(Reply(command.reply_to, Refused(Refusal.NAME_TAKEN, detail, field="name")))
+        return
+    record = UserRecord(command.user_id, command.name, turn.now.wall, command.plan, dict(command.overrides))
+    state.users[record.id] = User(record, 0)
+    state.names[record.name] = record.id
+    state.ledger.users[record.id] = record
+    turn.audit(actor=command.actor, action="user.create", subject=record.id, new=record.name)
+    turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def change_user(turn: Turn, command: ChangeUser) -> None:
+    state = turn.state
+    user = state.users.get(command.user_id)
+    if user is None:
+        turn.effects.append(Reply(command.reply_to, NO_USER))
+        return
+    old = user.record
+    name = old.name if isinstance(command.name, Keep) else command.name
+    if state.names.get(name, old.id) != old.id:
+        detail = f"There is a user {name} already; choose another name."
+        turn.effects.append(Reply(command.reply_to, Refused(Refusal.NAME_TAKEN, detail, field="name")))
+        return
+    plan = old.plan if isinstance(command.plan, Keep) else command.plan
+    merged = {**old.overrides, **command.overrides}
+    overrides = {key: value for key, value in merged.items() if value is not None}
+    user.record = UserRecord(old.id, name, old.created_at, plan, overrides)
+    del state.names[old.name]
+    state.names[name] = old.id
+    state.ledger.users[old.id] = user.record
+    turn.audit(
+        actor=command.actor,
+        action="user.change",
+        subject=old.id,
+        old=f"{old.name}, plan {old.plan}, {old.overrides}",
+        new=f"{name}, plan {plan}, {overrides}",
+    )
+    turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def create_key(turn: Turn, command: CreateKey) -> None:
+    if command.user_id not in turn.state.users:
+        turn.effects.append(Reply(command.reply_to, NO_USER))
+        return
+    record = KeyRecord(
+        command.key_id,
+        command.user_id,
+        command.name,
+        command.hash,
+        command.scopes,
+        turn.now.wall,
+        command.max_priority,
+        command.sources,
+        command.expires_at,
+    )
+    turn.state.api_keys[record.id] = record
+    turn.state.ledger.keys[record.id] = record
+    turn.audit(actor=command.actor, action="key.create", subject=record.id, new=", ".join(record.scopes))
+    turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def revoke_key(turn: Turn, command: RevokeKey) -> None:
+    record = turn.state.api_keys.get(command.key_id)
+    if record is None or record.revoked_at is not None:
+        turn.effects.append(Reply(command.reply_to, Refused(Refusal.KEY_NOT_FOUND, "There is no such key.")))
+        return
+    record.revoked_at = turn.now.wall
+    turn.state.ledger.keys[record.id] = record
+    turn.audit(actor=command.actor, action="key.revoke", subject=record.id)
+    turn.effects.append(Reply(command.reply_to, Done()))

@@ -1,0 +1,137 @@
+"""Which daemon: filters that say why not, then a choice among the rest.
+
+A filter is one small function that returns the `Lack` or None. The fitting ones depend only on what task and
+daemon are, so a line applies them once and remembers who passed (`lanes.py`); the standing ones depend on the
+moment and are asked at every choice. `lacks_of` runs them all, for `why` and the dashboard.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from taskyard.vocabulary import Lack
+
+if TYPE_CHECKING:
+    from taskyard.core.lanes import Lane, Line
+    from taskyard.core.state import Daemon
+
+LOAD_STEPS: Final = 5
+# Loads within one step of 0.2 count as equal; a step makes the order total where a margin would not.
+
+Fit = Callable[["Line", "Daemon"], Lack | None]
+Standing = Callable[["Lane", "Daemon"], Lack | None]
+
+
+def is_yours(line: "Line", daemon: "Daemon") -> Lack | None:
+    if daemon.record.shared or daemon.record.user_id == line.key[0]:
+        return None
+    return Lack.DAEMON_NOT_YOURS
+
+
+def is_target(line: "Line", daemon: "Daemon") -> Lack | None:
+    target = line.needs.target
+    return None if target is None or target in (daemon.id, daemon.record.name) else Lack.NOT_TARGET
+
+
+def is_not_excluded(line: "Line", daemon: "Daemon") -> Lack | None:
+    excluded = line.needs.excluded
+    return Lack.DAEMON_EXCLUDED if daemon.id in excluded or daemon.record.name in excluded else None
+
+
+def is_not_avoided(line: "Line", daemon: "Daemon") -> Lack | None:
+    return Lack.DAEMON_AVOIDED if daemon.id in line.key[2] else None
+
+
+def has_capabilities(line: "Line", daemon: "Daemon") -> Lack | None:
+    missing = set(line.needs.capabilities).difference(daemon.record.capabilities)
+    return Lack.CAPABILITY_MISSING if missing else None
+
+
+def serves_model(line: "Line", daemon: "Daemon") -> Lack | None:
+    models, model = daemon.record.models, line.needs.model
+    return None if not models or model is None or model in models else Lack.MODEL_NOT_SERVED
+
+
+def serves_type(line: "Line", daemon: "Daemon") -> Lack | None:
+    types = daemon.record.types
+    return None if not types or line.needs.type in types else Lack.TYPE_NOT_SERVED
+
+
+FITS: Final[tuple[Fit, ...]] = (
+    is_yours,
+    is_target,
+    is_not_excluded,
+    is_not_avoided,
+    has_capabilities,
+    serves_model,
+    serves_type,
+)
+
+
+def is_online(lane: "Lane", daemon: "Daemon") -> Lack | None:
+    return None if daemon.session else Lack.DAEMON_OFFLINE
+
+
+def is_not_draining(lane: "Lane", daemon: "Daemon") -> Lack | None:
+    return Lack.DAEMON_DRAINING if daemon.record.draining else None
+
+
+def has_free_slot(lane: "Lane", daemon: "Daemon") -> Lack | None:
+    return None if daemon.active < daemon.record.slots else Lack.DAEMON_FULL
+
+
+def is_not_held(lane: "Lane", daemon: "Daemon") -> Lack | None:
+    """A suspect runs alone: its daemon takes nothing else, and it takes no daemon that runs anything."""
+    suspect = lane.special.suspect
+    if daemon.alone is not None:
+        return None if daemon.alone == suspect and not daemon.active else Lack.DAEMON_HELD
+    return Lack.DAEMON_HELD if suspect is not None and daemon.active else None
+
+
+def has_memory(lane: "Lane", daemon: "Daemon") -> Lack | None:
+    needed, free = lane.line.needs.memory_mb, daemon.memory_free_mb
+    return Lack.MEMORY_SHORT if needed and free is not None and free < needed else None
+
+
+STANDINGS: Final[tuple[Standing, ...]] = (is_online, is_not_draining, has_free_slot, is_not_held, has_memory)
+
+
+def could_serve(line: "Line", daemon: "Daemon") -> bool:
+    return all(fit(line, daemon) is None for fit in FITS)
+
+
+def choose(lane: "Lane") -> "Daemon | None":
+    """The daemon for this lane's head, if one of its line's has room."""
+    best, best_score = None, None
+    for daemon in lane.line.servers:
+        if daemon.has_room() and is_not_held(lane, daemon) is None and has_memory(lane, daemon) is None:
+            score = _score(lane, daemon)
+            if best_score is None or score < best_score:
+                best, best_score = daemon, score
+    return best
+
+
+def _score(lane: "Lane", daemon: "Daemon") -> tuple[bool, bool, bool, int, int, int]:
+    """Smaller is better; `used` makes it total."""
+    return (
+        daemon.id in lane.special.shunned,
+        daemon.record.shared,
+        lane.line.needs.cpu_intensive and daemon.cpu_intensive > 0,
+        int(daemon.load * LOAD_STEPS),
+        daemon.active,
+        daemon.used,
+    )
+
+
+def lacks_of(lane: "Lane", daemon: "Daemon") -> Iterator[Lack]:
+    """Everything that speaks against this daemon now."""
+    for fit in FITS:
+        if (lack := fit(lane.line, daemon)) is not None:
+            yield lack
+    for standing in STANDINGS:
+        if (lack := standing(lane, daemon)) is not None:
+            yield lack
+
+
+def memory_step(memory_mb: int) -> int:
+    """Rounded up to a power of two, so that alike needs share a line."""
+    return 1 << (memory_mb - 1).bit_length() if memory_mb > 0 else 0

@@ -1,0 +1,148 @@
+"""Levels and numbers: what a task gets, what may raise it, and what may not.
+
+A level orders, a number (1 to 10) orders within the level. A named priority is taken as it is; an unnamed one is
+assigned from source, channel and deadline. Nothing lifts a task above its ceiling: neither its deadline nor
+what waits for it.
+"""
+
+from typing import Final
+
+from taskyard.core.commands import Draft
+from taskyard.core.settings import Priorities
+from taskyard.core.state import Turn
+from taskyard.core.task import Task, ms_of
+from taskyard.core.timers import Clock, Due
+from taskyard.vocabulary import ENDED, RANK, EventName, Level, SourceType, Status
+
+VALUE_OF: Final = {Level.CRITICAL: 10, Level.HIGH: 8, Level.NORMAL: 5, Level.LOW: 2}
+
+
+def level_of(value: int) -> Level:
+    """10 critical, 8–9 high, 5–7 normal, 1–4 low."""
+    if value >= VALUE_OF[Level.CRITICAL]:
+        return Level.CRITICAL
+    if value >= VALUE_OF[Level.HIGH]:
+        return Level.HIGH
+    return Level.NORMAL if value >= VALUE_OF[Level.NORMAL] else Level.LOW
+
+
+def lower_of(level: Level, ceiling: Level | None) -> Level:
+    return ceiling if ceiling is not None and RANK[level] < RANK[ceiling] else level
+
+
+def higher_of(one: Level, other: Level) -> Level:
+    return one if RANK[one] <= RANK[other] else other
+
+
+def ceiling_of(draft: Draft, key_ceiling: Level | None, numbers: Priorities) -> Level | None:
+    """The key's, and for what agents submit also the agents' own."""
+    if draft.kind.source is not SourceType.AGENT:
+        return key_ceiling
+    return numbers.agent_max if key_ceiling is None else lower_of(key_ceiling, numbers.agent_max)
+
+
+def assign(draft: Draft, *, ceiling: Level | None, now_ms: int, numbers: Priorities) -> tuple[Level, int]:
+    """The level and number a new task begins with."""
+    if draft.value is not None:
+        level, value = level_of(draft.value), draft.value
+    else:
+        level = draft.level or _unnamed(draft, now_ms, numbers)
+        value = VALUE_OF[level]
+    allowed = lower_of(level, ceiling)
+    return (level, value) if allowed is level else (allowed, VALUE_OF[allowed])
+
+
+def _unnamed(draft: Draft, now_ms: int, numbers: Priorities) -> Level:
+    level, source, event = Level.NORMAL, draft.kind.source, draft.event_type or ""
+    if source is SourceType.USER and draft.channel == "desktop":
+        level = Level.HIGH
+    elif source is SourceType.WEBHOOK and "security" in event:
+        level = Level.CRITICAL
+    elif source is SourceType.WEBHOOK and "payment" in event:
+        level = Level.HIGH
+    if draft.deadline is None:
+        return level
+    left, estimated = draft.deadline - now_ms, estimated_ms(draft.terms.estimated_ms, numbers)
+    if left < numbers.assign_critical_factor * estimated:
+        return Level.CRITICAL
+    return higher_of(level, Level.HIGH) if left < numbers.assign_high_factor * estimated else level
+
+
+def estimated_ms(own_ms: int | None, numbers: Priorities) -> int:
+    return ms_of(numbers.estimated_s) if own_ms is None else own_ms
+
+
+def watch_deadline(turn: Turn, task: Task) -> None:
+    """A ready task whose deadline is near becomes critical, now or when it gets near."""
+    if task.deadline is None:
+        return
+    numbers = turn.state.settings.priorities
+    near_at = task.deadline - round(numbers.escalate_factor * estimated_ms(task.terms.estimated_ms, numbers))
+    if turn.now.wall > near_at:
+        raise_to(turn, task, Level.CRITICAL, because="deadline")
+    else:
+        turn.state.timers.set(Clock.WALL, Due.ESCALATION, task.id, near_at + 1)
+
+
+def escalate(turn: Turn, task: Task) -> None:
+    """The timer of `watch_deadline`; a task that is not ready any more is looked at when it is again."""
+    if task.status is Status.QUEUED:
+        raise_to(turn, task, Level.CRITICAL, because="deadline")
+
+
+def raise_to(turn: Turn, task: Task, level: Level, *, because: str) -> None:
+    """Lift a task, and what it waits for, at least to this level; never above a ceiling, never down."""
+    lifted = [(task, level)]
+    while lifted:
+        task, level = lifted.pop()
+        allowed = lower_of(level, task.ceiling)
+        if task.status in ENDED or RANK[allowed] >= RANK[task.level]:
+            continue
+        was = task.level
+        set_level(turn, task, allowed, VALUE_OF[allowed])
+        task.asked = task.asked or was
+        turn.tell(EventName.TASK_ESCALATED, task, data={"level": allowed, "from_level": was, "because": because})
+        lifted += _awaited(turn, task)
+
+
+def inherit(turn: Turn, task: Task) -> None:
+    """What this task waits for is at least as urgent as the task itself."""
+    for awaited, level in _awaited(turn, task):
+        raise_to(turn, awaited, level, because=f"{task.ref} waits for it")
+
+
+def _awaited(turn: Turn, task: Task) -> list[tuple[Task, Level]]:
+    tasks = turn.state.tasks
+    unfinished = [d.id for d in task.depends or () if d.outcome is None and d.id in tasks]
+    return [(tasks[task_id], task.level) for task_id in unfinished]
+
+
+def set_level(turn: Turn, task: Task, level: Level, value: int) -> None:
+    """Change a task's priority; if it is ready it changes lanes."""
+    turn.state.ledger.touch(task)
+    user = turn.state.users[task.user_id]
+    if task.status is Status.QUEUED:
+        turn.state.yard.leave(user, task)
+    task.level, task.value = level, value
+    if task.status is Status.QUEUED:
+        turn.state.yard.enter(user, task)
+        turn.state.yard.refresh(user)
+        watch_critical(turn, task)
+
+
+def watch_critical(turn: Turn, task: Task) -> None:
+    if task.level is Level.CRITICAL:
+        wait_ms = ms_of(turn.state.settings.priorities.critical_wait_s)
+        turn.state.timers.set(Clock.MONO, Due.CRITICAL_WAIT, task.id, turn.now.mono + wait_ms)
+
+
+def tell_critical_waits(turn: Turn, task: Task) -> None:
+    """A critical task has waited too long: say so; it changes nothing else."""
+    if task.status is Status.QUEUED and task.level is Level.CRITICAL:
+        waited_ms = turn.now.wall - (task.queued_at or turn.now.wall)
+        turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "CRITICAL_WAITS", "waited_ms": waited_ms})
+
+
+def tell_sla_missed(turn: Turn, task: Task) -> None:
+    if task.status not in ENDED:
+        turn.tell(EventName.TASK_SLA_MISSED, task)

@@ -1,0 +1,168 @@
+"""Whether an open task is ready, and if not, what it waits for: its dependencies, then its time.
+
+`settle` puts a task where it belongs: blocked or skipped by a dependency that ended badly, waiting for one that
+has not ended, pending until its time, or queued. `enqueue` is the one way into a lane; what can make a ready
+task pointless (its deadline has passed, the daemon it names is unknown) is found out there, once.
+"""
+
+from taskyard.core.changes import Data
+from taskyard.core.endings import end
+from taskyard.core.lifecycle import begin, move
+from taskyard.core.priority import watch_critical, watch_deadline
+from taskyard.core.state import Daemon, Turn
+from taskyard.core.task import Dependency, Failure, Task, Trouble
+from taskyard.core.timers import Clock, Due
+from taskyard.vocabulary import DependsPolicy, ErrorCode, EventName, Status
+
+
+def failed_dependency(task: Task) -> Dependency | None:
+    """The first that ended badly, where that matters to this task."""
+    if task.terms.on_depends_fail is DependsPolicy.CONTINUE:
+        return None
+    for dependency in task.depends or ():
+        if dependency.outcome is not None and dependency.outcome is not Status.COMPLETED:
+            return dependency
+    return None
+
+
+def belongs(turn: Turn, task: Task) -> Status:
+    """The status of an open task that no daemon holds."""
+    if failed_dependency(task) is not None:
+        # One that its owner brings back is not left out a second time for the same reason.
+        is_left_out = task.terms.on_depends_fail is DependsPolicy.SKIP and task.status is not Status.SKIPPED
+        return Status.SKIPPED if is_left_out else Status.BLOCKED
+    if any(d.outcome is None for d in task.depends or ()):
+        return Status.WAITING
+    if task.not_before is not None and task.not_before > turn.now.wall:
+        return Status.PENDING
+    return Status.QUEUED
+
+
+def admit(turn: Turn, task: Task, body: bytes) -> None:
+    """A new task takes its first place."""
+    status = belongs(turn, task)
+    _give_reason(turn, task, status)
+    begin(turn, task, status, body)
+    watch_clock(turn, task)
+    if status is Status.QUEUED:
+        _become_ready(turn, task)
+    elif status is Status.SKIPPED:
+        end(turn, task, status)
+
+
+def settle(turn: Turn, task: Task, *, event: EventName | None = None) -> None:
+    """What a task waits for changed: move it to where it now belongs, if that is elsewhere."""
+    status = belongs(turn, task)
+    if status is task.status:
+        return
+    _give_reason(turn, task, status)
+    if status is Status.QUEUED:
+        enqueue(turn, task, event=event)
+    elif status is Status.SKIPPED:
+        end(turn, task, status)
+    else:
+        move(turn, task, status, event=event)
+        watch_clock(turn, task)
+
+
+def enqueue(turn: Turn, task: Task, *, event: EventName | None = None, data: Data | None = None) -> None:
+    """Ready, or ready again."""
+    move(turn, task, Status.QUEUED, event=event, data=data)
+    task.not_before = None
+    _become_ready(turn, task)
+
+
+def hold_until(turn: Turn, task: Task, at: int, *, event: EventName | None = None, data: Data | None = None) -> None:
+    """Pending until an instant."""
+    task.not_before = at
+    move(turn, task, Status.PENDING, event=event, data=data)
+    turn.state.timers.set(Clock.WALL, Due.BEGIN, task.id, at)
+
+
+def come_due(turn: Turn, task: Task) -> None:
+    """The timer of `hold_until`."""
+    if task.status is Status.PENDING:
+        settle(turn, task)
+
+
+def watch_clock(turn: Turn, task: Task) -> None:
+    """Set the timers an open task needs, whatever it waits for."""
+    timers = turn.state.timers
+    if task.status is Status.PENDING and task.not_before is not None:
+        timers.set(Clock.WALL, Due.BEGIN, task.id, task.not_before)
+    if task.deadline is not None:
+        timers.set(Clock.WALL, Due.DEADLINE, task.id, task.deadline)
+    if task.sla is not None and task.sla > turn.now.wall:
+        timers.set(Clock.WALL, Due.SLA, task.id, task.sla)
+
+
+def pass_deadline(turn: Turn, task: Task) -> None:
+    """A task that no daemon holds is over at its deadline; one that runs is left to finish."""
+    if task.status in (Status.WAITING, Status.BLOCKED):
+        end(turn, task, Status.STALE)
+    elif task.status in (Status.PENDING, Status.QUEUED):
+        if task.status is Status.QUEUED:
+            turn.state.yard.leave(turn.state.users[task.user_id], task)
+        _expire(turn, task)
+
+
+def _expire(turn: Turn, task: Task) -> None:
+    if any(a.started_at is not None for a in task.attempts or () if a.series == task.series):
+        task.error = Failure(ErrorCode.DEADLINE_PASSED, "Its deadline passed before its next try could begin.")
+        end(turn, task, Status.PERMANENTLY_FAILED)
+    else:
+        end(turn, task, Status.STALE)
+
+
+def _become_ready(turn: Turn, task: Task) -> None:
+    """It is queued: into its lane, unless that is pointless."""
+    if task.deadline is not None and task.deadline <= turn.now.wall:
+        _expire(turn, task)
+        return
+    target = task.kind.needs.target
+    if target is not None and not _has_target(turn, task, target):
+        return
+    turn.state.yard.enter(turn.state.users[task.user_id], task)
+    watch_critical(turn, task)
+    watch_deadline(turn, task)
+
+
+def _has_target(turn: Turn, task: Task, target: str) -> bool:
+    """An unknown target fails the task; a known one that is away holds it, and the user is told once."""
+    named = [d for d in turn.state.daemons.values() if is_called(d, target, task.user_id)]
+    if not named:
+        task.error = Failure(ErrorCode.DAEMON_NOT_FOUND, f"There is no daemon {target}; connect it or name another.")
+        end(turn, task, Status.PERMANENTLY_FAILED)
+        return False
+    if all(d.session == 0 for d in named):
+        trouble = task.trouble = task.trouble or Trouble()
+        if trouble.waiting_for_daemon is None:
+            trouble.waiting_for_daemon = target
+            turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "DAEMON_OFFLINE", "daemon": target})
+    return True
+
+
+def is_called(daemon: Daemon, target: str, user_id: str) -> bool:
+    record = daemon.record
+    return target in (record.id, record.name) and (record.shared or record.user_id == user_id)
+
+
+def _give_reason(turn: Turn, task: Task, status: Status) -> None:
+    """Say by what a task is blocked or skipped; take the reason away when it no longer is."""
+    trouble = task.trouble
+    if trouble is not None:
+        trouble.blocked_reason = trouble.skipped_reason = None
+    failed = failed_dependency(task)
+    if failed is None:
+        return
+    trouble = task.trouble = trouble or Trouble()
+    reason = f"{name_of(turn, failed.id)} ended as {failed.outcome}"
+    if status is Status.BLOCKED:
+        trouble.blocked_reason = reason
+    else:
+        trouble.skipped_reason = reason
+
+
+def name_of(turn: Turn, task_id: str) -> str:
+    task = turn.state.tasks.get(task_id)
+    return task_id if task is None else task.ref

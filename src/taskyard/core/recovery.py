@@ -1,0 +1,84 @@
+"""From the store's rows back to the state: what a start, and a failed commit, rebuild.
+
+Rows hold what happened; places in lanes, timers, slots and indexes follow from them. Clocks for acceptance and
+start begin anew and every daemon gets a full lease to come back, so that a restart of the hub restarts no running work.
+What is soft and therefore lost: load and memory figures, lingering slots, whose turn it was (`served`), and
+which attempts were accepted but not started.
+"""
+
+from collections.abc import Iterable
+
+from taskyard.core.attempts import take_slot
+from taskyard.core.changes import DaemonRecord, KeyRecord, UserRecord
+from taskyard.core.daemons import watch_attempt
+from taskyard.core.dependencies import listen
+from taskyard.core.priority import watch_critical, watch_deadline
+from taskyard.core.readiness import watch_clock
+from taskyard.core.state import Daemon, Now, State, Turn, User
+from taskyard.core.task import Task
+from taskyard.core.timers import Clock, Due
+from taskyard.vocabulary import HELD, Status
+
+
+def restore(
+    state: State,
+    now: Now,
+    *,
+    users: Iterable[UserRecord],
+    numbers: dict[str, int],
+    keys: Iterable[KeyRecord],
+    daemons: Iterable[DaemonRecord],
+    tasks: Iterable[Task],
+    log_bytes: dict[tuple[str, int], int],
+) -> None:
+    """Fill an empty state from what the store holds."""
+    for user in users:
+        state.users[user.id] = User(user, numbers.get(user.id, 0))
+        state.names[user.name] = user.id
+    state.api_keys = {key.id: key for key in keys}
+    for record in daemons:
+        record.online = False
+        state.daemons[record.id] = Daemon(record, now.mono)
+        if not record.shared:
+            state.users[record.user_id].owns_daemons = True
+        state.timers.set(Clock.MONO, Due.LEASE, record.id, now.mono + state.settings.lease.judged_ms)
+    turn = Turn(state, now, _NoDice())
+    for task in tasks:
+        _restore_task(turn, task)
+    state.log_bytes = dict(log_bytes)
+
+
+class _NoDice:
+    """Nothing is left to chance while rows are read."""
+
+    def random(self) -> float:
+        raise AssertionError("I7: recovery draws no dice")
+
+
+def _restore_task(turn: Turn, task: Task) -> None:
+    state = turn.state
+    state.intern(task)
+    state.tasks[task.id] = task
+    if task.key is not None:
+        state.keys[task.user_id, task.key] = task.id
+    listen(state, task)
+    watch_clock(turn, task)
+    if task.status in HELD:
+        _restore_held(turn, task)
+    elif task.status is Status.QUEUED:
+        state.yard.enter(state.users[task.user_id], task)
+        watch_critical(turn, task)
+        watch_deadline(turn, task)
+    if task.trouble is not None and task.trouble.avoid:
+        due = min(a.until for a in task.trouble.avoid)
+        state.timers.set(Clock.WALL, Due.AVOIDANCE, task.id, due)
+
+
+def _restore_held(turn: Turn, task: Task) -> None:
+    """Its daemon may be running it: it has a lease's time to come back and say so."""
+    attempt = task.newest
+    assert attempt is not None, "I2: a held task has an attempt"
+    if attempt.started_at is None:
+        attempt.assigned_at = turn.now.wall
+    take_slot(turn, task, turn.state.daemons[attempt.daemon_id])
+    watch_attempt(turn, task)

@@ -1,0 +1,154 @@
+"""Bringing a task back, and changing one that has not started: what a person may do besides ending it.
+
+A retry starts a new series of attempts and keeps the old ones. A verdict on a dead letter is kept with who gave it
+and why.
+"""
+
+from taskyard.core.cancel import find_own, leave_lane, not_found, not_possible
+from taskyard.core.commands import ChangeTask, Keep, RetryTask, ReviewTask
+from taskyard.core.dependencies import heirs_of, reopen
+from taskyard.core.effects import Done, Refused, Reply
+from taskyard.core.endings import end
+from taskyard.core.intake import dependency_on
+from taskyard.core.priority import VALUE_OF, inherit, lower_of, set_level, watch_deadline
+from taskyard.core.readiness import hold_until, settle, watch_clock
+from taskyard.core.state import Turn
+from taskyard.core.task import Task, Trouble
+from taskyard.vocabulary import EventName, Refusal, Status, Verdict
+
+CHANGEABLE = (Status.PENDING, Status.WAITING, Status.BLOCKED, Status.QUEUED)
+
+
+def retry(turn: Turn, command: RetryTask) -> None:
+    """A person wants it tried (again, or now)."""
+    task = find_own(turn, command.user_id, command.task_id, command.known)
+    refusal = not_found(command.task_id) if task is None else _objection(turn, command, task)
+    if task is None or refusal is not None:
+        turn.effects.append(Reply(command.reply_to, refusal or not_found(command.task_id)))
+        return
+    if task.status is Status.PENDING:
+        task.not_before = None
+        settle(turn, task, event=EventName.TASK_RETRYING)
+    else:
+        revive(turn, command, task, at=None)
+    turn.effects.append(Reply(command.reply_to, Done(task.id)))
+
+
+def _objection(turn: Turn, command: RetryTask | ReviewTask, task: Task) -> Refused | None:
+    is_waiting_to_retry = task.status is Status.PENDING and task.attempts is not None
+    if task.status not in (Status.PERMANENTLY_FAILED, Status.SKIPPED) and not is_waiting_to_retry:
+        return not_possible(task, "retried")
+    if task.key is None:
+        return None
+    holder = turn.state.keys.get((task.user_id, task.key)) or command.known.keys.get(task.key)
+    if holder in (None, task.id):
+        return None
+    return Refused(Refusal.IDEMPOTENCY_KEY_TAKEN, f"Another task has taken its idempotency key {task.key} meanwhile.")
+
+
+def revive(turn: Turn, command: RetryTask | ReviewTask, task: Task, *, at: int | None) -> None:
+    """An ended task is open again, with a new series of attempts; from `at` on, if given."""
+    state = turn.state
+    state.ledger.touch(task)
+    state.intern(task)
+    state.tasks[task.id] = task
+    if task.key is not None:
+        state.keys[task.user_id, task.key] = task.id
+    if task.status is Status.SKIPPED:
+        _look_again(turn, command, task)
+    task.series += 1
+    task.error = task.not_before = task.cancel_requested_at = None
+    if task.deadline is not None and task.deadline <= turn.now.wall:
+        task.deadline = None
+    if task.trouble is not None:
+        task.trouble = Trouble(preemptions=task.trouble.preemptions, notes=task.trouble.notes)
+    reopen(turn, task)
+    watch_clock(turn, task)
+    if at is not None:
+        hold_until(turn, task, at)
+    else:
+        settle(turn, task, event=EventName.TASK_RETRYING)
+
+
+def _look_again(turn: Turn, command: RetryTask | ReviewTask, task: Task) -> None:
+    """While it was out, it did not hear what became of its dependencies."""
+    for dependency in task.depends or ():
+        found = turn.state.tasks.get(dependency.id) or command.known.tasks.get(dependency.id)
+        now = dependency_on(found, dependency.id, turn)
+        dependency.outcome, dependency.at = now.outcome, now.at
+
+
+def review(turn: Turn, command: ReviewTask) -> None:
+    """A person's verdict on a dead letter."""
+    task = find_own(turn, command.user_id, command.task_id, command.known)
+    if task is None:
+        turn.effects.append(Reply(command.reply_to, not_found(command.task_id)))
+        return
+    if task.status is not Status.PERMANENTLY_FAILED:
+        turn.effects.append(Reply(command.reply_to, not_possible(task, "reviewed: it is no dead letter")))
+        return
+    turn.state.tasks[task.id] = task
+    also: tuple[str, ...] = ()
+    match command.verdict:
+        case Verdict.RETRY:
+            revive(turn, command, task, at=None)
+        case Verdict.WAIT:
+            revive(turn, command, task, at=command.until)
+        case Verdict.DISCARD:
+            also = tuple(heirs_of(turn.state, task.id))
+            end(turn, task, Status.CANCELLED, data={"reason": command.reason})
+        case Verdict.ESCALATE:
+            turn.tell(EventName.TASK_REVIEWED, task, data={"verdict": command.verdict, "to": command.to})
+    turn.audit(
+        actor=command.actor,
+        action=f"dead_letter.{command.verdict}",
+        subject=task.id,
+        old=Status.PERMANENTLY_FAILED,
+        new=command.to or command.reason,
+    )
+    turn.effects.append(Reply(command.reply_to, Done(task.id, also)))
+
+
+def change(turn: Turn, command: ChangeTask) -> None:
+    """Another priority, deadline or time for a task that has not started."""
+    task = find_own(turn, command.user_id, command.task_id, command.known)
+    refusal = not_found(command.task_id) if task is None else None
+    if task is not None and task.status not in CHANGEABLE:
+        refusal = not_possible(task, "changed")
+    if isinstance(command.deadline, int) and command.deadline <= turn.now.wall:
+        refusal = refusal or Refused(Refusal.INVALID_INPUT, "The deadline has passed already.", field="deadline")
+    if task is None or refusal is not None:
+        turn.effects.append(Reply(command.reply_to, refusal or not_found(command.task_id)))
+        return
+    turn.tell(EventName.TASK_CHANGED, task)
+    _change_level(turn, command, task)
+    if not isinstance(command.deadline, Keep):
+        task.deadline = command.deadline
+        watch_clock(turn, task)
+        if task.status is Status.QUEUED:
+            watch_deadline(turn, task)
+    if not isinstance(command.scheduled_for, Keep):
+        _change_time(turn, task, command.scheduled_for)
+    turn.effects.append(Reply(command.reply_to, Done(task.id)))
+
+
+def _change_level(turn: Turn, command: ChangeTask, task: Task) -> None:
+    if isinstance(command.level, Keep):
+        return
+    level = lower_of(lower_of(command.level, command.ceiling), task.ceiling)
+    value = command.value if command.value is not None and level is command.level else VALUE_OF[level]
+    set_level(turn, task, level, value)
+    task.asked = None
+    inherit(turn, task)
+
+
+def _change_time(turn: Turn, task: Task, at: int | None) -> None:
+    """A task that waits for a dependency remembers it; a ready one goes back to pending."""
+    is_ahead = at is not None and at > turn.now.wall
+    task.not_before = at if is_ahead else None
+    if task.status is Status.QUEUED and at is not None and is_ahead:
+        leave_lane(turn, task)
+        hold_until(turn, task, at)
+    elif task.status is Status.PENDING:
+        watch_clock(turn, task)
+        settle(turn, task)

@@ -1,0 +1,98 @@
+"""Who runs next: one cycle, in numbered steps.
+
+Only woken lines are looked at: those that got a task, a slot, or a daemon since the last cycle. Task-side rules are
+one tuple of small functions; the first that says no puts the lane to sleep under the name of what blocks it, and
+whoever removes that wakes it (`Yard.wake`). A new limit is one function in `RULES` and one `wake` at its release.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from taskyard.core.attempts import grant
+from taskyard.core.lanes import Blocker, Lane, Line
+from taskyard.core.placement import choose
+from taskyard.core.state import State, Turn
+from taskyard.core.suspects import watch_suspect
+from taskyard.core.task import Trouble
+from taskyard.vocabulary import RANK, EventName, Level, Reason
+
+RANKS: Final = tuple(RANK.values())
+
+
+class Hold(Struct, frozen=True):
+    """Why a lane's head may not start now, and the name under which to wake it."""
+
+    reason: Reason
+    blocker: Blocker
+
+
+Rule = Callable[[State, Lane], Hold | None]
+
+
+def exclusive_is_free(state: State, lane: Lane) -> Hold | None:
+    """Of the tasks that share an exclusive key only one runs at a time."""
+    key = lane.special.exclusive
+    if key is None or (lane.user.id, key) not in state.exclusive:
+        return None
+    return Hold(Reason.EXCLUSIVE_HELD, ("exclusive", lane.user.id, key))
+
+
+RULES: Final[tuple[Rule, ...]] = (exclusive_is_free,)
+
+
+def dispatch(turn: Turn) -> None:
+    """Start everything that may start."""
+    yard = turn.state.yard
+    # 1. Which lines have both a task and room. The others wait for a slot, which will wake them.
+    lines = [line for line in yard.woken.values() if line.is_waiting()]
+    yard.woken = {}
+    for line in lines:
+        if not any(daemon.session for daemon in line.servers):
+            _tell_unplaceable(turn, line)
+    lines = [line for line in lines if line.has_room()]
+    while lines:
+        # 2. The best lane of the highest level that has one.
+        lane = _next_lane(lines)
+        if lane is None:
+            return
+        # 3. May it start? The first rule that says no names what it waits for.
+        hold = next((hold for rule in RULES if (hold := rule(turn.state, lane)) is not None), None)
+        if hold is not None:
+            yard.sleep(lane, hold.blocker)
+            continue
+        # 4. Where? A line whose daemons are full drops out until one of them has room again.
+        daemon = choose(lane)
+        if daemon is None:
+            if lane.special.suspect is not None:
+                watch_suspect(turn, lane.head())
+            lines.remove(lane.line)
+            continue
+        # 5. It starts there.
+        grant(turn, lane.head(), daemon)
+
+
+def _next_lane(lines: list[Line]) -> Lane | None:
+    for rank in RANKS:
+        if len(lines) == 1:
+            entry = lines[0].best(rank)
+            if entry is not None:
+                return entry[3]
+            continue
+        entries = [entry for line in lines if (entry := line.best(rank)) is not None]
+        if entries:
+            return min(entries, key=lambda entry: entry[:3])[3]
+    return None
+
+
+def _tell_unplaceable(turn: Turn, line: Line) -> None:
+    """A critical task that no daemon there can run: its user hears of it at once, and once."""
+    entry = line.best(RANK[Level.CRITICAL])
+    if entry is None:
+        return
+    task = entry[3].head()
+    trouble = task.trouble = task.trouble or Trouble()
+    if not trouble.told_critical:
+        trouble.told_critical = True
+        turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "NO_DAEMON"})

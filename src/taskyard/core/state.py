@@ -1,0 +1,254 @@
+"""What the core holds between two commands, and the turn in which a command is decided.
+
+The state is mutable and owned by the core alone; determinism, not immutability, is what makes it
+testable: the same commands at the same instants with the same dice give the same effects. Whatever can be
+derived from the live attempts is derived (`len(daemon.holding)`), never counted beside them.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from taskyard.core.changes import (
+    AuditRecord,
+    Batch,
+    DaemonRecord,
+    Data,
+    Event,
+    KeyRecord,
+    Ledger,
+    UserRecord,
+)
+from taskyard.core.effects import Effect
+from taskyard.core.lanes import Lane, LaneKey, Line, Yard
+from taskyard.core.settings import Settings
+from taskyard.core.task import Attempt, Kind, Task, Terms
+from taskyard.core.timers import Timers
+from taskyard.vocabulary import ENDED, EventName, Status
+
+
+class Now(Struct, frozen=True):
+    """An instant on both clocks, in milliseconds: wall for the calendar, mono for leases and timeouts."""
+
+    wall: int
+    mono: int
+
+
+class Dice(Protocol):
+    def random(self) -> float: ...
+
+
+class User:
+    """An owner of tasks and daemons, with what of theirs is live."""
+
+    __slots__ = ("lanes", "live", "number", "owns_daemons", "record", "served")
+
+    def __init__(self, record: UserRecord, number: int) -> None:
+        self.record = record
+        self.number = number
+        """The highest task number given so far."""
+        self.live: dict[str, Task] = {}
+        """Tasks with a live attempt."""
+        self.lanes: dict[LaneKey, Lane] = {}
+        """Lanes with waiting tasks."""
+        self.served = 0
+        """When it was last given a slot, counted in grants."""
+        self.owns_daemons = False
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+
+class Daemon:
+    """A worker as the hub knows it: who it is, whether it is there, what it holds."""
+
+    __slots__ = (
+        "alone",
+        "cpu_intensive",
+        "holding",
+        "lines",
+        "lingering",
+        "load",
+        "memory_free_mb",
+        "record",
+        "seen_mono",
+        "session",
+        "superseded",
+        "used",
+    )
+
+    def __init__(self, record: DaemonRecord, seen_mono: int) -> None:
+        self.record = record
+        self.session = 0
+        """Its live socket, 0 when there is none."""
+        self.seen_mono = seen_mono
+        self.holding: dict[str, Task] = {}
+        """Tasks whose newest attempt is live here."""
+        self.lingering: dict[tuple[str, int], None] = {}
+        """Attempts the hub has given up but that still occupy a slot until the daemon says they stopped."""
+        self.lines: list[Line] = []
+        """Lines it could serve."""
+        self.load = 0.0
+        self.memory_free_mb: int | None = record.memory_mb
+        self.used = 0
+        self.alone: str | None = None
+        """The suspect that runs here, or is to: nothing else is given to this daemon."""
+        self.cpu_intensive = 0
+        self.superseded: list[int] = []
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def active(self) -> int:
+        return len(self.holding) + len(self.lingering)
+
+    def has_room(self) -> bool:
+        return (
+            self.session != 0
+            and not self.record.draining
+            and len(self.holding) + len(self.lingering) < self.record.slots
+        )
+
+
+class Echo:
+    """One task's end on its way to its dependants; long ones travel over several commits."""
+
+    __slots__ = ("at", "heard", "heirs", "outcome", "task_id")
+
+    def __init__(self, task_id: str, outcome: Status | None, at: int, heirs: list[str]) -> None:
+        self.task_id = task_id
+        self.outcome = outcome
+        """None: it is open again."""
+        self.at = at
+        self.heirs = heirs
+        self.heard = 0
+
+
+class State:
+    """Everything in memory. Rebuilt from the store at start (`recovery.py`)."""
+
+    def __init__(self, settings: Settings, *, cluster_id: str, epoch: int, seq: int) -> None:
+        self.settings = settings
+        self.cluster_id = cluster_id
+        self.epoch = epoch
+        self.ledger = Ledger(seq=seq + 1)
+        self.tasks: dict[str, Task] = {}
+        """Every task that has not ended, and the ended ones until no look-up can miss them."""
+        self.users: dict[str, User] = {}
+        self.names: dict[str, str] = {}
+        self.api_keys: dict[str, KeyRecord] = {}
+        self.daemons: dict[str, Daemon] = {}
+        self.yard = Yard(self.daemons)
+        self.timers = Timers()
+        self.dependants: dict[str, dict[str, None]] = {}
+        """Task id to the open tasks that depend on it."""
+        self.keys: dict[tuple[str, str], str] = {}
+        """(user, idempotency key) to the task in memory that holds it."""
+        self.exclusive: dict[tuple[str, str], str] = {}
+        """(user, exclusive key) to the task that runs under it."""
+        self.echoes: deque[Echo] = deque()
+        """Ends of tasks that their dependants have yet to hear of."""
+        self.leaving: deque[tuple[int, str]] = deque()
+        """(commit, task id) of ended tasks still in `tasks`."""
+        self.log_bytes: dict[tuple[str, int], int] = {}
+        self.grants = 0
+        self._kinds: dict[Kind, Kind] = {}
+        self._terms: dict[Terms, Terms] = {}
+
+    def intern(self, task: Task) -> None:
+        """Let alike tasks share their `Kind` and `Terms`."""
+        task.kind = self._kinds.setdefault(task.kind, task.kind)
+        task.terms = self._terms.setdefault(task.terms, task.terms)
+
+    def live_attempts(self) -> Iterator[tuple[Task, Attempt]]:
+        """The source of every count: who runs what, by the daemons' holdings."""
+        for daemon in self.daemons.values():
+            for task in daemon.holding.values():
+                attempt = task.newest
+                assert attempt is not None, "I2: a held task has an attempt"
+                yield task, attempt
+
+
+class Turn:
+    """One command being decided: the state, the instant, the dice, and the effects so far."""
+
+    __slots__ = ("dice", "effects", "now", "state")
+
+    def __init__(self, state: State, now: Now, dice: Dice) -> None:
+        self.state = state
+        self.now = now
+        self.dice = dice
+        self.effects: list[Effect] = []
+
+    def tell(
+        self,
+        name: EventName,
+        task: Task,
+        *,
+        was: Status | None = None,
+        now: Status | None = None,
+        data: Data | None = None,
+    ) -> None:
+        """Record an event of a task; its trail then leads to this commit."""
+        ledger = self.state.ledger
+        ledger.touch(task)
+        trail = task.trail
+        if not trail or trail[-1] != ledger.seq:
+            task.trail = (*trail, ledger.seq)
+        attempts = task.attempts
+        ledger.events.append(
+            Event(
+                name,
+                self.now.wall,
+                task.user_id,
+                task.id,
+                task.number,
+                attempts[-1].number if attempts else None,
+                was,
+                now,
+                data,
+            )
+        )
+
+    def tell_of_daemon(self, name: EventName, daemon: Daemon, **data: str | int) -> None:
+        record = daemon.record
+        self.state.ledger.events.append(
+            Event(
+                name,
+                self.now.wall,
+                record.user_id,
+                data={"daemon_id": record.id, "name": record.name, **data},
+            )
+        )
+        self.state.ledger.daemons[record.id] = record
+
+    def audit(self, *, actor: str, action: str, subject: str, old: str | None = None, new: str | None = None) -> None:
+        self.state.ledger.audit.append(AuditRecord(self.now.wall, actor, action, subject, old, new))
+
+
+def cut(state: State, *, batch_id: str, at: int) -> Batch:
+    """Close the batch being gathered; later commands belong to the next one."""
+    ledger = state.ledger
+    batch = ledger.batch(epoch=state.epoch, batch_id=batch_id, at=at)
+    state.leaving.extend((batch.seq, row.task.id) for row in batch.ended)
+    state.leaving.extend((batch.seq, row.task.id) for row in batch.amended)
+    state.ledger = Ledger(seq=batch.seq if batch.is_empty() else batch.seq + 1)
+    return batch
+
+
+def forget(state: State, *, through_seq: int) -> None:
+    """Let go of ended tasks whose commit every look-up under way has seen."""
+    leaving = state.leaving
+    while leaving and leaving[0][0] <= through_seq:
+        _, task_id = leaving.popleft()
+        task = state.tasks.get(task_id)
+        if task is None or task_id in state.ledger.touched or task.status not in ENDED:
+            continue
+        del state.tasks[task_id]
+        if task.key is not None and state.keys.get((task.user_id, task.key)) == task_id:
+            del state.keys[task.user_id, task.key]

@@ -1,0 +1,230 @@
+"""A core with a fake clock, fake dice and fake daemons, spoken to in the domain's words.
+
+Every step also checks the invariants of `core/README.md` from scratch, so that a test says only what is
+special about it. Steps are cut into batches at once and kept, so that a test can look at what would be on disk.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+from taskyard.core.changes import Batch, UserRecord
+from taskyard.core.commands import (
+    AcceptTask,
+    Beat,
+    Command,
+    CompleteTask,
+    ConfirmCancel,
+    Draft,
+    FailTask,
+    Held,
+    JoinDaemon,
+    Known,
+    LeaveDaemon,
+    RejectTask,
+    StartTask,
+    SubmitTasks,
+    Tick,
+)
+from taskyard.core.effects import Answer, CancelWork, CloseSession, Effect, Execute, Reply, Submitted, Welcome
+from taskyard.core.hub import Core
+from taskyard.core.settings import Settings
+from taskyard.core.state import Daemon, Now, State, User
+from taskyard.core.task import Attempt, Failure, Kind, Needs, Task, Terms
+from taskyard.vocabulary import AttemptStatus, ErrorCode, InventoryState, Level, ResultStatus, SourceType, Status
+from tests.support.invariants import check_invariants
+
+E = TypeVar("E")
+START_WALL = 1_800_000_000_000
+START_MONO = 50_000
+
+
+def a_draft(
+    *,
+    type: str = "general",
+    model: str | None = None,
+    capabilities: tuple[str, ...] = (),
+    target: str | None = None,
+    excluded: tuple[str, ...] = (),
+    memory_mb: int = 0,
+    cpu_intensive: bool = False,
+    source: SourceType = SourceType.USER,
+    terms: Terms | None = None,
+    **fields: object,
+) -> Draft:
+    """A submission; `id` is filled in by the harness unless given."""
+    needs = Needs(type, model, capabilities, target, excluded, memory_mb, cpu_intensive)
+    return Draft(
+        id=str(fields.pop("id", "")),
+        kind=Kind(needs, source=source),
+        terms=terms or Terms(),
+        body=b"{}",
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+class HubHarness:
+    def __init__(self, settings: Settings | None = None, *, users: Sequence[str] = ("ann",)) -> None:
+        self.state = State(settings or Settings(), cluster_id="c1", epoch=1, seq=0)
+        self.core = Core(self.state, random.Random(7))
+        self.now = Now(START_WALL, START_MONO)
+        self.effects: list[Effect] = []
+        self.batches: list[Batch] = []
+        self.bodies: dict[str, bytes] = {}
+        self._ids = 0
+        self._sessions = 0
+        for name in users:
+            self.state.users[name] = User(UserRecord(name, name, self.now.wall), 0)
+            self.state.names[name] = name
+
+    # Steps
+
+    def step(self, command: Command) -> list[Effect]:
+        """Decide one command, start what may start, cut the batch, check everything."""
+        effects = self.core.handle(command, self.now)
+        effects += self.core.dispatch(self.now)
+        while self.state.echoes:
+            effects += self.core.dispatch(self.now)
+        batch = self.core.cut(batch_id=f"b{len(self.batches)}", now=self.now)
+        self.batches.append(batch)
+        self.core.forget(through_seq=batch.seq - 1)
+        self.effects += effects
+        check_invariants(self.state)
+        return effects
+
+    def ask(self, command: Command) -> Answer:
+        command.reply_to = 99  # type: ignore[union-attr]
+        replies = [e for e in self.step(command) if isinstance(e, Reply)]
+        assert len(replies) == 1, f"one answer, not {replies}"
+        return replies[0].answer
+
+    def advance(self, *, ms: int = 0, s: float = 0) -> list[Effect]:
+        """Let time pass; timers act at their instants, in order."""
+        end = Now(self.now.wall + ms + round(s * 1000), self.now.mono + ms + round(s * 1000))
+        effects: list[Effect] = []
+        while (wait := self.core.next_due_ms(self.now)) is not None and self.now.mono + wait <= end.mono:
+            self.now = Now(self.now.wall + wait, self.now.mono + wait)
+            effects += self.step(Tick())
+        self.now = end
+        return effects + self.step(Tick())
+
+    # People
+
+    def submit(self, *drafts: Draft, user: str = "ann", **fields: object) -> Task:
+        """Submit (one plain task unless told otherwise) and return the last one."""
+        return self.submit_all(*(drafts or (a_draft(**fields),)), user=user)[-1]  # type: ignore[arg-type]
+
+    def submit_all(self, *drafts: Draft, user: str = "ann", **options: object) -> list[Task]:
+        answer = self.offer(*drafts, user=user, **options)
+        assert isinstance(answer, Submitted), answer
+        return [self.state.tasks[task_id] for task_id in answer.ids]
+
+    def offer(self, *drafts: Draft, user: str = "ann", **options: object) -> Answer:
+        for draft in drafts:
+            self._ids += 1
+            draft.id = draft.id or f"task-{self._ids:06d}"
+        return self.ask(SubmitTasks(user, list(drafts), **options))  # type: ignore[arg-type]
+
+    # Daemons
+
+    def daemon(
+        self,
+        name: str = "mac",
+        *,
+        user: str = "ann",
+        slots: int = 5,
+        boot: str = "boot-1",
+        inventory: Sequence[Held] = (),
+        **fields: object,
+    ) -> Daemon:
+        """Connect (or reconnect) a daemon."""
+        self._sessions += 1
+        self.step(
+            JoinDaemon(
+                self._sessions,
+                user,
+                f"d-{name}",
+                boot,
+                name,
+                slots=slots,
+                inventory=inventory,
+                **fields,  # type: ignore[arg-type]
+            )
+        )
+        return self.state.daemons[f"d-{name}"]
+
+    def disconnect(self, daemon: Daemon) -> list[Effect]:
+        return self.step(LeaveDaemon(daemon.session, daemon.id))
+
+    def beat(self, daemon: Daemon, *running: Task, **fields: object) -> list[Effect]:
+        held = [Held(t.id, attempt_of(t).number) for t in running]
+        return self.step(Beat(daemon.session, daemon.id, running=held, **fields))  # type: ignore[arg-type]
+
+    def accept(self, task: Task, *, attempt: int | None = None) -> list[Effect]:
+        return self.step(AcceptTask(*self._speaker(task), task.id, attempt or attempt_of(task).number))
+
+    def start(self, task: Task, *, attempt: int | None = None) -> list[Effect]:
+        return self.step(StartTask(*self._speaker(task), task.id, attempt or attempt_of(task).number))
+
+    def complete(self, task: Task, *, attempt: int | None = None, **fields: object) -> list[Effect]:
+        session, daemon_id = self._speaker(task, attempt)
+        number = attempt or attempt_of(task).number
+        fields.setdefault("outcome", b'{"result":"done"}')
+        return self.step(CompleteTask(daemon_id, task.id, number, session, **fields))  # type: ignore[arg-type]
+
+    def fail(
+        self, task: Task, *, code: str = "BOOM", message: str = "it broke", attempt: int | None = None, **fields: object
+    ) -> list[Effect]:
+        session, daemon_id = self._speaker(task, attempt)
+        error = Failure(code, message, fields.pop("retryable", None))  # type: ignore[arg-type]
+        number = attempt or attempt_of(task).number
+        return self.step(FailTask(daemon_id, task.id, number, error, session, **fields))  # type: ignore[arg-type]
+
+    def reject(self, task: Task, **fields: object) -> list[Effect]:
+        return self.step(RejectTask(*self._speaker(task), task.id, attempt_of(task).number, **fields))  # type: ignore[arg-type]
+
+    def confirm_cancel(self, task: Task, *, attempt: int | None = None) -> list[Effect]:
+        session, daemon_id = self._speaker(task, attempt)
+        return self.step(ConfirmCancel(daemon_id, task.id, attempt or attempt_of(task).number, session))
+
+    def _speaker(self, task: Task, attempt: int | None = None) -> tuple[int, str]:
+        spoken = next(a for a in task.attempts or () if attempt in (None, a.number)) if attempt else attempt_of(task)
+        return self.state.daemons[spoken.daemon_id].session or 1, spoken.daemon_id
+
+    # Looking
+
+    def of(self, effects: list[Effect], kind: type[E]) -> list[E]:
+        return [e for e in effects if isinstance(e, kind)]
+
+    def sent(self, effects: list[Effect] | None = None) -> list[tuple[str, int]]:
+        """(task id, attempt) of every `task.execute` among these effects."""
+        return [(e.task_id, e.attempt) for e in self.of(self.effects if effects is None else effects, Execute)]
+
+    def events(self, task: Task | None = None) -> list[str]:
+        return [e.name for b in self.batches for e in b.events if task is None or e.task_id == task.id]
+
+    def known(self, *tasks: Task) -> Known:
+        """What the shell would have looked up for tasks the core has forgotten."""
+        return Known(tasks={t.id: t for t in tasks}, asked=dict.fromkeys(t.id for t in tasks))
+
+
+def attempt_of(task: Task) -> Attempt:
+    attempt = task.newest
+    assert attempt is not None, f"{task.ref} has no attempt"
+    return attempt
+
+
+__all__ = [
+    "AttemptStatus",
+    "CancelWork",
+    "CloseSession",
+    "ErrorCode",
+    "HubHarness",
+    "InventoryState",
+    "Level",
+    "ResultStatus",
+    "Status",
+    "Welcome",
+    "a_draft",
+    "attempt_of",
+]

@@ -1,0 +1,89 @@
+"""The invariants of `core/README.md`, recomputed from scratch. Cheap enough to run after every step of a small yard."""
+
+from taskyard.core.lanes import key_of
+from taskyard.core.state import State
+from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Status
+
+
+def check_invariants(state: State) -> None:
+    for check in CHECKS:
+        check(state)
+
+
+def i1_open_tasks_are_in_a_lasting_status(state: State) -> None:
+    for task in state.tasks.values():
+        assert task.status not in (Status.FAILED, Status.TIMEOUT), f"I1: {task.ref} rests in {task.status}"
+
+
+def i2_a_held_task_is_held_once(state: State) -> None:
+    holders: dict[str, str] = {}
+    for daemon in state.daemons.values():
+        for task_id, task in daemon.holding.items():
+            assert task_id not in holders, f"I2: {task.ref} is held by {holders[task_id]} and {daemon.id}"
+            holders[task_id] = daemon.id
+            attempt = task.newest
+            assert attempt is not None and attempt.daemon_id == daemon.id, f"I2: {task.ref}"
+            assert attempt.status is AttemptStatus.RUNNING, f"I2: {task.ref} holds a slot with an ended attempt"
+    for task in state.tasks.values():
+        assert (task.status in HELD) == (task.id in holders), f"I2: {task.ref} is {task.status}, held: {task.id in holders}"
+
+
+def i3_slots_are_derived(state: State) -> None:
+    for user in state.users.values():
+        live = {t.id for t in state.tasks.values() if t.user_id == user.id and t.status in HELD}
+        assert set(user.live) == live, "I3: a user's live tasks are the held ones"
+    held = {(t.user_id, t.terms.exclusive): t.id for t in state.tasks.values() if t.status in HELD and t.terms.exclusive}
+    assert state.exclusive == held, "I3: an exclusive key is held by the task that runs under it"
+    for daemon in state.daemons.values():
+        busy = sum(t.kind.needs.cpu_intensive for t in daemon.holding.values())
+        assert daemon.cpu_intensive == busy, "I3: cpu-intensive work is counted from what is held"
+
+
+def i4_only_the_newest_attempt_is_live(state: State) -> None:
+    for task in state.tasks.values():
+        numbers = [a.number for a in task.attempts or ()]
+        assert numbers == list(range(1, len(numbers) + 1)), f"I4: attempt numbers of {task.ref}: {numbers}"
+        live = [a.number for a in task.attempts or () if a.status is AttemptStatus.RUNNING]
+        assert live == (numbers[-1:] if task.status in HELD else []), f"I4: live attempts of {task.ref}: {live}"
+
+
+def i5_ready_tasks_are_in_their_lane(state: State) -> None:
+    waiting = 0
+    for user in state.users.values():
+        for key, lane in user.lanes.items():
+            tasks = list(lane.tasks())
+            waiting += len(tasks)
+            assert len(tasks) == lane.size > 0, f"I5: lane of {lane.size} holds {len(tasks)}"
+            assert all(key_of(t) == key for t in tasks), "I5: a task waits in the lane its key names"
+            if lane.blocker is None:
+                assert lane.entry is not None, "I5: a lane that is awake is in its line"
+    queued = sum(t.status is Status.QUEUED for t in state.tasks.values())
+    assert waiting == queued == state.yard.waiting, f"I5: {queued} queued, {waiting} in lanes"
+
+
+def i6_keys_name_tasks(state: State) -> None:
+    for (user_id, key), task_id in state.keys.items():
+        task = state.tasks[task_id]
+        assert (task.user_id, task.key) == (user_id, key), "I6: a key names its task"
+    for task in state.tasks.values():
+        if task.key is not None and task.status not in ENDED:
+            assert state.keys[task.user_id, task.key] == task.id, f"I6: the key of open {task.ref} is known"
+
+
+def i8_waiting_tasks_hear(state: State) -> None:
+    for task in state.tasks.values():
+        if task.status in (Status.WAITING, Status.BLOCKED):
+            for dependency in task.depends or ():
+                if dependency.outcome is None:
+                    assert task.id in state.dependants.get(dependency.id, {}), f"I8: {task.ref} hears its dependencies"
+
+
+CHECKS = (
+    i1_open_tasks_are_in_a_lasting_status,
+    i2_a_held_task_is_held_once,
+    i3_slots_are_derived,
+    i4_only_the_newest_attempt_is_live,
+    i5_ready_tasks_are_in_their_lane,
+    i6_keys_name_tasks,
+    i8_waiting_tasks_hear,
+)
