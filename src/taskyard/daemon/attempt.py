@@ -3,12 +3,20 @@
 from enum import StrEnum
 from typing import Final, assert_never
 
+import msgspec
 from msgspec import Struct
 
 from taskyard.daemon.orders import Key
 from taskyard.daemon.outcome import FIELD_BYTES_MAX, cut_text
 from taskyard.vocabulary import ErrorCode, InventoryState
-from taskyard.wire.frames import TaskCancelled, TaskFailed, TaskProgress, TaskRejected, WireError
+from taskyard.wire.frames import (
+    TaskCancelled,
+    TaskExecute,
+    TaskFailed,
+    TaskProgress,
+    TaskRejected,
+    WireError,
+)
 
 PROGRESS_MS: Final = 500
 # The hub shows progress once a second; twice that often is enough to be fresh when it does.
@@ -91,3 +99,27 @@ class Attempt(Struct):
                 return TaskFailed(*self.key, WireError("EXECUTION_ERROR", "the work cancelled itself"))
             case _:
                 assert_never(self.ending)
+
+
+class _Execution(Struct):
+    exclusive: object = None
+
+
+class _Head(Struct):
+    """What the machine reads of a task; the rest is for the work."""
+
+    id: str
+    execution: _Execution | None = None
+
+
+_head: Final = msgspec.json.Decoder(_Head)
+
+
+def offered(message: TaskExecute, gate: int) -> Attempt | None:
+    """The attempt that `task.execute` asks for; None if it does not say of which task."""
+    try:
+        head = _head.decode(message.task)
+    except msgspec.ValidationError:
+        return None
+    exclusive = head.execution is not None and head.execution.exclusive is not None
+    return Attempt((head.id, message.attempt), gate, int(message.timeout * 1000), exclusive)

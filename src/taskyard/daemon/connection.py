@@ -88,6 +88,7 @@ class Connection(Work):
         """Returns when the daemon was asked to leave and has; `HubRefused` if the hub will not have it."""
         self._runner = make_runner(self)
         dialling = self._loop.create_task(self._dial_for_ever())
+        dialling.add_done_callback(self._stopped_dialling)
         self._tick()
         try:
             reason = await self._left
@@ -117,7 +118,12 @@ class Connection(Work):
 
     def _flush(self) -> None:
         self._flush_due = False
-        orders = self.machine.take()
+        try:
+            self._carry_out(self.machine.take())
+        except Exception as error:  # noqa: BLE001 - the loop called us, and would go on as if nothing were
+            self._fail(error)
+
+    def _carry_out(self, orders: Orders) -> None:
         if orders.batch is not None:
             self._scribe.write(orders.number, orders.batch, orders.keep)
         for start in orders.start:
@@ -132,19 +138,32 @@ class Connection(Work):
             self._connect_in_ms = orders.connect_in_ms
         if self._socket is not None and (orders.hang_up or self._outbox_bytes > OUTBOX_BYTES_MAX):
             self._socket.transport.abort()
-        self._leave(orders)
-
-    def _leave(self, orders: Orders) -> None:
         if orders.leave is not None and not self._left.done():
             self._left.set_result(orders.leave)
 
     def _tick(self) -> None:
+        try:
+            self._ticking = self._loop.call_later(self._tick_s(), self._tick)
+        except Exception as error:  # noqa: BLE001 - a timer has no caller; this one must not just stop
+            self._fail(error)
+
+    def _tick_s(self) -> float:
+        """Let the machine see the clock; answers when to do so again."""
         now = now_ms()
         self.machine.tick(now, Vitals(self.machine.load, memory_available_mb()))
         self._flush()
         due_at = self.machine.due_at
         wait_s = TICK_S_MAX if due_at is None else (due_at - now) / 1000
-        self._ticking = self._loop.call_later(min(max(wait_s, TICK_S_MIN), TICK_S_MAX), self._tick)
+        return min(max(wait_s, TICK_S_MIN), TICK_S_MAX)
+
+    def _stopped_dialling(self, dialling: asyncio.Task[None]) -> None:
+        if not dialling.cancelled() and (error := dialling.exception()) is not None:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Something is wrong with this process; a new one knows what it owes from the journal."""
+        if not self._left.done():
+            self._left.set_exception(error)
 
     # --- the socket ----------------------------------------------------------------------------------------
 
@@ -255,7 +274,7 @@ class Connection(Work):
 
     def journal_failed(self, error: OSError) -> None:
         # After a failed fsync nobody knows what the disk holds; a new process reads it and does.
-        self._loop.call_soon_threadsafe(self._has_failed, error)
+        self._loop.call_soon_threadsafe(self._fail, error)
 
     def _is_journaled(self, number: int) -> None:
         self.machine.trouble = None
@@ -266,10 +285,6 @@ class Connection(Work):
         if self.machine.trouble is None:
             logger.error("the journal cannot be written (%s): taking no new work", reason)
         self.machine.trouble = f"journal: {reason}"
-
-    def _has_failed(self, error: OSError) -> None:
-        if not self._left.done():
-            self._left.set_exception(error)
 
 
 def _is_local(url: str) -> bool:

@@ -61,9 +61,7 @@ class Daemon:
         self.hub = hub or os.environ.get("TASKYARD_HUB", "")
         self._key = key or os.environ.get("TASKYARD_KEY", "")
         if not self.hub or not self._key:
-            raise ValueError(
-                "a daemon needs a hub and a key: pass them, or set TASKYARD_HUB and TASKYARD_KEY"
-            )
+            raise ValueError("a daemon needs a hub and a key: pass them, or set TASKYARD_HUB and TASKYARD_KEY")
         if slots < 1:
             raise ValueError("a daemon needs at least one slot")
         self.name = name or socket.gethostname()

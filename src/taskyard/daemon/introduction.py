@@ -10,7 +10,7 @@ from taskyard.daemon.attempt import Attempt
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key
 from taskyard.vocabulary import InventoryState
-from taskyard.wire.frames import PROTOCOL, Hello, Item
+from taskyard.wire.frames import PROTOCOL, Hello, Item, Welcome
 
 SPOOL_BYTES_MAX: Final = 256 * 1024 * 1024
 # In memory as well as on disk: what the hub has not acknowledged is resent from memory.
@@ -51,3 +51,16 @@ def hello(settings: Settings, ledger: Ledger, live: Mapping[Key, Attempt]) -> He
         seen=ledger.seen,
         inventory=inventory,
     )
+
+
+def objection_to(welcome: Welcome, ledger: Ledger) -> str | None:
+    """Why this daemon cannot work for the hub that welcomes it."""
+    if welcome.protocol != PROTOCOL:
+        return f"the hub speaks protocol {welcome.protocol}, this daemon speaks {PROTOCOL}"
+    if ledger.ended and ledger.seen is not None and ledger.seen.cluster_id != welcome.cluster_id:
+        # It would say "forget" of results which are owed to another one.
+        return (
+            f"{len(ledger.ended)} results here are owed to another hub than {welcome.cluster_id}: "
+            "connect to that one, or use another data directory"
+        )
+    return None

@@ -60,9 +60,7 @@ class Journal:
     @property
     def memory(self) -> Memory:
         """A copy: what was owed and known when this was asked for."""
-        return Memory(
-            daemon_id=self._memory.daemon_id, seen=self._memory.seen, ended=dict(self._memory.ended)
-        )
+        return Memory(daemon_id=self._memory.daemon_id, seen=self._memory.seen, ended=dict(self._memory.ended))
 
     def write(self, batches: Sequence[Batch], wholes: Sequence[Whole] = ()) -> None:
         """On disk when this returns. `JournalFull` leaves the file as it was; other errors are final."""
@@ -136,9 +134,7 @@ class Journal:
         directory = self.directory / "results"
         directory.mkdir(mode=0o700, exist_ok=True)
         for whole in wholes:
-            file = os.open(
-                directory / whole.name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600
-            )
+            file = os.open(directory / whole.name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             try:
                 _write_all(file, whole.content)
                 os.fsync(file)

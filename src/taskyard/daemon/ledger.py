@@ -5,15 +5,20 @@ fact wait under the number of its batch, and leave together when the disk has it
 become one frame.
 """
 
+from collections import deque
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Raw
 
 from taskyard.daemon.orders import Batch, Key, Memory
-from taskyard.wire.frames import Position
+from taskyard.wire.frames import Ack, HeartbeatAck, Position, Welcome
 
 LAZY_MS: Final = 1_000
 """How long facts that nobody waits for may stay out of the journal."""
+
+RETELL_BYTES_MAX: Final = 4 * 1024 * 1024
+# A full spool is hundreds of MiB: told all at once, it would look like a hub that does not read.
 
 
 class Ledger:
@@ -31,6 +36,9 @@ class Ledger:
         self._urgent = False
         self._durable = 0
         self._held: dict[int, list[bytes]] = {}
+        self._to_retell: deque[Key] = deque()
+        self._retold: set[Key] = set()
+        self._retold_bytes = 0
 
     def take(self, *, everything: bool) -> Batch | None:
         """The batch, if somebody waits for it or `everything` is to be written."""
@@ -56,11 +64,13 @@ class Ledger:
         self._urgent = True
 
     def forget(self, key: Key, now_ms: int) -> None:
-        """Nothing is owed for this attempt any more."""
-        outcome = self.ended.pop(key, None)
-        if outcome is not None:
-            self.ended_bytes -= len(outcome)
-            self._gates.pop(key, None)
+        """The hub has this outcome, or wants none."""
+        size = len(self.ended.pop(key))
+        self.ended_bytes -= size
+        self._gates.pop(key, None)
+        if key in self._retold:
+            self._retold.remove(key)
+            self._retold_bytes -= size
         self._batch.forgotten.append(key)
         self._write_lazily(now_ms)
 
@@ -69,9 +79,17 @@ class Ledger:
             self.daemon_id = self._batch.daemon_id = daemon_id
             self._urgent = True
 
-    def saw(self, position: Position, now_ms: int) -> None:
-        self.seen = self._batch.seen = position
+    def heard(self, stamp: Welcome | Ack | HeartbeatAck, now_ms: int) -> bool:
+        """Whether this comes from a hub that may still lead; if so, remember how far it was."""
+        seen = self.seen
+        if seen is not None and seen.cluster_id == stamp.cluster_id:
+            if stamp.epoch < seen.epoch:
+                return False
+            if stamp.epoch == seen.epoch and stamp.seq <= seen.seq:
+                return True
+        self.seen = self._batch.seen = Position(stamp.cluster_id, stamp.epoch, stamp.seq)
         self._write_lazily(now_ms)
+        return True
 
     def _write_lazily(self, now_ms: int) -> None:
         if self.lazy_at is None:
@@ -85,6 +103,21 @@ class Ledger:
     def gate_of(self, key: Key) -> int:
         """The batch that an ended attempt's outcome waits for."""
         return self._gates.get(key, 0)
+
+    def tell_all_anew(self) -> None:
+        """There is a new connection: what was told on the old one may not have arrived."""
+        self._to_retell = deque(self.ended)
+        self._retold.clear()
+        self._retold_bytes = 0
+
+    def untold(self) -> Iterator[Key]:
+        """Outcomes to tell again now: as many as fit the window of those not acknowledged."""
+        while self._to_retell and self._retold_bytes < RETELL_BYTES_MAX:
+            key = self._to_retell.popleft()
+            if key in self.ended:
+                self._retold.add(key)
+                self._retold_bytes += len(self.ended[key])
+                yield key
 
     def may_say(self, message: bytes, gate: int) -> bool:
         """Whether batch `gate` is on disk; if not, the message is held until it is."""

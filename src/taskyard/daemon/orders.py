@@ -56,18 +56,18 @@ class Stop(Struct):
 
 
 class Orders(Struct):
-    keep: list[Whole]
+    keep: list[Whole] = []
     """Before the batch that mentions them."""
-    batch: Batch | None
+    batch: Batch | None = None
     """Write it, then call `journaled(number)`. Batches are written in the order they were taken."""
-    number: int
-    start: list[Start]
-    stop: list[Stop]
-    send: list[bytes]
+    number: int = 0
+    start: list[Start] = []
+    stop: list[Stop] = []
+    send: list[bytes] = []
     """Encoded messages, in order, for the connection that is open now; several may share a frame."""
-    hang_up: bool
+    hang_up: bool = False
     """Close the connection and call `disconnected`."""
-    connect_in_ms: int | None
+    connect_in_ms: int | None = None
     """Not connected: dial after this long."""
-    leave: str | None
+    leave: str | None = None
     """The daemon is done, and why. Empty: it was asked to go and owes nothing."""

@@ -45,9 +45,7 @@ def pack(message: TaskCompleted | TaskFailed) -> tuple[bytes, Whole | None]:
             fit_failed(message)
         return frames.encode(message), whole
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        told = WireError(
-            "INVALID_RESULT", f"the outcome is not JSON: {cut_text(str(error), 1024)}", retryable=False
-        )
+        told = WireError("INVALID_RESULT", f"the outcome is not JSON: {cut_text(str(error), 1024)}", retryable=False)
         return frames.encode(TaskFailed(message.task_id, message.attempt, told)), None
 
 

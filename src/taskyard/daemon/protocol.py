@@ -22,25 +22,22 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final, TypeAlias, assert_never
 
-import msgspec
 from msgspec import Raw, Struct
 
-from taskyard.daemon.attempt import Attempt, Ending
-from taskyard.daemon.introduction import Settings, hello
+from taskyard.daemon.attempt import Attempt, Ending, offered
+from taskyard.daemon.departure import STOP_GRACE_MS, Departure
+from taskyard.daemon.introduction import Settings, hello, objection_to
 from taskyard.daemon.lease import Lease
 from taskyard.daemon.ledger import Ledger
-from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop, Whole
+from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop
 from taskyard.daemon.outcome import pack
-from taskyard.daemon.redial import Redial, refusal
+from taskyard.daemon.redial import CLOSE_CODES, Redial, refusal
 from taskyard.vocabulary import InventoryState, InventoryVerdict
 from taskyard.wire import frames
-from taskyard.wire.frames import PROTOCOL, Position, TaskCompleted, TaskFailed, ToDaemon
+from taskyard.wire.frames import TaskCompleted, TaskFailed, ToDaemon
 
 TIMEOUT_SLACK_MS: Final = 1_000
 # The hub's own timeout comes first and says why; this one is for work whose hub is out of reach.
-STOP_GRACE_MS: Final = 10_000
-LINGER_MS: Final = 5_000
-"""How long a daemon that has drained waits for the hub to acknowledge its last outcomes."""
 
 Ended: TypeAlias = TaskCompleted | TaskFailed
 
@@ -52,20 +49,6 @@ class Vitals(Struct, frozen=True):
     memory_free_mb: int | None = None
 
 
-class _Execution(Struct):
-    exclusive: str | None = None
-
-
-class _Head(Struct):
-    """What the machine reads of a task; the rest is for the work."""
-
-    id: str
-    execution: _Execution | None = None
-
-
-_head: Final = msgspec.json.Decoder(_Head)
-
-
 class Protocol:
     def __init__(self, settings: Settings, *, rng: Random, memory: Memory | None = None) -> None:
         self.settings = settings
@@ -73,45 +56,24 @@ class Protocol:
         self.live: dict[Key, Attempt] = {}
         """Accepted or running: what occupies a slot."""
         self.welcomed = False
-        self.draining = False
         self.trouble: str | None = None
         """Why no new work is taken, other than draining; set by a shell whose journal cannot write."""
         self._lease = Lease()
         self._redial = Redial(rng)
-        self._hand_back_at: int | None = None
-        self._gone_at: int | None = None
+        self._departure: Departure | None = None
         self._error: frames.Error | None = None
-        self._clear()
-
-    def _clear(self) -> None:
-        self._keep: list[Whole] = []
-        self._start: list[Start] = []
-        self._stop: list[Stop] = []
-        self._send: list[bytes] = []
-        self._hang_up = False
-        self._connect_in_ms: int | None = None
-        self._leave: str | None = None
+        self._orders = Orders()
 
     def take(self) -> Orders:
         """What to do now. Each order is handed out once."""
-        number = self.ledger.number
-        orders = Orders(
-            keep=self._keep,
-            batch=self.ledger.take(everything=self._leave is not None),
-            number=number,
-            start=self._start,
-            stop=self._stop,
-            send=self._send,
-            hang_up=self._hang_up,
-            connect_in_ms=self._connect_in_ms,
-            leave=self._leave,
-        )
-        self._clear()
+        orders, self._orders = self._orders, Orders()
+        orders.number = self.ledger.number
+        orders.batch = self.ledger.take(everything=orders.leave is not None)
         return orders
 
     def take_starts(self) -> list[Start]:
         """The work to start, ahead of the rest: what ends at once then shares a batch with its acceptance."""
-        starts, self._start = self._start, []
+        starts, self._orders.start = self._orders.start, []
         return starts
 
     # --- the connection ------------------------------------------------------------------------------------
@@ -127,23 +89,24 @@ class Protocol:
 
     def disconnected(self, now_ms: int, *, close_code: int | None = None, reason: str = "") -> None:
         """The connection ended, or could not be made. What was not sent is told anew after a welcome."""
-        if self._error is not None and not reason:
+        if self._error is not None:
+            close_code = CLOSE_CODES.get(self._error.code.lower(), close_code)
             reason = self._error.message
         final = refusal(close_code, reason, was_welcome=self.welcomed)
         self.welcomed = False
         self._lease.lost_connection()
         self.ledger.drop_held()
-        self._send.clear()
+        self._orders.send.clear()
         if final is not None:
-            self._leave = final
+            self._orders.leave = final
         else:
-            self._connect_in_ms = self._redial.delay_ms(close_code)
+            self._orders.connect_in_ms = self._redial.delay_ms(close_code)
 
     # --- what the hub says ---------------------------------------------------------------------------------
 
     def received(self, messages: Iterable[ToDaemon], now_ms: int) -> None:
         for message in messages:
-            if self._hang_up:
+            if self._orders.hang_up:
                 return
             if not self.welcomed and not isinstance(message, frames.Welcome | frames.Error):
                 continue
@@ -151,12 +114,12 @@ class Protocol:
                 case frames.TaskExecute():
                     self._execute(message)
                 case frames.Ack():
-                    if self._current(message, now_ms):
+                    if self.ledger.heard(message, now_ms):
                         self._forget((message.task_id, message.attempt), now_ms)
                 case frames.CancelTask():
                     self._cancel(message)
                 case frames.HeartbeatAck():
-                    if self._current(message, now_ms):
+                    if self.ledger.heard(message, now_ms):
                         self._lease.answered(now_ms)
                 case frames.Welcome():
                     self._welcome(message, now_ms)
@@ -167,30 +130,12 @@ class Protocol:
                 case _:
                     assert_never(message)
 
-    def _current(self, stamp: frames.Welcome | frames.Ack | frames.HeartbeatAck, now_ms: int) -> bool:
-        """Whether this comes from a hub that may still lead; if so, remember how far it was."""
-        seen = self.ledger.seen
-        if seen is not None and seen.cluster_id == stamp.cluster_id:
-            if stamp.epoch < seen.epoch:
-                return False
-            if stamp.epoch == seen.epoch and stamp.seq <= seen.seq:
-                return True
-        self.ledger.saw(Position(stamp.cluster_id, stamp.epoch, stamp.seq), now_ms)
-        return True
-
     def _welcome(self, message: frames.Welcome, now_ms: int) -> None:
-        if message.protocol != PROTOCOL:
-            self._leave = f"the hub speaks protocol {message.protocol}, this daemon speaks {PROTOCOL}"
+        self._orders.leave = objection_to(message, self.ledger)
+        if self._orders.leave is not None:
             return
-        if self.ledger.ended and self._is_other_hub(message.cluster_id):
-            # It would say "forget" of results which are owed to another one.
-            self._leave = (
-                f"{len(self.ledger.ended)} results here are owed to another hub than {message.cluster_id}: "
-                "connect to that one, or use another data directory"
-            )
-            return
-        if not self._current(message, now_ms):
-            self._hang_up = True  # a deposed leader that does not know it yet
+        if not self.ledger.heard(message, now_ms):
+            self._orders.hang_up = True  # a deposed leader that does not know it yet
             return
         self.welcomed = True
         self._redial.welcomed()
@@ -200,9 +145,6 @@ class Protocol:
             self._judge((judgement.task_id, judgement.attempt), judgement.verdict, now_ms)
         self._tell_anew()
 
-    def _is_other_hub(self, cluster_id: str) -> bool:
-        return self.ledger.seen is not None and self.ledger.seen.cluster_id != cluster_id
-
     def _judge(self, key: Key, verdict: InventoryVerdict, now_ms: int) -> None:
         match verdict:
             case InventoryVerdict.CONTINUE | InventoryVerdict.SEND_RESULT:
@@ -210,7 +152,7 @@ class Protocol:
             case InventoryVerdict.ABORT | InventoryVerdict.FORGET:
                 if (attempt := self.live.get(key)) is not None:
                     attempt.ending = Ending.ABORTED
-                    self._stop.append(Stop(key, "aborted", STOP_GRACE_MS))
+                    self._orders.stop.append(Stop(key, "aborted", STOP_GRACE_MS))
                 elif verdict is InventoryVerdict.FORGET:
                     self._forget(key, now_ms)
             case _:
@@ -226,28 +168,33 @@ class Protocol:
             if attempt.checkpoint is not None:
                 checkpoint = frames.TaskCheckpoint(task_id, number, Raw(attempt.checkpoint))
                 self._tell(_encode(checkpoint), attempt.gate)
-        for key, outcome in self.ledger.ended.items():
-            self._tell(outcome, self.ledger.gate_of(key))
+        self.ledger.tell_all_anew()
+        self._tell_owed()
+
+    def _tell_owed(self) -> None:
+        for key in self.ledger.untold():
+            self._tell(self.ledger.ended[key], self.ledger.gate_of(key))
 
     def _execute(self, message: frames.TaskExecute) -> None:
-        head = _head.decode(message.task)
-        key = (head.id, message.attempt)
+        attempt = offered(message, self.ledger.number)
+        if attempt is None:
+            return
+        key = attempt.key
         if (known := self.live.get(key)) is not None:
             self._tell_state(known)
             return
         if (outcome := self.ledger.ended.get(key)) is not None:
             self._tell(outcome, self.ledger.gate_of(key))
             return
-        exclusive = head.execution is not None and head.execution.exclusive is not None
-        if (objection := self._objection(key, exclusive=exclusive)) is not None:
+        if (objection := self._objection(attempt)) is not None:
             self._tell(_encode(frames.TaskRejected(*key, objection)), 0)
             return
-        attempt = self.live[key] = Attempt(key, self.ledger.number, int(message.timeout * 1000), exclusive)
+        self.live[key] = attempt
         self.ledger.accept(key)
-        self._start.append(Start(key, message))
+        self._orders.start.append(Start(key, message))
         self._tell_state(attempt)
 
-    def _objection(self, key: Key, *, exclusive: bool) -> str | None:
+    def _objection(self, attempt: Attempt) -> str | None:
         """Why this daemon cannot take another attempt now."""
         if self.draining:
             return "draining"
@@ -257,7 +204,7 @@ class Protocol:
             return "slots full"
         if self.ledger.ended_bytes >= self.settings.spool_bytes_max:
             return "spool full"
-        if key[1] > 1 and self._stop_older(key) and exclusive:
+        if attempt.key[1] > 1 and self._stop_older(attempt.key) and attempt.exclusive:
             return "an older attempt is still stopping"
         return None
 
@@ -266,14 +213,14 @@ class Protocol:
         older = [held for held in self.live.values() if held.key[0] == key[0] and held.key[1] < key[1]]
         for attempt in older:
             attempt.ending = Ending.ABORTED
-            self._stop.append(Stop(attempt.key, "aborted", STOP_GRACE_MS))
+            self._orders.stop.append(Stop(attempt.key, "aborted", STOP_GRACE_MS))
         return bool(older)
 
     def _cancel(self, message: frames.CancelTask) -> None:
         key = (message.task_id, message.attempt)
         if (attempt := self.live.get(key)) is not None:
             attempt.ending, attempt.cancel_reason = Ending.CANCELLED, message.reason
-            self._stop.append(Stop(key, message.reason, int(message.grace_s * 1000)))
+            self._orders.stop.append(Stop(key, message.reason, int(message.grace_s * 1000)))
         elif key not in self.ledger.ended:
             # Never arrived here, or died with an earlier process: not running is what the hub waits for.
             self._tell(_encode(frames.TaskCancelled(*key, message.reason)), 0)
@@ -287,13 +234,7 @@ class Protocol:
         self._tell_state(attempt)
 
     def work_progressed(
-        self,
-        key: Key,
-        now_ms: int,
-        *,
-        percent: float | None = None,
-        message: str | None = None,
-        log: str = "",
+        self, key: Key, now_ms: int, *, percent: float | None = None, message: str | None = None, log: str = ""
     ) -> None:
         """Soft news: thinned out, and lost while there is no connection."""
         attempt = self.live.get(key)
@@ -319,7 +260,7 @@ class Protocol:
             self._tell_progress(attempt, now_ms)
         outcome, whole = pack(message)
         if whole is not None:
-            self._keep.append(whole)
+            self._orders.keep.append(whole)
         self._spool(key, outcome, now_ms)
 
     def work_stopped(self, key: Key, now_ms: int) -> None:
@@ -332,7 +273,7 @@ class Protocol:
         del self.live[key]
         if told is not None:
             self._tell(_encode(told), attempt.gate)
-        self._forget(key, now_ms)
+        self._left_work(now_ms)
 
     def _spool(self, key: Key, outcome: bytes, now_ms: int) -> None:
         """Keep the outcome until it is acknowledged, and tell it once it is on disk."""
@@ -343,25 +284,23 @@ class Protocol:
         self._left_work(now_ms)
 
     def _forget(self, key: Key, now_ms: int) -> None:
-        self.ledger.forget(key, now_ms)
-        self._left_work(now_ms)
+        if key in self.ledger.ended:
+            self.ledger.forget(key, now_ms)
+            self._tell_owed()
+            self._left_work(now_ms)
 
     def journaled(self, number: int) -> None:
         """This batch and all before it are on disk."""
-        self._send += self.ledger.journaled(number)
+        self._orders.send += self.ledger.journaled(number)
 
     # --- time ----------------------------------------------------------------------------------------------
 
     @property
     def due_at(self) -> int | None:
         """When `tick` has something to do, unless something else happens first."""
-        instants = [
-            self._lease.beat_at,
-            self._lease.deaf_at,
-            self.ledger.lazy_at,
-            self._hand_back_at,
-            self._gone_at,
-        ]
+        instants = [self._lease.beat_at, self._lease.deaf_at, self.ledger.lazy_at]
+        if self._departure is not None:
+            instants += [self._departure.hand_back_at, self._departure.gone_at]
         if self._fenced():
             instants.append(self._lease.fence_at)
         for attempt in self.live.values():
@@ -380,7 +319,7 @@ class Protocol:
         if lease.beat_at is not None and now_ms >= lease.beat_at:
             self._beat(now_ms, vitals)
         if lease.deaf_at is not None and now_ms >= lease.deaf_at:
-            self._hang_up = True
+            self._orders.hang_up = True
         if lease.fence_at is not None and now_ms >= lease.fence_at:
             for attempt in self._fenced():
                 self._end(attempt, Ending.FENCED, lease.fence_grace_ms)
@@ -391,17 +330,13 @@ class Protocol:
                 self._tell_progress(attempt, now_ms)
         if self.ledger.lazy_at is not None and now_ms >= self.ledger.lazy_at:
             self.ledger.hurry()
-        if self._hand_back_at is not None and now_ms >= self._hand_back_at:
-            self._hand_back_at = None
-            for attempt in self.live.values():
-                self._end(attempt, Ending.HANDED_BACK, STOP_GRACE_MS)
-        if self._gone_at is not None and now_ms >= self._gone_at:
-            self._leave = ""
+        if self._departure is not None:
+            self._depart(self._departure, now_ms)
 
     def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
         vitals = vitals or Vitals(self.load)
         running = [frames.Item(*key, attempt.state) for key, attempt in self.live.items()]
-        self._send.append(_encode(frames.Heartbeat(vitals.load, vitals.memory_free_mb, running)))
+        self._orders.send.append(_encode(frames.Heartbeat(vitals.load, vitals.memory_free_mb, running)))
         self._lease.sent_beat(now_ms)
 
     def _fenced(self) -> list[Attempt]:
@@ -412,33 +347,40 @@ class Protocol:
         """For a reason of ours; what the hub asked for before stays the reason."""
         if attempt.ending is None:
             attempt.ending = ending
-            self._stop.append(Stop(attempt.key, ending, grace_ms))
+            self._orders.stop.append(Stop(attempt.key, ending, grace_ms))
 
     # --- leaving -------------------------------------------------------------------------------------------
 
+    @property
+    def draining(self) -> bool:
+        return self._departure is not None
+
     def drain(self, now_ms: int, *, deadline_ms: int) -> None:
         """Take nothing new, finish until the deadline, then hand back what is left. Again: a new deadline."""
-        if not self.draining:
-            self.draining = True
+        if self._departure is None:
             self._tell(_encode(frames.Drain()), 0)
-        self._hand_back_at = deadline_ms
-        self._gone_at = deadline_ms + STOP_GRACE_MS + LINGER_MS
+        self._departure = Departure(deadline_ms)
         self._left_work(now_ms)
 
+    def _depart(self, departure: Departure, now_ms: int) -> None:
+        if departure.hand_back_at is not None and now_ms >= departure.hand_back_at:
+            departure.hand_back_at = None
+            for attempt in self.live.values():
+                self._end(attempt, Ending.HANDED_BACK, STOP_GRACE_MS)
+        if now_ms >= departure.gone_at:
+            self._orders.leave = ""
+
     def _left_work(self, now_ms: int) -> None:
-        """A draining daemon leaves when nothing runs, and lingers a while for what is not acknowledged."""
-        if not self.draining or self.live:
-            return
-        if not self.ledger.ended:
-            self._leave = ""
-        elif self._gone_at is not None:
-            self._gone_at = min(self._gone_at, now_ms + LINGER_MS)
+        if self._departure is not None and not self.live:
+            self._departure.is_idle(now_ms)
+            if not self.ledger.ended:
+                self._orders.leave = ""
 
     # --- telling -------------------------------------------------------------------------------------------
 
     def _say(self, message: bytes, gate: int) -> None:
         if self.ledger.may_say(message, gate):
-            self._send.append(message)
+            self._orders.send.append(message)
 
     def _tell(self, message: bytes, gate: int) -> None:
         """Send it once batch `gate` is on disk; without a welcome not at all, since it is told anew then."""

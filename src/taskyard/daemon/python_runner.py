@@ -50,13 +50,10 @@ def served(function: Function) -> Served:
     takes = [
         parameter
         for parameter in inspect.signature(function).parameters.values()
-        if parameter.kind
-        in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.VAR_POSITIONAL)
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD, parameter.VAR_POSITIONAL)
     ]
     if not takes:
-        raise TypeError(
-            f"{function!r} takes no argument; a task function takes the task, and maybe a context"
-        )
+        raise TypeError(f"{function!r} takes no argument; a task function takes the task, and maybe a context")
     call = function if inspect.isfunction(function) else getattr(function, "__call__", function)  # noqa: B004
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
     takes_context = len(takes) > 1 or takes[0].kind is inspect.Parameter.VAR_POSITIONAL
@@ -90,9 +87,7 @@ class PythonRunner:
         try:
             task = read_task(start.execute)
         except ValueError as error:
-            self._end(
-                run, _failed(start.key, TaskError("INVALID_INPUT", f"the task cannot be read: {error}"))
-            )
+            self._end(run, _failed(start.key, TaskError("INVALID_INPUT", f"the task cannot be read: {error}")))
             return
         function = self._functions.get(task.type) or self._functions.get(ANY_TYPE)
         if function is None:
@@ -181,9 +176,7 @@ class PythonRunner:
 
 
 def _cancelled(run: _Run) -> Outcome | None:
-    return (
-        None if run.stopping else _failed(run.key, TaskError("EXECUTION_ERROR", "the work cancelled itself"))
-    )
+    return None if run.stopping else _failed(run.key, TaskError("EXECUTION_ERROR", "the work cancelled itself"))
 
 
 def _outcome(key: Key, value: object) -> Outcome:

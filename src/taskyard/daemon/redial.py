@@ -12,6 +12,14 @@ DELAY_MS: Final = 1_000
 DELAY_MS_MAX: Final = 60_000
 LONG_DELAY_MS: Final = 60_000
 
+CLOSE_CODES: Final = {
+    "superseded": frames.CLOSE_SUPERSEDED,
+    "unauthenticated": frames.CLOSE_UNAUTHENTICATED,
+    "forbidden": frames.CLOSE_UNAUTHENTICATED,
+    "rewound": frames.CLOSE_REWOUND,
+}
+"""What an `error` message announces, in case the close code after it is lost."""
+
 # After these another try at once would only do harm: somebody else has this daemon's identity, or the hub
 # lost part of its past and a person has to look.
 _WAIT_LONG: Final = frozenset({frames.CLOSE_SUPERSEDED, frames.CLOSE_REWOUND})
