@@ -109,7 +109,10 @@ class Hub(Protocol):
     def ready(self) -> bool: ...
 
     async def ask(self, command: Command) -> tuple[Answer, dict[str, StoredTask]]:
-        """The answer, once committed; with the tasks that this very commit wrote, as written. Raises `Unavailable`."""
+        """The answer, once committed; with the tasks that this very commit wrote, as written.
+
+        Raises `Unavailable`.
+        """
 
     def tell(self, command: Command) -> None:
         """From a daemon's socket: nobody waits, effects come through its session."""

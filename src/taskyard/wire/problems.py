@@ -64,10 +64,6 @@ class Problem(Struct, omit_defaults=True, kw_only=True):
     """With `STALE_ATTEMPT`: the result was kept on its attempt all the same."""
 
 
-def problem(
-    code: Refusal, detail: str, *, errors: tuple[FieldError, ...] = (), kept: bool = False
-) -> Problem:
+def problem(code: Refusal, detail: str, *, errors: tuple[FieldError, ...] = (), kept: bool = False) -> Problem:
     row = PROBLEMS[code]
-    return Problem(
-        status=row.status, title=row.title, detail=detail, code=code.value, errors=list(errors), kept=kept
-    )
+    return Problem(status=row.status, title=row.title, detail=detail, code=code.value, errors=list(errors), kept=kept)

@@ -3,7 +3,7 @@
 Shapes and sizes are checked here, once; whether a task may be admitted is the core's business.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
@@ -31,7 +31,7 @@ from taskyard.wire.problems import FieldError
 Priority = Level | Annotated[int, Meta(ge=1, le=10)]
 
 
-class Source(Struct, forbid_unknown_fields=True, omit_defaults=True):
+class Source(Struct, forbid_unknown_fields=True):
     """Where a task came from."""
 
     type: SourceType = SourceType.USER
@@ -103,6 +103,16 @@ class Batch(Struct, forbid_unknown_fields=True):
     partial: bool = False
 
 
+class SalvagedBatch(Batch):
+    """A partial batch of which some tasks could not be read: where each was, and what is wrong with it.
+
+    `tasks` has the readable ones; `indexes` says where they were.
+    """
+
+    indexes: list[int] = []
+    unread: dict[int, str] = {}
+
+
 class RawBatch(Struct, forbid_unknown_fields=True):
     """The same, for taking a partial batch apart when one of its tasks is malformed."""
 
@@ -166,27 +176,33 @@ def _is_object_or_absent(raw: Raw | UnsetType) -> bool:
     return raw is UNSET or is_object(raw) or bytes(raw) == b"null"
 
 
+_SIZES: Final = {
+    "input": INPUT_BYTES_MAX,
+    "description": INPUT_BYTES_MAX,
+    "context": OBJECT_BYTES_MAX,
+    "payload": OBJECT_BYTES_MAX,
+    "metadata": FIELD_BYTES_MAX,
+    "title": FIELD_BYTES_MAX,
+    "goal": FIELD_BYTES_MAX,
+}
+
+
 def oversize_of(submission: Submission) -> tuple[FieldError, ...]:
     """The fields over their size. A request under the smallest of these bounds need not be asked."""
-    sizes = {
-        "input": (_length(submission.input), INPUT_BYTES_MAX),
-        "description": (_length(submission.description), INPUT_BYTES_MAX),
-        "context": (_length(submission.context), OBJECT_BYTES_MAX),
-        "payload": (_length(submission.payload), OBJECT_BYTES_MAX),
-        "metadata": (_length(submission.metadata), FIELD_BYTES_MAX),
-        "title": (_length(submission.title), FIELD_BYTES_MAX),
-        "goal": (_length(submission.goal), FIELD_BYTES_MAX),
-        "constraints": (sum(map(_length, submission.constraints or ())), FIELD_BYTES_MAX),
-    }
-    return tuple(
-        FieldError(name, f"is {size:,} bytes; at most {size_max:,} are possible")
-        for name, (size, size_max) in sizes.items()
-        if size > size_max
-    )
+    sizes = {name: _length(getattr(submission, name)) for name in _SIZES}
+    faults = [_oversize(name, size, _SIZES[name]) for name, size in sizes.items() if size > _SIZES[name]]
+    constraints = sum(map(_length, submission.constraints or ()))
+    if constraints > FIELD_BYTES_MAX:
+        faults.append(_oversize("constraints", constraints, FIELD_BYTES_MAX))
+    return tuple(faults)
+
+
+def _oversize(name: str, size: int, size_max: int) -> FieldError:
+    return FieldError(name, f"is {size:,} bytes; at most {size_max:,} are possible")
 
 
 def _length(value: str | Raw | UnsetType | None) -> int:
     """In bytes, as UTF-8."""
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode())
-    return len(bytes(value)) if isinstance(value, Raw) else 0
+    return len(memoryview(value)) if isinstance(value, Raw) else 0

@@ -1,0 +1,354 @@
+"""The ASGI application: every request passes here, in this order, and nothing is skipped on the way.
+
+host → route → origin → caller → policy → body (bounded, timed) → query → handler → answer
+
+It is one flat application rather than a stack of middlewares: a stack costs more per request than all
+that is done here, and hides the order, which is what matters. What goes wrong anywhere below becomes
+`application/problem+json`; what nobody foresaw becomes a 500 that tells the caller nothing.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from taskyard.gateway import docs_page, openapi
+from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
+from taskyard.gateway.call import Call, Headers, Reply, RequestRefused, Stream
+from taskyard.gateway.daemon_socket import DaemonSocket
+from taskyard.gateway.door import Door, GatewaySettings
+from taskyard.gateway.origin import Origins
+from taskyard.gateway.port import Hub, Unavailable
+from taskyard.gateway.route import Policy, Route, TokenUse
+from taskyard.gateway.routes import ROUTES, SOCKET_PATH, SOCKET_POLICY
+from taskyard.gateway.sign_in import REQUEST_HEADER
+from taskyard.vocabulary import Refusal
+from taskyard.vocabulary import Scope as KeyScope
+from taskyard.wire import problems
+from taskyard.wire.depth import has_nul, is_too_deep
+from taskyard.wire.invalid import faults_in
+from taskyard.wire.problems import FieldError
+
+BODY_S: Final = 30.0
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_SECURITY: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; style-src 'unsafe-inline'"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
+
+log = logging.getLogger(__name__)
+_encoder: Final = msgspec.json.Encoder()
+
+
+class GatewayApp:
+    def __init__(self, door: Door) -> None:
+        self.door = door
+        self._origins = Origins(door.settings)
+        self._by_path: dict[str, dict[str, Route[Any, Any]]] = {}
+        for route in ROUTES:
+            self._by_path.setdefault(route.path, {})[route.method] = route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+
+    # HTTP.
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            answer = await self._answer(scope, receive)
+        except RequestRefused as refused:
+            answer = _refusal(refused)
+        except Unavailable as unavailable:
+            answer = _unavailable(unavailable)
+        except Exception:
+            log.exception("a request failed", extra={"method": scope["method"]})
+            answer = _fault()
+        if isinstance(answer, Stream):
+            await _send_stream(answer, receive, send)
+        else:
+            await _send_reply(answer, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Reply | Stream:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._origins.check_host(headers)
+        route, id = self._route(scope["path"], scope["method"])
+        if scope["method"] not in SAFE:
+            self._origins.check_origin(headers, scope["scheme"])
+        principal = NOBODY
+        if not route.policy.public:
+            principal = await self._caller(scope, headers)
+            _authorise(principal, route.policy)
+            if principal.by_cookie and scope["method"] not in SAFE and REQUEST_HEADER not in headers:
+                raise RequestRefused(Refusal.FORBIDDEN, "A request by cookie needs the header X-Taskyard-Request: 1.")
+        query = _query(route, scope["query_string"])
+        if route.method in SAFE:
+            body, size = route.empty_body, 0
+        else:
+            raw = await _read_body(headers, receive, route.body_bytes_max)
+            body, size = _body(route, raw), len(raw)
+        call = Call(
+            door=self.door,
+            principal=principal,
+            path=scope["path"],
+            id=id,
+            query=query,
+            headers=headers,
+            body_bytes=size,
+        )
+        return await route.handler(call, body)
+
+    def _route(self, path: str, method: str) -> tuple[Route[Any, Any], str]:
+        methods = self._by_path.get(path)
+        id = ""
+        if methods is None or "{id}" in path:
+            parts = path.split("/", 5)
+            if len(parts) > 4 and parts[4]:
+                id, parts[4] = parts[4], "{id}"
+                methods = self._by_path.get("/".join(parts))
+        if not methods:
+            raise RequestRefused(Refusal.NOT_FOUND, "There is nothing at this address.")
+        route = methods.get("GET" if method == "HEAD" else method)
+        if route is None:
+            allowed = ", ".join(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
+            raise RequestRefused(
+                Refusal.METHOD_NOT_ALLOWED,
+                f"Possible here: {allowed}.",
+                headers=((b"allow", allowed.encode()),),
+            )
+        return route, id
+
+    async def _caller(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Principal:
+        client = scope.get("client")
+        try:
+            return await self.door.authenticator.recognise(headers, client[0] if client else "")
+        except Unrecognised:
+            raise RequestRefused(
+                Refusal.UNAUTHENTICATED,
+                "Send a valid key as `Authorization: Bearer …`.",
+                headers=((b"www-authenticate", b"Bearer"),),
+            ) from None
+        except TooManyFailures as failures:
+            raise RequestRefused(
+                Refusal.RATE_LIMITED,
+                "Too many attempts with a wrong key from this address.",
+                retry_after_s=failures.retry_after_s,
+            ) from None
+
+    # WebSocket.
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            principal = await self._socket_caller(scope)
+        except RequestRefused as refused:
+            await _deny(_refusal(refused), send)
+            return
+        await DaemonSocket(self.door, principal, receive, send).serve()
+
+    async def _socket_caller(self, scope: Scope) -> Principal:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._origins.check_host(headers)
+        self._origins.check_origin(headers, {"ws": "http", "wss": "https"}[scope["scheme"]])
+        if scope["path"] != SOCKET_PATH:
+            raise RequestRefused(Refusal.NOT_FOUND, "There is nothing at this address.")
+        principal = await self._caller(scope, headers)
+        _authorise(principal, SOCKET_POLICY)
+        return principal
+
+
+def _authorise(principal: Principal, policy: Policy) -> None:
+    if principal.attempt is not None:
+        if policy.token is TokenUse.CALLBACK:
+            return
+        if policy.token is TokenUse.SUBTASKS and KeyScope.AGENT in principal.scopes:
+            return
+        raise RequestRefused(Refusal.FORBIDDEN, "A task's token does not open this.")
+    if not policy.scopes & principal.scopes:
+        needed = " or ".join(sorted(policy.scopes))
+        raise RequestRefused(Refusal.FORBIDDEN, f"This needs a key with the scope {needed}.")
+
+
+async def _read_body(headers: Mapping[bytes, bytes], receive: Receive, bytes_max: int) -> bytes:
+    """Counted while it streams, so that no more than the limit is ever held."""
+    if b"content-encoding" in headers:
+        raise RequestRefused(Refusal.INVALID_INPUT, "Compressed bodies are not taken: send it as it is.")
+    announced = headers.get(b"content-length", b"0")
+    if announced.isdigit() and int(announced[:12]) > bytes_max:
+        raise _too_large(bytes_max)
+    try:
+        async with asyncio.timeout(BODY_S):
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body"):
+                whole: bytes = message.get("body", b"")
+                if len(whole) > bytes_max:
+                    raise _too_large(bytes_max)
+                return whole
+            return await _read_parts(message, receive, bytes_max)
+    except TimeoutError:
+        raise RequestRefused(
+            Refusal.INVALID_INPUT,
+            f"The body did not come within {BODY_S:g} s.",
+            headers=((b"connection", b"close"),),
+        ) from None
+
+
+async def _read_parts(message: Any, receive: Receive, bytes_max: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        if message["type"] != "http.request":
+            raise RequestRefused(Refusal.INVALID_INPUT, "The connection ended before the body did.")
+        part: bytes = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        if size > bytes_max:
+            raise _too_large(bytes_max)
+        if not message.get("more_body"):
+            return b"".join(parts)
+        message = await receive()
+
+
+def _too_large(bytes_max: int) -> RequestRefused:
+    return RequestRefused(
+        Refusal.TOO_LARGE,
+        f"The body is too large: at most {bytes_max:,} bytes are possible here.",
+        headers=((b"connection", b"close"),),
+    )
+
+
+def _body(route: Route[Any, Any], raw: bytes) -> Any:
+    if not raw:
+        if route.empty_body is None:
+            raise RequestRefused(Refusal.INVALID_INPUT, "A JSON body is needed.")
+        return route.empty_body
+    if is_too_deep(raw, route.body_depth_max):
+        raise RequestRefused(Refusal.INVALID_INPUT, "The JSON nests deeper than 64 levels.")
+    if has_nul(raw):
+        raise RequestRefused(Refusal.INVALID_INPUT, "Strings must not contain U+0000.")
+    try:
+        return route.decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        salvaged = None if route.salvage is None else route.salvage(raw)
+        if salvaged is not None:
+            return salvaged
+        raise _invalid(error) from None
+    except (msgspec.DecodeError, UnicodeError):
+        raise RequestRefused(Refusal.INVALID_INPUT, "The body is not valid JSON.") from None
+    except RecursionError:
+        raise RequestRefused(Refusal.INVALID_INPUT, "The JSON nests deeper than 64 levels.") from None
+
+
+def _query(route: Route[Any, Any], raw: bytes) -> Any:
+    if not raw:
+        return route.empty_query
+    try:
+        pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=50, errors="strict")
+    except (ValueError, UnicodeError):
+        raise RequestRefused(Refusal.INVALID_INPUT, "The query string cannot be read.") from None
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        raise RequestRefused(Refusal.INVALID_INPUT, "Each query parameter may be given once.")
+    if any("\0" in value for value in given.values()):
+        raise RequestRefused(Refusal.INVALID_INPUT, "Strings must not contain U+0000.")
+    try:
+        return msgspec.convert(given, route.query, strict=False)
+    except msgspec.ValidationError as error:
+        raise _invalid(error) from None
+
+
+def _invalid(error: msgspec.ValidationError) -> RequestRefused:
+    faults: tuple[FieldError, ...] = faults_in(str(error))
+    return RequestRefused(Refusal.INVALID_INPUT, str(error), errors=faults)
+
+
+# Answers.
+
+
+def _refusal(refused: RequestRefused) -> Reply:
+    body = problems.problem(refused.code, refused.detail, errors=refused.errors, kept=refused.kept)
+    headers: Headers = list(refused.headers)
+    if refused.retry_after_s is not None:
+        headers.append((b"retry-after", str(refused.retry_after_s).encode()))
+    return Reply(body, status=body.status, headers=headers, media_type=problems.MEDIA_TYPE)
+
+
+def _unavailable(unavailable: Unavailable) -> Reply:
+    code = Refusal(unavailable.code)
+    detail = problems.PROBLEMS[code].title + "; try again."
+    return _refusal(RequestRefused(code, detail, retry_after_s=unavailable.retry_after_s))
+
+
+def _fault() -> Reply:
+    body = problems.Problem(
+        status=500, title="A fault of the hub", detail="The hub failed; its log says why.", code=problems.INTERNAL
+    )
+    return Reply(body, status=500, media_type=problems.MEDIA_TYPE)
+
+
+async def _send_reply(reply: Reply, send: Send) -> None:
+    body = reply.value if isinstance(reply.value, bytes) else _encoder.encode(reply.value)
+    headers = [
+        *_SECURITY,
+        (b"content-type", reply.media_type.encode()),
+        (b"content-length", str(len(body)).encode()),
+        *reply.headers,
+    ]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _send_stream(stream: Stream, receive: Receive, send: Send) -> None:
+    headers = [*_SECURITY, (b"content-type", stream.media_type.encode()), (b"x-accel-buffering", b"no")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    writer = asyncio.create_task(_write(stream, send))
+    leaving = asyncio.create_task(_gone(receive))
+    try:
+        await asyncio.wait((writer, leaving), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        leaving.cancel()
+        writer.cancel()
+        for result in await asyncio.gather(writer, leaving, return_exceptions=True):
+            if isinstance(result, Exception) and not isinstance(result, OSError):
+                log.error("event stream", exc_info=result)
+
+
+async def _write(stream: Stream, send: Send) -> None:
+    try:
+        async for chunk in stream.chunks:
+            if chunk:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    finally:
+        await stream.chunks.aclose()  # type: ignore[attr-defined]
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _deny(reply: Reply, send: Send) -> None:
+    """Refuse a WebSocket before it is one, with the same problem an HTTP caller would read."""
+    body = _encoder.encode(reply.value)
+    headers = [*_SECURITY, (b"content-type", reply.media_type.encode()), *reply.headers]
+    await send({"type": "websocket.http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": body})
+
+
+def build_app(hub: Hub, settings: GatewaySettings) -> GatewayApp:
+    """The application for one hub. `app.door` has the sign-in link and what is to be closed at the end."""
+    door = Door(hub, settings)
+    document = openapi.document(ROUTES)
+    door.openapi_json = _encoder.encode(document)
+    door.docs_html = docs_page.page(document)
+    return GatewayApp(door)

@@ -1,0 +1,124 @@
+"""One request as a handler sees it, and what a handler gives back."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from msgspec import Struct
+
+from taskyard.core.effects import Refused
+from taskyard.gateway.auth import Principal
+from taskyard.gateway.port import Hub
+from taskyard.vocabulary import Refusal, Scope
+from taskyard.wire.problems import FieldError
+
+if TYPE_CHECKING:
+    from taskyard.gateway.door import Door
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class RequestRefused(Exception):
+    """The answer is a problem. Raised anywhere below the app, told by the app."""
+
+    def __init__(
+        self,
+        code: Refusal,
+        detail: str,
+        *,
+        errors: tuple[FieldError, ...] = (),
+        kept: bool = False,
+        retry_after_s: int | None = None,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.kept = kept
+        self.retry_after_s = retry_after_s
+        self.headers = headers
+
+
+def refuse(refused: Refused) -> RequestRefused:
+    """What the core said no to, as the caller reads it."""
+    errors = (FieldError(refused.field, refused.detail),) if refused.field else ()
+    return RequestRefused(refused.code, refused.detail, errors=errors, kept=refused.kept)
+
+
+def task_not_found() -> RequestRefused:
+    """The same for a task that is another's and one that never was."""
+    return RequestRefused(Refusal.TASK_NOT_FOUND, "There is no such task of yours.")
+
+
+class Empty(Struct, forbid_unknown_fields=True):
+    """No body, or `{}`."""
+
+
+class OfUser(Struct, forbid_unknown_fields=True):
+    """The query of routes that take no other: an admin may name the user whose things are meant."""
+
+    user: str | None = None
+
+
+class Reply(Struct):
+    """`value` is encoded as JSON; bytes are sent as they are, of the type given."""
+
+    value: object
+    status: int = 200
+    headers: Headers = []
+    media_type: str = "application/json"
+
+
+class Stream(Struct):
+    """An answer without an end. The app closes `chunks` when the reader goes away."""
+
+    chunks: AsyncIterator[bytes]
+    media_type: str = "text/event-stream"
+
+
+Q = TypeVar("Q")
+
+
+class Call(Generic[Q]):
+    """A request whose caller is known and whose parts are decoded."""
+
+    __slots__ = ("body_bytes", "door", "headers", "hub", "id", "path", "principal", "query")
+
+    def __init__(
+        self,
+        *,
+        door: "Door",
+        principal: Principal,
+        path: str,
+        id: str,
+        query: Q,
+        headers: Mapping[bytes, bytes],
+        body_bytes: int = 0,
+    ) -> None:
+        self.door = door
+        self.hub: Hub = door.hub
+        self.principal = principal
+        self.path = path
+        self.id = id
+        """What stands for `{id}` in the path."""
+        self.query = query
+        self.headers = headers
+        self.body_bytes = body_bytes
+
+    def user_id(self, named: str | None) -> str:
+        """Whose things this call is about: the caller's, or those of the user an admin named."""
+        principal = self.principal
+        if named is None or named == principal.user_id:
+            return principal.user_id
+        if Scope.ADMIN not in principal.scopes:
+            raise RequestRefused(Refusal.FORBIDDEN, "Only an admin may name another user.")
+        user = self.hub.directory.user(named) or self.hub.directory.user_by_name(named)
+        if user is None:
+            raise RequestRefused(Refusal.USER_NOT_FOUND, "There is no such user.")
+        return user.id
+
+    def users(self, named: str | None) -> str | None:
+        """The same for lists, where `*` means everybody's: None."""
+        if named == "*" and Scope.ADMIN in self.principal.scopes:
+            return None
+        return self.user_id(named)

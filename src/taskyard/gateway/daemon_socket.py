@@ -1,0 +1,224 @@
+"""The daemon's end of the hub: one WebSocket, one line in each direction.
+
+Commands go to the hub in the order they came; what the hub sends waits in one bounded queue per socket
+and leaves in the order it was queued. Nothing here decides: a socket that closes tells the core that
+it closed, and the lease does the rest.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+import msgspec
+
+from taskyard.core.commands import LeaveDaemon
+from taskyard.gateway.auth import Principal
+from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
+from taskyard.gateway.door import Door
+from taskyard.vocabulary import Refusal, Scope
+from taskyard.wire import frames
+from taskyard.wire.depth import DEPTH_MAX, is_too_deep, without_nul
+
+QUEUE_BYTES_MAX: Final = 16 * 1024 * 1024
+HELLO_S: Final = 5.0
+CLOSE_S: Final = 5.0
+MESSAGES_PER_S: Final = 200_000
+# Several times what a daemon of 64 slots sends at the full rate of a hub: only a loop gone mad meets it,
+# and is slowed by not being read rather than cut, since its results are worth having.
+FRAME_DEPTH_MAX: Final = DEPTH_MAX + 3
+# The array of messages, the message, and the field whose value may nest.
+REASON_BYTES_MAX: Final = 123
+
+log = logging.getLogger(__name__)
+
+_parts: Final = msgspec.json.Decoder(list[msgspec.Raw])
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class DaemonSession:
+    """What the hub holds of a socket: a bounded queue that one task empties."""
+
+    def __init__(self, id: int, principal: Principal) -> None:
+        self.id = id
+        self.principal = principal
+        self._waiting: deque[bytes] = deque()
+        self._bytes = 0
+        self._wake = asyncio.Event()
+        self._good_bye: tuple[int, str] | None = None
+        self.closing = asyncio.Event()
+
+    def send(self, messages: list[bytes]) -> None:
+        if self._good_bye is not None:
+            return
+        self._waiting.extend(messages)
+        self._bytes += sum(map(len, messages))
+        if self._bytes > QUEUE_BYTES_MAX:
+            self._waiting.clear()
+            self._bytes = 0
+            self.close(frames.CLOSE_NOT_READING, "what was sent to you was not read")
+        self._wake.set()
+
+    def close(self, code: int, reason: str) -> None:
+        """After what is already queued."""
+        if self._good_bye is None:
+            self._good_bye = (code, reason)
+            self.closing.set()
+            self._wake.set()
+
+    def show_out(self) -> None:
+        self.send([frames.encode(frames.Error(Refusal.UNAUTHENTICATED, "The key has ended."))])
+        self.close(frames.CLOSE_UNAUTHENTICATED, "the key has ended")
+
+    async def write_to(self, send: Send) -> None:
+        """Until the session is closed: what waits, joined into as few frames as may be."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._waiting:
+                await send({"type": "websocket.send", "text": self._frame().decode()})
+            if self._good_bye is not None:
+                code, reason = self._good_bye
+                cut = reason.encode()[:REASON_BYTES_MAX].decode(errors="ignore")
+                await send({"type": "websocket.close", "code": code, "reason": cut})
+                return
+
+    def _frame(self) -> bytes:
+        waiting = self._waiting
+        taken = [waiting.popleft()]
+        size = len(taken[0]) + 2
+        while waiting and len(taken) < frames.FRAME_MESSAGES_MAX:
+            size += len(waiting[0]) + 1
+            if size > frames.FRAME_BYTES_MAX:
+                break
+            taken.append(waiting.popleft())
+        self._bytes -= sum(map(len, taken))
+        return frames.join(taken)
+
+
+class DaemonSocket:
+    """One connection, from `hello` to its end."""
+
+    def __init__(self, door: Door, principal: Principal, receive: Receive, send: Send) -> None:
+        self._door = door
+        self._hub = door.hub
+        self._principal = principal
+        self._receive = receive
+        self._send = send
+        self._session = DaemonSession(next(door.session_ids), principal)
+        self._daemon_id: str | None = None
+        """Set once it has joined: from then on its leaving must be told."""
+
+    async def serve(self) -> None:
+        await self._send({"type": "websocket.accept"})
+        session = self._session
+        writer = asyncio.create_task(session.write_to(self._send))
+        reader = asyncio.create_task(self._read())
+        closing = asyncio.create_task(session.closing.wait())
+        self._door.enter(session)
+        try:
+            await asyncio.wait((reader, writer, closing), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._door.leave(session)
+            reader.cancel()
+            if session.closing.is_set():
+                # We said good-bye: what is queued has a moment to leave, no more.
+                await asyncio.wait((writer,), timeout=CLOSE_S)
+            closing.cancel()
+            writer.cancel()
+            for result in await asyncio.gather(reader, writer, return_exceptions=True):
+                if isinstance(result, Exception) and not isinstance(result, OSError):
+                    log.error("daemon socket", exc_info=result)
+
+    async def _read(self) -> None:
+        """Returns when the peer has gone; asks for the socket's closing when the peer misbehaves."""
+        try:
+            async with asyncio.timeout(HELLO_S):
+                first = await self._next_frame()
+            if first is not None:
+                await self._obey(self._join(first))
+        except TimeoutError:
+            self._fail("HELLO_MISSING", f"no hello within {HELLO_S:g} s")
+        except (BadMessage, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+            self._fail("BAD_MESSAGE", str(error))
+        finally:
+            if self._daemon_id is not None:
+                self._hub.tell(LeaveDaemon(self._session.id, self._daemon_id))
+                self._hub.detach(self._session)
+
+    def _join(self, first: list[frames.FromDaemon]) -> Translator:
+        hello = first[0] if first else None
+        if not isinstance(hello, frames.Hello):
+            raise BadMessage("the first message must be hello")
+        if hello.protocol != frames.PROTOCOL:
+            raise BadMessage(f"this hub speaks protocol {frames.PROTOCOL}, not {hello.protocol}")
+        if hello.shared and Scope.ADMIN not in self._principal.scopes:
+            raise BadMessage("a shared daemon needs a key with the scopes admin and daemon")
+        session = self._session
+        daemon_id = hello.daemon_id or f"d_{self._hub.mint()}"
+        join = join_of(hello, session=session.id, user_id=self._principal.user_id, daemon_id=daemon_id)
+        translator = Translator(session=session.id, daemon_id=daemon_id)
+        self._daemon_id = daemon_id
+        self._hub.attach(session)
+        self._hub.tell(join)
+        for message in first[1:]:
+            self._hub.tell(translator.command_of(message, self._hub.now_ms()))
+        return translator
+
+    async def _obey(self, translator: Translator) -> None:
+        loop = asyncio.get_running_loop()
+        tell, command_of = self._hub.tell, translator.command_of
+        allowance, since = float(MESSAGES_PER_S), loop.time()
+        while (messages := await self._next_frame()) is not None:
+            now_ms = self._hub.now_ms()
+            for message in messages:
+                tell(command_of(message, now_ms))
+            now = loop.time()
+            allowance = min(MESSAGES_PER_S, allowance + (now - since) * MESSAGES_PER_S) - len(messages)
+            since = now
+            if allowance < 0:
+                await asyncio.sleep(-allowance / MESSAGES_PER_S)
+
+    async def _next_frame(self) -> list[frames.FromDaemon] | None:
+        """The messages of one frame; None when the peer has gone."""
+        event = await self._receive()
+        if event["type"] != "websocket.receive":
+            return None
+        text = event.get("text")
+        raw: bytes = event.get("bytes") or b"" if text is None else text.encode()
+        if len(raw) > frames.FRAME_BYTES_MAX:
+            raise BadMessage(f"a frame has at most {frames.FRAME_BYTES_MAX:,} bytes")
+        if is_too_deep(raw, FRAME_DEPTH_MAX):
+            raise BadMessage(f"JSON nests at most {DEPTH_MAX} deep")
+        messages = self._decoded(without_nul(raw))
+        if len(messages) > frames.FRAME_MESSAGES_MAX:
+            raise BadMessage(f"a frame has at most {frames.FRAME_MESSAGES_MAX} messages")
+        return messages
+
+    def _decoded(self, raw: bytes) -> list[frames.FromDaemon]:
+        try:
+            return frames.decode_from_daemon(raw)
+        except msgspec.ValidationError as error:
+            if not _is_about_type(error):
+                raise
+        # A newer daemon may know messages that we do not. Each is answered; the others count.
+        known: list[frames.FromDaemon] = []
+        for one in _parts.decode(raw if raw.lstrip()[:1] == b"[" else b"[" + raw + b"]"):
+            try:
+                known += frames.decode_from_daemon(bytes(one))
+            except msgspec.ValidationError as error:
+                if not _is_about_type(error):
+                    raise
+                self._session.send([frames.encode(frames.Error("UNKNOWN_TYPE", str(error)))])
+        return known
+
+    def _fail(self, code: str, message: str) -> None:
+        self._session.send([frames.encode(frames.Error(code, message))])
+        self._session.close(frames.CLOSE_PROTOCOL, message)
+
+
+def _is_about_type(error: msgspec.ValidationError) -> bool:
+    return str(error).endswith(".type`")

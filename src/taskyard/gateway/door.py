@@ -1,0 +1,86 @@
+"""What all connections of one gateway share: the hub, who may come in, and who is inside."""
+
+import asyncio
+import itertools
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from taskyard.gateway.auth import Authenticator, AuthSettings, Principal
+from taskyard.gateway.port import Hub
+from taskyard.gateway.sign_in import SignIn
+from taskyard.vocabulary import Scope
+
+REVIEW_S: Final = 2.0
+# A revoked key must be out within 5 s: half of that, and a little for a busy loop.
+
+
+class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    host: str = "127.0.0.1"
+    port: int = 8420
+    hosts: tuple[str, ...] = ()
+    """Names under which this hub may be addressed, besides loopback and `host`."""
+    origins: tuple[str, ...] = ()
+    """Web origins that may send unsafe requests, besides the hub's own."""
+    auth: AuthSettings = AuthSettings()
+    connections_max: int = 10_000
+    subscribers_max: int = 1000
+
+
+class Visitor(Protocol):
+    """A connection that stays: it is shown out when its credential ends."""
+
+    principal: Principal
+
+    def show_out(self) -> None: ...
+
+
+class Door:
+    def __init__(self, hub: Hub, settings: GatewaySettings) -> None:
+        self.hub = hub
+        self.settings = settings
+        self.sign_in = SignIn(
+            mint_secret=hub.mint_secret,
+            ticket_s=settings.auth.ticket_s,
+            session_s=settings.auth.session_s,
+        )
+        self.authenticator = Authenticator(hub, settings.auth, self.sign_in)
+        self.started_at = hub.now_ms()
+        self.session_ids = itertools.count(1)
+        self.subscribers = 0
+        self.openapi_json = b""
+        self.docs_html = b""
+        """Both made from the route table by whoever builds the app."""
+        self._visitors: set[Visitor] = set()
+        self._review: asyncio.Task[None] | None = None
+
+    def sign_in_link(self, *, user_id: str, base_url: str) -> str:
+        """A link that signs a browser in once. For whoever starts the hub to print."""
+        scopes = frozenset({Scope.TASKS, Scope.ADMIN})
+        ticket = self.sign_in.ticket(user_id=user_id, scopes=scopes, now_ms=self.hub.now_ms())
+        return f"{base_url}/?ticket={ticket}"
+
+    def enter(self, visitor: Visitor) -> None:
+        self._visitors.add(visitor)
+        if self._review is None:
+            self._review = asyncio.get_running_loop().create_task(self._review_visitors())
+
+    def leave(self, visitor: Visitor) -> None:
+        self._visitors.discard(visitor)
+
+    async def _review_visitors(self) -> None:
+        """Runs while anybody is inside."""
+        while self._visitors:
+            await asyncio.sleep(REVIEW_S)
+            for visitor in tuple(self._visitors):
+                if not self.authenticator.is_valid(visitor.principal):
+                    visitor.show_out()
+        self._review = None
+
+    async def close(self) -> None:
+        for visitor in tuple(self._visitors):
+            visitor.show_out()
+        self._visitors.clear()
+        if self._review is not None:
+            self._review.cancel()
+            self._review = None

@@ -1,0 +1,108 @@
+"""The OpenAPI document, derived from the route table and the very types that validate."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from taskyard.gateway.route import Route
+from taskyard.vocabulary import Refusal
+from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, Problem
+
+_ALWAYS: Final = (Refusal.INVALID_INPUT, Refusal.FORBIDDEN)
+_WITH_KEY: Final = (Refusal.UNAUTHENTICATED, Refusal.RATE_LIMITED)
+_WITH_BODY: Final = (Refusal.TOO_LARGE,)
+_OF_USER: Final = (Refusal.USER_NOT_FOUND,)
+_BY_HUB: Final = (Refusal.OVERLOADED, Refusal.STORE_UNAVAILABLE, Refusal.OUTCOME_UNKNOWN)
+_BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
+
+
+def document(routes: Sequence[Route[Any, Any]]) -> dict[str, Any]:
+    types = _types_of(routes)
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    schema_of = {str(type_): schema for type_, schema in zip(types, schemas, strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Taskyard", "version": "1", "summary": "A durable, fair task queue for AI agents"},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _types_of(routes: Sequence[Route[Any, Any]]) -> list[Any]:
+    types: dict[str, Any] = {str(Problem): Problem}
+    for route in routes:
+        for type_ in (route.body, route.query, route.answer):
+            types[str(type_)] = type_
+    return list(types.values())
+
+
+def refusals_of(route: Route[Any, Any]) -> tuple[Refusal, ...]:
+    """All that a caller of this route can meet, without repeats."""
+    said: tuple[Refusal, ...] = (*route.refusals, *_ALWAYS, *_BY_HUB)
+    if not route.policy.public:
+        said += _WITH_KEY
+    if route.method in _BODY_METHODS:
+        said += _WITH_BODY
+    if "user" in route.query.__struct_fields__:
+        said += _OF_USER
+    return tuple(dict.fromkeys(said))
+
+
+def _operation(route: Route[Any, Any], schema_of: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "summary": route.summary,
+        "operationId": f"{route.method.lower()}{route.path}".replace("/", "_").replace("{id}", "id"),
+        "parameters": _parameters(route, components),
+        "responses": _responses(route, schema_of),
+        "security": [] if route.policy.public else [{"key": []}],
+    }
+    if route.policy.scopes:
+        operation["x-scopes"] = sorted(route.policy.scopes)
+    if route.method in _BODY_METHODS:
+        operation["requestBody"] = {
+            "required": route.empty_body is None,
+            "content": {"application/json": {"schema": schema_of[str(route.body)]}},
+        }
+    return operation
+
+
+def _parameters(route: Route[Any, Any], components: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    if route.has_id:
+        found.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string"}})
+    query = components.get(route.query.__name__, {})
+    required = query.get("required", [])
+    for name, schema in query.get("properties", {}).items():
+        found.append({"name": name, "in": "query", "required": name in required, "schema": schema})
+    if route.path.endswith(("/tasks", "/tasks/batch")) and route.method == "POST":
+        schema = {"type": "string", "minLength": 1, "maxLength": 255}
+        found.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema})
+    return found
+
+
+def _responses(route: Route[Any, Any], schema_of: dict[str, Any]) -> dict[str, Any]:
+    answered = {
+        "description": route.summary,
+        "content": {route.media_type: {"schema": schema_of[str(route.answer)]}},
+    }
+    responses: dict[str, Any] = {str(route.status): answered}
+    if route.status == 201:
+        responses["200"] = answered
+    if route.media_type == "text/html":
+        responses["303"] = {"description": "Signed in"}
+        responses["401"] = {"description": "The link is spent", "content": answered["content"]}
+    problem = {MEDIA_TYPE: {"schema": schema_of[str(Problem)]}}
+    by_status: dict[int, list[Refusal]] = {}
+    for refusal in refusals_of(route):
+        by_status.setdefault(PROBLEMS[refusal].status, []).append(refusal)
+    for status, refusals in sorted(by_status.items()):
+        description = ", ".join(f"`{refusal}`" for refusal in refusals)
+        responses.setdefault(str(status), {"description": description, "content": problem})
+    return responses

@@ -1,0 +1,78 @@
+"""What an attempt says of itself over HTTP, vouched for by its token or by its user's daemon key."""
+
+from taskyard.core.commands import BeatTask, Command, ReportProgress, SaveCheckpoint
+from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, task_not_found
+from taskyard.gateway.rest.tasks import ask, find
+from taskyard.gateway.translate import ending_of
+from taskyard.vocabulary import Refusal
+from taskyard.wire.fields import CHECKPOINT_BYTES_MAX, RESULT_BYTES_MAX
+from taskyard.wire.problems import FieldError
+from taskyard.wire.submission import CheckpointReport, Completion, HeartbeatReport, ProgressReport
+from taskyard.wire.tasks import OkAnswer
+
+
+async def complete(call: Call[OfUser], body: Completion) -> Reply:
+    task_id, attempt = await _spoken_for(call, body.attempt)
+    _check_size("result", len(memoryview(body.result)) if body.result else 0, RESULT_BYTES_MAX)
+    return await _ok(call, ending_of(body, task_id=task_id, attempt=attempt, now_ms=call.hub.now_ms()))
+
+
+async def progress(call: Call[OfUser], body: ProgressReport) -> Reply:
+    task_id, attempt = await _spoken_for(call, body.attempt)
+    return await _ok(
+        call,
+        ReportProgress(
+            daemon_id=None,
+            task_id=task_id,
+            attempt=attempt,
+            percent=body.percent,
+            message=body.message,
+            log=body.log,
+        ),
+    )
+
+
+async def checkpoint(call: Call[OfUser], body: CheckpointReport) -> Reply:
+    task_id, attempt = await _spoken_for(call, body.attempt)
+    data = bytes(body.data)
+    _check_size("data", len(data), CHECKPOINT_BYTES_MAX)
+    return await _ok(call, SaveCheckpoint(daemon_id=None, task_id=task_id, attempt=attempt, data=data))
+
+
+async def heartbeat(call: Call[OfUser], body: HeartbeatReport) -> Reply:
+    task_id, attempt = await _spoken_for(call, body.attempt)
+    return await _ok(call, BeatTask(task_id=task_id, attempt=attempt))
+
+
+async def _spoken_for(call: Call[OfUser], said: int | None) -> tuple[str, int]:
+    """The task and attempt the caller may speak for."""
+    spoken_for = call.principal.attempt
+    if spoken_for is None:
+        stored = await find(call, call.query.user)
+        if said is None:
+            message = "is required with a key; a task's token says it by itself"
+            raise RequestRefused(
+                Refusal.INVALID_INPUT, f"`attempt` {message}", errors=(FieldError("attempt", message),)
+            )
+        return stored.task.id, said
+    task_id, attempt = spoken_for
+    if call.id != task_id:
+        # Perhaps by its ref.
+        user_id = call.principal.user_id
+        stored_or_none = await call.hub.read(lambda reader: reader.find(user_id=user_id, task=call.id))
+        if stored_or_none is None or stored_or_none.task.id != task_id:
+            raise task_not_found()
+    if said is not None and said != attempt:
+        raise RequestRefused(Refusal.FORBIDDEN, "This token speaks for another attempt.")
+    return spoken_for
+
+
+def _check_size(name: str, size: int, size_max: int) -> None:
+    if size > size_max:
+        message = f"is {size:,} bytes; at most {size_max:,} are possible"
+        raise RequestRefused(Refusal.TOO_LARGE, f"`{name}` {message}", errors=(FieldError(name, message),))
+
+
+async def _ok(call: Call[OfUser], command: Command) -> Reply:
+    await ask(call, command)
+    return Reply(OkAnswer())

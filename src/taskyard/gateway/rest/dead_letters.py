@@ -1,0 +1,130 @@
+"""Dead letters: what they have in common, and a person's verdict on them.
+
+A pattern is read off the newest dead letters, not kept: it is for the eyes of whoever reviews, and no
+decision rests on it.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from taskyard.core.commands import ReviewTask
+from taskyard.core.effects import Refused
+from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
+from taskyard.gateway.pages import link_to_next, place_of
+from taskyard.gateway.present import audit_answer, task_answer
+from taskyard.gateway.rest.tasks import act, find
+from taskyard.store.port import Reader, StoredTask
+from taskyard.vocabulary import Refusal, Verdict
+from taskyard.wire.fields import Limit, Name, instant_of, ms_of
+from taskyard.wire.people import PatternReview, PatternReviewAnswer, Review
+from taskyard.wire.problems import FieldError
+from taskyard.wire.tasks import Pattern
+
+LOOKED_AT_MAX: Final = 1000
+REVIEWS_MAX: Final = 500
+# Numbers, hexadecimal ids and quoted words differ between failures that are the same.
+_PARTICULARS: Final = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
+
+
+class DeadLetterQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
+    fingerprint: Name | None = None
+    limit: Limit = 50
+    cursor: Name | None = None
+
+
+def fingerprint_of(stored: StoredTask) -> str:
+    error = stored.task.error
+    said = "" if error is None else f"{error.code}\n{_PARTICULARS.sub('…', error.message[:1000])}"
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def patterns_of(letters: Sequence[StoredTask]) -> dict[str, Pattern]:
+    alike: dict[str, list[StoredTask]] = {}
+    for letter in letters:
+        alike.setdefault(fingerprint_of(letter), []).append(letter)
+    return {fingerprint: _pattern(fingerprint, group) for fingerprint, group in alike.items()}
+
+
+def _pattern(fingerprint: str, group: list[StoredTask]) -> Pattern:
+    ends = [one.task.completed_at or one.task.created_at for one in group]
+    daemons = {newest.daemon_name for one in group if (newest := one.task.newest) is not None}
+    return Pattern(
+        fingerprint=fingerprint,
+        same_error=len(group),
+        same_daemon=daemons.pop() if len(daemons) == 1 else None,
+        first_at=instant_of(min(ends)),
+        last_at=instant_of(max(ends)),
+    )
+
+
+async def list_dead_letters(call: Call[DeadLetterQuery], _body: Empty) -> Reply:
+    query = call.query
+    user_id, before = call.users(query.user), place_of(query.cursor)
+    newest = await call.hub.read(lambda reader: _newest(reader, user_id, None))
+    patterns = patterns_of(newest)
+    if before is not None:
+        newest = await call.hub.read(lambda reader: _newest(reader, user_id, before))
+    wanted = [one for one in newest if query.fingerprint in (None, fingerprint_of(one))]
+    page = wanted[: query.limit]
+    answers = []
+    for one in page:
+        answer = task_answer(one, in_list=True)
+        fingerprint = fingerprint_of(one)
+        answer.pattern = patterns.get(fingerprint) or _pattern(fingerprint, [one])
+        answers.append(answer)
+    headers = link_to_next(call.path, query, page[-1].task.id) if len(wanted) > query.limit else []
+    return Reply(answers, headers=headers)
+
+
+def _newest(reader: Reader, user_id: str | None, before: str | None) -> list[StoredTask]:
+    return reader.dead_letters(user_id=user_id, limit=LOOKED_AT_MAX, before=before)
+
+
+async def review(call: Call[OfUser], body: Review) -> Reply:
+    _check(body)
+    stored = await find(call, call.query.user)
+    return await act(call, _command(call, stored, body), stored)
+
+
+async def review_pattern(call: Call[OfUser], body: PatternReview) -> Reply:
+    _check(body)
+    user_id = call.user_id(call.query.user)
+    letters = await call.hub.read(lambda reader: _newest(reader, user_id, None))
+    reviewed: list[str] = []
+    rejected: list[str] = []
+    for letter in letters:
+        if fingerprint_of(letter) != body.fingerprint:
+            continue
+        answer, _ = await call.hub.ask(_command(call, letter, body))
+        (rejected if isinstance(answer, Refused) else reviewed).append(letter.task.id)
+    return Reply(PatternReviewAnswer(reviewed, rejected))
+
+
+async def reviews(call: Call[OfUser], _body: Empty) -> Reply:
+    stored = await find(call, call.query.user)
+    task_id = stored.task.id
+    found = await call.hub.read(lambda reader: reader.audit(subject=task_id, limit=REVIEWS_MAX, before=None))
+    return Reply([audit_answer(record) for _, record in found if "review" in record.action])
+
+
+def _command(call: Call[OfUser], stored: StoredTask, body: Review) -> ReviewTask:
+    return ReviewTask(
+        user_id=stored.task.user_id,
+        task_id=stored.task.id,
+        verdict=body.verdict,
+        reason=body.reason,
+        actor=call.principal.actor,
+        until=None if body.until is None else ms_of(body.until),
+        to=body.to,
+    )
+
+
+def _check(body: Review) -> None:
+    """`wait` says until when, `escalate` to whom."""
+    missing = {Verdict.WAIT: body.until, Verdict.ESCALATE: body.to}.get(body.verdict, "not needed") is None
+    if missing:
+        name = "until" if body.verdict is Verdict.WAIT else "to"
+        message = f"is required with the verdict `{body.verdict}`"
+        raise RequestRefused(Refusal.INVALID_INPUT, f"`{name}` {message}", errors=(FieldError(name, message),))

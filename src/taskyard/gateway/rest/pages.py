@@ -1,0 +1,71 @@
+"""What is not about tasks: health, the landing page, the API's own description."""
+
+import html
+from typing import Final
+
+from msgspec import Struct
+
+from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
+from taskyard.gateway.sign_in import COOKIE
+from taskyard.vocabulary import Refusal
+from taskyard.wire.fields import Name, instant_of
+from taskyard.wire.people import HealthAnswer, HubAnswer
+
+HTML: Final = "text/html; charset=utf-8"
+
+
+class LandingQuery(Struct, forbid_unknown_fields=True):
+    ticket: Name | None = None
+
+
+async def health(call: Call[Empty], _body: Empty) -> Reply:
+    return Reply(HealthAnswer("ok"))
+
+
+async def readiness(call: Call[Empty], _body: Empty) -> Reply:
+    if not call.hub.ready:
+        raise RequestRefused(Refusal.STORE_UNAVAILABLE, "The hub does not take work at the moment.", retry_after_s=1)
+    return Reply(HealthAnswer("ready"))
+
+
+async def landing(call: Call[LandingQuery], _body: Empty) -> Reply:
+    ticket = call.query.ticket
+    if ticket is None:
+        return _page("Taskyard is up.", "The API is described at <a href='/api/docs'>/api/docs</a>.")
+    secret = call.door.sign_in.exchange(ticket, call.hub.now_ms())
+    if secret is None:
+        return _page("This link has been used, or is too old.", "Ask for a new one.", status=401)
+    settings = call.door.settings.auth
+    cookie = f"{COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={settings.session_s}"
+    if settings.secure_cookie:
+        cookie += "; Secure"
+    # Away from the address that holds the ticket, so that it is in no history and no `Referer`.
+    headers = [(b"set-cookie", cookie.encode()), (b"location", b"/")]
+    return Reply(b"", status=303, headers=headers, media_type=HTML)
+
+
+def _page(title: str, text: str, status: int = 200) -> Reply:
+    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>"
+    return Reply(f"{head}<h1>{html.escape(title)}</h1><p>{text}</p>".encode(), status=status, media_type=HTML)
+
+
+async def openapi(call: Call[Empty], _body: Empty) -> Reply:
+    return Reply(call.door.openapi_json)
+
+
+async def docs(call: Call[Empty], _body: Empty) -> Reply:
+    return Reply(call.door.docs_html, media_type=HTML)
+
+
+async def hubs(call: Call[Empty], _body: Empty) -> Reply:
+    """One, while the store is embedded: the hub that answers."""
+    identity, settings = call.hub.identity, call.door.settings
+    this = HubAnswer(
+        id=identity.cluster_id,
+        address=f"{settings.host}:{settings.port}",
+        leader=True,
+        epoch=identity.epoch,
+        since=instant_of(call.door.started_at),
+        lag_s=0.0,
+    )
+    return Reply([this])

@@ -1,0 +1,180 @@
+"""`POST /tasks` and `POST /tasks/batch`: from bytes to a committed task."""
+
+from typing import Final
+
+import msgspec
+
+from taskyard.core.commands import Draft, SubmitTasks
+from taskyard.core.effects import Refused, Submitted
+from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse
+from taskyard.gateway.present import task_answer
+from taskyard.gateway.translate import draft_of
+from taskyard.store.port import StoredTask
+from taskyard.vocabulary import Refusal, Scope
+from taskyard.wire.fields import FIELD_BYTES_MAX, NAME_CHARS_MAX
+from taskyard.wire.problems import PROBLEMS, FieldError
+from taskyard.wire.submission import (
+    Batch,
+    BatchItem,
+    RawBatch,
+    SalvagedBatch,
+    Submission,
+    faults_of,
+    oversize_of,
+)
+from taskyard.wire.tasks import BatchAnswer, Rejected, TaskAnswer
+
+_item: Final = msgspec.json.Decoder(BatchItem)
+_raw_batch: Final = msgspec.json.Decoder(RawBatch)
+
+
+async def submit(call: Call[OfUser], body: Submission) -> Reply:
+    user_id = call.user_id(call.query.user)
+    _check(body, call.body_bytes)
+    draft = draft_of(body, id=call.hub.mint(), user_id=user_id, key=_header_key(call), as_agent=_is_agent(call))
+    submitted, written = await _ask(call, user_id, [draft], partial=False)
+    task_id, deduplicated = submitted.ids[0], submitted.deduplicated[0]
+    stored = written.get(task_id) or await _stored(call, user_id, task_id)
+    answer = task_answer(stored, deduplicated=deduplicated)
+    return Reply(answer, status=200 if deduplicated else 201)
+
+
+async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
+    user_id = call.user_id(call.query.user)
+    drafts, indexes, rejected = _drafts_of(call, user_id, body)
+    answers: list[TaskAnswer] = []
+    if drafts:
+        submitted, written = await _ask(call, user_id, drafts, partial=body.partial)
+        rejected += [_rejected(refused, indexes) for refused in submitted.rejected]
+        for task_id, deduplicated in zip(submitted.ids, submitted.deduplicated, strict=True):
+            stored = written.get(task_id) or await _stored(call, user_id, task_id)
+            answers.append(task_answer(stored, deduplicated=deduplicated))
+    rejected.sort(key=lambda one: one.index)
+    return Reply(BatchAnswer(answers, rejected), status=201)
+
+
+def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draft], list[int], list[Rejected]]:
+    """The drafts, where each stood in the batch, and what did not become one."""
+    key, as_agent = _header_key(call), _is_agent(call)
+    given = body.indexes if isinstance(body, SalvagedBatch) else range(len(body.tasks))
+    unread = body.unread if isinstance(body, SalvagedBatch) else {}
+    rejected = [_unreadable(index, message) for index, message in unread.items()]
+    drafts: list[Draft] = []
+    indexes: list[int] = []
+    for index, item in zip(given, body.tasks, strict=True):
+        try:
+            _check(item, call.body_bytes, path=f"tasks[{index}].")
+        except RequestRefused as refused:
+            if not body.partial:
+                raise
+            rejected.append(_of_refused(index, refused.code, refused.detail))
+            continue
+        indexes.append(index)
+        drafts.append(
+            draft_of(
+                item,
+                id=call.hub.mint(),
+                user_id=user_id,
+                name=item.name,
+                key=None if key is None else f"{key}#{index}",
+                as_agent=as_agent,
+            )
+        )
+    return drafts, indexes, rejected
+
+
+def salvage(raw: bytes) -> SalvagedBatch | None:
+    """A partial batch with tasks that cannot be read: the others may still be taken."""
+    try:
+        batch = _raw_batch.decode(raw)
+    except msgspec.ValidationError:
+        return None
+    if not batch.partial:
+        return None
+    tasks: list[BatchItem] = []
+    indexes: list[int] = []
+    unread: dict[int, str] = {}
+    for index, one in enumerate(batch.tasks):
+        try:
+            tasks.append(_item.decode(one))
+            indexes.append(index)
+        except msgspec.ValidationError as error:
+            unread[index] = str(error)
+    return SalvagedBatch(tasks, partial=True, indexes=indexes, unread=unread)
+
+
+async def _ask(
+    call: Call[OfUser], user_id: str, drafts: list[Draft], *, partial: bool
+) -> tuple[Submitted, dict[str, StoredTask]]:
+    principal = call.principal
+    under = None
+    if principal.attempt is not None:
+        under = principal.attempt[0]
+        for draft in drafts:
+            draft.parent_id = draft.parent_id or under
+    command = SubmitTasks(
+        user_id=user_id,
+        drafts=drafts,
+        partial=partial,
+        ceiling=principal.max_priority,
+        sources=principal.sources,
+        under=under,
+    )
+    answer, written = await call.hub.ask(command)
+    if isinstance(answer, Refused):
+        raise refuse(answer)
+    assert isinstance(answer, Submitted), "a submission is answered with what was submitted"
+    return answer, written
+
+
+async def _stored(call: Call[OfUser], user_id: str, task_id: str) -> StoredTask:
+    """A task that was there before: a duplicate's original."""
+    stored = await call.hub.read(lambda reader: reader.find(user_id=user_id, task=task_id))
+    if stored is None:
+        raise RequestRefused(
+            Refusal.OUTCOME_UNKNOWN, "The task was archived away meanwhile; ask again.", retry_after_s=1
+        )
+    return stored
+
+
+def _check(submission: Submission, body_bytes: int, path: str = "") -> None:
+    faults = faults_of(submission)
+    if faults:
+        raise _invalid(Refusal.INVALID_INPUT, faults, path)
+    if body_bytes > FIELD_BYTES_MAX:
+        faults = oversize_of(submission)
+        if faults:
+            raise _invalid(Refusal.TOO_LARGE, faults, path)
+
+
+def _invalid(code: Refusal, faults: tuple[FieldError, ...], path: str) -> RequestRefused:
+    named = tuple(FieldError(f"{path}{fault.path}", fault.message) for fault in faults)
+    return RequestRefused(code, "; ".join(f"`{one.path}` {one.message}" for one in named), errors=named)
+
+
+def _header_key(call: Call[OfUser]) -> str | None:
+    raw = call.headers.get(b"idempotency-key")
+    if raw is None:
+        return None
+    key = raw.decode("latin-1").strip()
+    if not 0 < len(key) <= NAME_CHARS_MAX:
+        raise RequestRefused(Refusal.INVALID_INPUT, f"Idempotency-Key has 1 to {NAME_CHARS_MAX} characters.")
+    return key
+
+
+def _is_agent(call: Call[OfUser]) -> bool:
+    """Whether these tasks are an agent's, whatever they say of themselves."""
+    scopes = call.principal.scopes
+    return call.principal.attempt is not None or (Scope.AGENT in scopes and Scope.TASKS not in scopes)
+
+
+def _unreadable(index: int, message: str) -> Rejected:
+    return _of_refused(index, Refusal.INVALID_INPUT, message)
+
+
+def _of_refused(index: int, code: Refusal, detail: str) -> Rejected:
+    return Rejected(index=index, status=PROBLEMS[code].status, code=code, detail=detail)
+
+
+def _rejected(refused: Refused, indexes: list[int]) -> Rejected:
+    return _of_refused(indexes[refused.index or 0], refused.code, refused.detail)

@@ -1,0 +1,211 @@
+"""Reading tasks and acting on them."""
+
+from typing import Annotated, Final, TypeVar
+
+from msgspec import Meta, Struct
+
+from taskyard.core.commands import CancelTask, Command, RetryTask, SkipTask
+from taskyard.core.effects import Done, Refused
+from taskyard.core.priority import level_of
+from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse, task_not_found
+from taskyard.gateway.pages import link_to_next, place_of
+from taskyard.gateway.present import event_answer, task_answer
+from taskyard.gateway.translate import change_of
+from taskyard.store.port import Reader, StoredTask, TaskFilter
+from taskyard.vocabulary import ENDED, STATUS_ALIASES, Level, Refusal, SourceType, Status
+from taskyard.wire.fields import NAME_CHARS_MAX, WAIT_S_MAX, Limit, Name, Text, instant_of
+from taskyard.wire.problems import FieldError
+from taskyard.wire.submission import Change
+from taskyard.wire.tasks import CancelAnswer, LogAnswer
+
+Q = TypeVar("Q")
+
+_LEVELS: Final = {level.value: level for level in Level}
+_STATUSES: Final = {status.value: (status,) for status in Status} | STATUS_ALIASES
+
+
+class TaskQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
+    status: Name | None = None
+    queue: Name | None = None
+    type: Name | None = None
+    source: SourceType | None = None
+    priority: Name | None = None
+    correlation_id: Name | None = None
+    parent_task_id: Name | None = None
+    q: Name | None = None
+    archived: bool = False
+    limit: Limit = 50
+    cursor: Name | None = None
+
+
+class ShowQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
+    wait_s: Annotated[float, Meta(ge=0, le=WAIT_S_MAX)] = 0
+
+
+class ReasonQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
+    reason: Text | None = None
+
+
+class LogQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
+    attempt: Annotated[int, Meta(ge=1, le=2**31)] | None = None
+
+
+class Shown(Struct):
+    """A task with what its page needs besides."""
+
+    stored: StoredTask
+    parents: list[StoredTask]
+    checkpoint: bytes | None
+
+
+async def list_tasks(call: Call[TaskQuery], _body: Empty) -> Reply:
+    query = call.query
+    wanted = TaskFilter(
+        user_id=call.users(query.user),
+        statuses=_statuses(query.status),
+        queue=query.queue,
+        type=query.type,
+        source=query.source,
+        level=_level(query.priority),
+        correlation_id=query.correlation_id,
+        parent_id=query.parent_task_id,
+        text=query.q,
+        archived=query.archived,
+        before=place_of(query.cursor),
+        limit=query.limit + 1,
+    )
+    found = await call.hub.read(lambda reader: reader.tasks(wanted))
+    page = found[: query.limit]
+    progress = call.hub.progress
+    answers = [task_answer(one, progress=progress(one.task.id), in_list=True) for one in page]
+    headers = link_to_next(call.path, query, page[-1].task.id) if len(found) > query.limit else []
+    return Reply(answers, headers=headers)
+
+
+def _statuses(said: str | None) -> tuple[Status, ...]:
+    if said is None:
+        return ()
+    words = said.split(",")
+    unknown = [word for word in words if word not in _STATUSES]
+    if unknown:
+        raise _invalid("status", f"unknown: {', '.join(unknown)}; known are {', '.join(_STATUSES)}")
+    return tuple(dict.fromkeys(status for word in words for status in _STATUSES[word]))
+
+
+def _level(said: str | None) -> Level | None:
+    if said is None or said in _LEVELS:
+        return None if said is None else _LEVELS[said]
+    if said.isdecimal() and said.isascii() and 1 <= int(said[:3]) <= 10:
+        return level_of(int(said[:3]))
+    raise _invalid("priority", f"expected one of {', '.join(_LEVELS)}, or 1 to 10")
+
+
+def _invalid(path: str, message: str) -> RequestRefused:
+    return RequestRefused(Refusal.INVALID_INPUT, f"`{path}`: {message}", errors=(FieldError(path, message),))
+
+
+async def find(call: Call[Q], user_named: str | None) -> StoredTask:
+    """The task a path names, if it is the caller's to see."""
+    user_id = call.user_id(user_named)
+    if len(call.id) > NAME_CHARS_MAX:
+        raise task_not_found()
+    stored = await call.hub.read(lambda reader: reader.find(user_id=user_id, task=call.id))
+    if stored is None or stored.task.user_id != user_id:
+        raise task_not_found()
+    attempt = call.principal.attempt
+    if attempt is not None and stored.task.parent_id != attempt[0]:
+        raise task_not_found()
+    return stored
+
+
+async def show(call: Call[ShowQuery], _body: Empty) -> Reply:
+    stored = await find(call, call.query.user)
+    if call.query.wait_s > 0 and stored.task.status not in ENDED:
+        await call.hub.ended(stored.task.id, call.query.wait_s)
+    return await whole(call, stored.task.user_id, stored.task.id)
+
+
+async def whole(call: Call[Q], user_id: str, task_id: str) -> Reply:
+    shown = await call.hub.read(lambda reader: _look(reader, user_id, task_id))
+    if shown is None:
+        raise task_not_found()
+    return Reply(
+        task_answer(
+            shown.stored,
+            progress=call.hub.progress(task_id),
+            parents=shown.parents,
+            checkpoint=shown.checkpoint,
+        )
+    )
+
+
+def _look(reader: Reader, user_id: str, task_id: str) -> Shown | None:
+    stored = reader.find(user_id=user_id, task=task_id)
+    if stored is None:
+        return None
+    ended = (one.id for one in stored.task.depends or () if one.outcome is not None)
+    parents = [found for one in ended if (found := reader.find(user_id=user_id, task=one)) is not None]
+    return Shown(stored, parents, reader.checkpoint(task_id) if stored.task.checkpoint else None)
+
+
+async def cancel(call: Call[ReasonQuery], _body: Empty) -> Reply:
+    stored = await find(call, call.query.user)
+    task = stored.task
+    done, _ = await ask(
+        call,
+        CancelTask(user_id=task.user_id, task_id=task.id, reason=call.query.reason, actor=call.principal.actor),
+    )
+    return Reply(CancelAnswer(True, list(done.also)))
+
+
+async def change(call: Call[OfUser], body: Change) -> Reply:
+    stored = await find(call, call.query.user)
+    command = change_of(
+        body,
+        user_id=stored.task.user_id,
+        task_id=stored.task.id,
+        ceiling=call.principal.max_priority,
+        actor=call.principal.actor,
+    )
+    return await act(call, command, stored)
+
+
+async def retry(call: Call[OfUser], _body: Empty) -> Reply:
+    stored = await find(call, call.query.user)
+    task = stored.task
+    command = RetryTask(user_id=task.user_id, task_id=task.id, actor=call.principal.actor)
+    return await act(call, command, stored)
+
+
+async def skip(call: Call[ReasonQuery], _body: Empty) -> Reply:
+    stored = await find(call, call.query.user)
+    task = stored.task
+    command = SkipTask(user_id=task.user_id, task_id=task.id, reason=call.query.reason, actor=call.principal.actor)
+    return await act(call, command, stored)
+
+
+async def ask(call: Call[Q], command: Command) -> tuple[Done, dict[str, StoredTask]]:
+    answer, written = await call.hub.ask(command)
+    if isinstance(answer, Refused):
+        raise refuse(answer)
+    assert isinstance(answer, Done), "only a submission is answered otherwise"
+    return answer, written
+
+
+async def act(call: Call[Q], command: Command, stored: StoredTask) -> Reply:
+    """Ask, and show the task as the commit left it."""
+    await ask(call, command)
+    return await whole(call, stored.task.user_id, stored.task.id)
+
+
+async def task_events(call: Call[OfUser], _body: Empty) -> Reply:
+    stored = await find(call, call.query.user)
+    found = await call.hub.read(lambda reader: reader.task_events(stored.task))
+    return Reply([event_answer(one) for one in found])
+
+
+async def task_log(call: Call[LogQuery], _body: Empty) -> Reply:
+    stored = await find(call, call.query.user)
+    task_id, attempt = stored.task.id, call.query.attempt
+    lines = await call.hub.read(lambda reader: reader.log(task_id=task_id, attempt=attempt))
+    return Reply([LogAnswer(number, instant_of(at), text) for number, at, text in lines])

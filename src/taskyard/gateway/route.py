@@ -1,0 +1,116 @@
+"""What a route is: who may call it, what it takes, what it answers and how it may refuse.
+
+A route without a policy cannot be written down: the field has no default.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from taskyard.gateway.call import Call, Empty, Reply, Stream
+from taskyard.vocabulary import Refusal, Scope
+from taskyard.wire.depth import DEPTH_MAX
+
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
+
+B = TypeVar("B")
+Q = TypeVar("Q")
+
+
+class TokenUse(Enum):
+    """What a task's token opens."""
+
+    NONE = "none"
+    CALLBACK = "callback"
+    """The callbacks of the very attempt it was made for."""
+    SUBTASKS = "subtasks"
+    """Making, reading and awaiting sub-tasks of its own task, while its attempt is current."""
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """Who may call a route. An admin may call whatever a person may."""
+
+    public: bool = False
+    scopes: frozenset[Scope] = frozenset()
+    token: TokenUse = TokenUse.NONE
+
+
+PUBLIC: Final = Policy(public=True)
+ANYONE: Final = Policy(scopes=frozenset(Scope))
+READER: Final = Policy(scopes=frozenset({Scope.TASKS, Scope.AGENT, Scope.ADMIN}))
+READER_OR_TOKEN: Final = Policy(scopes=READER.scopes, token=TokenUse.SUBTASKS)
+OWNER: Final = Policy(scopes=frozenset({Scope.TASKS, Scope.ADMIN}))
+ADMIN: Final = Policy(scopes=frozenset({Scope.ADMIN}))
+ATTEMPT: Final = Policy(scopes=frozenset({Scope.DAEMON}), token=TokenUse.CALLBACK)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route(Generic[B, Q]):
+    method: str
+    path: str
+    """With `{id}`, if at all, as the fourth segment."""
+    policy: Policy
+    handler: Callable[[Call[Q], B], Awaitable[Reply | Stream]]
+    summary: str
+    answer: Any
+    status: int = 200
+    media_type: str = "application/json"
+    body: type[B]
+    query: type[Q]
+    body_bytes_max: int = BODY_BYTES_MAX
+    body_depth_max: int = DEPTH_MAX + 1
+    """The object itself, and a field's depth."""
+    salvage: Callable[[bytes], B | None] | None = None
+    """What to make of a body that is not `body` after all; None: nothing."""
+    refusals: tuple[Refusal, ...] = ()
+
+    @cached_property
+    def decoder(self) -> msgspec.json.Decoder[B]:
+        return msgspec.json.Decoder(self.body)
+
+    @cached_property
+    def empty_body(self) -> B | None:
+        """What an absent body means; None if there must be one."""
+        try:
+            return self.body()
+        except TypeError:
+            return None
+
+    @cached_property
+    def empty_query(self) -> Q:
+        return self.query()
+
+    @property
+    def has_id(self) -> bool:
+        return "{id}" in self.path
+
+
+def get(
+    path: str,
+    handler: Callable[[Call[Q], Empty], Awaitable[Reply | Stream]],
+    *,
+    policy: Policy,
+    query: type[Q],
+    answer: Any,
+    summary: str,
+    media_type: str = "application/json",
+    refusals: tuple[Refusal, ...] = (),
+) -> Route[Empty, Q]:
+    return Route(
+        method="GET",
+        path=path,
+        policy=policy,
+        handler=handler,
+        summary=summary,
+        answer=answer,
+        media_type=media_type,
+        body=Empty,
+        query=query,
+        refusals=refusals,
+    )

@@ -1,0 +1,266 @@
+"""From what a caller sent to what the core is asked. Shapes change here; no rule is applied."""
+
+import hashlib
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from taskyard.core.commands import KEEP, ChangeTask, CompleteTask, Draft, FailTask, Keep
+from taskyard.core.priority import level_of
+from taskyard.core.task import Failure, Kind, Needs, Terms, Usage
+from taskyard.core.task import ms_of as ms_of_seconds
+from taskyard.gateway.retry_after import retry_after_ms
+from taskyard.vocabulary import DEFAULT_QUEUE, ErrorCode, Level, SourceType
+from taskyard.wire.fields import FIELD_BYTES_MAX, NULL, RESULT_BYTES_MAX, ms_of
+from taskyard.wire.frames import DecisionReport, WireError, WireUsage
+from taskyard.wire.submission import Change, Completion, Execution, Requirements, Source, Submission
+from taskyard.wire.tasks import Content
+
+CONTENT_KEY_PREFIX: Final = "content:"
+"""Of the idempotency key that `dedupe: "content"` makes."""
+
+_SOURCE: Final = Source(SourceType.USER, None, "api")
+_NEEDS: Final = Needs()
+_REQUIREMENTS: Final = Requirements()
+_EXECUTION: Final = Execution()
+_TERMS: Final = Terms()
+_CUT_HEAD_BYTES: Final = 64 * 1024
+
+_encoder: Final = msgspec.json.Encoder()
+_canonical: Final = msgspec.json.Encoder(order="deterministic")
+
+
+def draft_of(
+    submission: Submission,
+    *,
+    id: str,
+    user_id: str,
+    name: str | None = None,
+    key: str | None = None,
+    as_agent: bool = False,
+) -> Draft:
+    """`key` is the header's, for a submission without one of its own."""
+    source = submission.source or _SOURCE
+    if as_agent and source.type is not SourceType.AGENT:
+        source = Source(SourceType.AGENT, source.id, source.channel)
+    key = submission.idempotency_key or key
+    digest = None
+    if key is not None or submission.dedupe is not None:
+        digest = digest_of(submission, user_id)
+        key = key or f"{CONTENT_KEY_PREFIX}{digest}"
+    level, value = _priority_of(submission)
+    return Draft(
+        id=id,
+        kind=Kind(_needs_of(submission), DEFAULT_QUEUE, source.type),
+        terms=_terms_of(submission),
+        body=body_of(submission, source),
+        name=name,
+        queue=submission.queue,
+        channel=source.channel,
+        level=level,
+        value=value,
+        event_type=_event_type(submission) if source.type is SourceType.WEBHOOK else None,
+        deadline=None if submission.deadline is None else ms_of(submission.deadline),
+        sla=None if submission.sla is None else ms_of(submission.sla),
+        scheduled_for=None if submission.scheduled_for is None else ms_of(submission.scheduled_for),
+        depends_on=tuple(submission.depends_on),
+        parent_id=submission.parent_task_id,
+        key=key,
+        digest=digest,
+        correlation_id=submission.correlation_id,
+    )
+
+
+def _priority_of(submission: Submission) -> tuple[Level | None, int | None]:
+    priority = submission.priority
+    if priority is None or isinstance(priority, Level):
+        return priority, None
+    return level_of(priority), priority
+
+
+def _needs_of(submission: Submission) -> Needs:
+    requirements = submission.requirements or _REQUIREMENTS
+    if requirements is _REQUIREMENTS and submission.model is None:
+        return _NEEDS if submission.type == "general" else Needs(submission.type)
+    return Needs(
+        type=submission.type,
+        model=submission.model,
+        capabilities=tuple(requirements.capabilities),
+        target=requirements.target_daemon,
+        excluded=tuple(requirements.excluded_daemons),
+        memory_mb=requirements.memory_mb or 0,
+        cpu_intensive=requirements.cpu_intensive,
+    )
+
+
+def _terms_of(submission: Submission) -> Terms:
+    execution = submission.execution or _EXECUTION
+    estimated_s = (submission.requirements or _REQUIREMENTS).estimated_duration
+    if execution is _EXECUTION and estimated_s is None and submission.on_depends_fail is _TERMS.on_depends_fail:
+        return _TERMS
+    return Terms(
+        timeout_ms=ms_of_seconds(execution.timeout),
+        max_attempts=execution.max_attempts,
+        retry_delay_ms=ms_of_seconds(execution.retry_delay),
+        backoff=execution.retry_backoff,
+        decision_report=execution.require_decision_report,
+        on_lost=execution.on_lost,
+        on_depends_fail=submission.on_depends_fail,
+        exclusive=execution.exclusive,
+        estimated_ms=None if estimated_s is None else ms_of_seconds(estimated_s),
+    )
+
+
+def input_of(submission: Submission) -> str:
+    given = submission.description if submission.input is UNSET else submission.input
+    assert isinstance(given, str), "faults_of was asked first"
+    return given
+
+
+def body_of(submission: Submission, source: Source) -> bytes:
+    return _encoder.encode(
+        Content(
+            type=submission.type,
+            input=input_of(submission),
+            title=submission.title,
+            goal=submission.goal,
+            constraints=submission.constraints,
+            context=submission.context,
+            payload=submission.payload,
+            metadata=submission.metadata,
+            source=source,
+            model=submission.model,
+            project_id=submission.project_id,
+            dedupe=submission.dedupe,
+            scheduled_for=submission.scheduled_for,
+            requirements=submission.requirements,
+            execution=submission.execution,
+        )
+    )
+
+
+def digest_of(submission: Submission, user_id: str) -> str:
+    """SHA-256 over what makes two submissions the same work, whatever their spacing and key order."""
+    content = [
+        user_id,
+        submission.type,
+        input_of(submission),
+        _plain(submission.context),
+        _plain(submission.payload),
+        submission.depends_on,
+    ]
+    return hashlib.sha256(_canonical.encode(content)).hexdigest()
+
+
+def _plain(raw: Raw | UnsetType) -> object:
+    """Absent, null and empty are the same."""
+    return (None if raw is UNSET else msgspec.json.decode(raw)) or {}
+
+
+def _event_type(submission: Submission) -> str | None:
+    context = _plain(submission.context)
+    said = context.get("event_type") if isinstance(context, dict) else None
+    return said if isinstance(said, str) else None
+
+
+def change_of(change: Change, *, user_id: str, task_id: str, ceiling: Level | None, actor: str) -> ChangeTask:
+    level: Level | Keep = KEEP
+    value = None
+    if isinstance(change.priority, Level):
+        level = change.priority
+    elif isinstance(change.priority, int):
+        level, value = level_of(change.priority), change.priority
+    return ChangeTask(
+        user_id=user_id,
+        task_id=task_id,
+        level=level,
+        value=value,
+        deadline=_kept(change.deadline),
+        scheduled_for=_kept(change.scheduled_for),
+        ceiling=ceiling,
+        actor=actor,
+    )
+
+
+def _kept(at: object) -> int | Keep | None:
+    if at is UNSET:
+        return KEEP
+    return None if at is None else ms_of(at)  # type: ignore[arg-type]
+
+
+def outcome_of(result: Raw | UnsetType, files_changed: list[str] | None, report: DecisionReport | None) -> bytes | None:
+    """What is stored of a result; None when there is nothing to store.
+
+    A result over its size is cut to its head: finished work is never thrown away, and refusing it
+    would make its daemon send it again forever.
+    """
+    raw = NULL if isinstance(result, UnsetType) else bytes(result)
+    if raw == NULL and files_changed is None and report is None:
+        return None
+    if len(raw) > RESULT_BYTES_MAX:
+        head = raw[:_CUT_HEAD_BYTES].decode(errors="replace")
+        raw = _encoder.encode({"truncated": True, "bytes": len(raw), "head": head})
+    parts = [b'{"result":', raw]
+    if files_changed is not None:
+        parts += [b',"files_changed":', _encoder.encode(files_changed)]
+    if report is not None:
+        parts += [b',"decision_report":', _encoder.encode(report)]
+    return b"".join((*parts, b"}"))
+
+
+def usage_of(usage: WireUsage | None) -> Usage | None:
+    return None if usage is None else Usage(usage.input_tokens, usage.output_tokens, usage.cost_usd)
+
+
+def failure_of(error: WireError | str | None) -> Failure:
+    if error is None or isinstance(error, str):
+        return Failure(ErrorCode.AGENT_REPORTED_FAILURE, cut(error or "The agent reported a failure."))
+    details = None if error.details is None else _encoder.encode(error.details)
+    if details is not None and len(details) > FIELD_BYTES_MAX:
+        details = _encoder.encode({"truncated": True, "bytes": len(details)})
+    return Failure(
+        code=error.code[:255] or "UNKNOWN",
+        message=cut(error.message),
+        retryable=error.retryable,
+        details=None if details is None else details.decode(),
+    )
+
+
+def said_retry_after(error: WireError | str | None, now_ms: int) -> int | None:
+    if error is None or isinstance(error, str):
+        return retry_after_ms(None, error or "", now_ms)
+    return retry_after_ms((error.details or {}).get("retry_after"), error.message, now_ms)
+
+
+def cut(text: str) -> str:
+    """A field of an agent's own words, within its size; over it the end is missing and says so."""
+    if len(text) <= FIELD_BYTES_MAX // 4:
+        return text
+    encoded = text.encode()
+    if len(encoded) <= FIELD_BYTES_MAX:
+        return text
+    return encoded[: FIELD_BYTES_MAX - 16].decode(errors="ignore") + "… (cut)"
+
+
+def ending_of(completion: Completion, *, task_id: str, attempt: int, now_ms: int) -> CompleteTask | FailTask:
+    """An attempt's end told over HTTP: its token or key vouches for it, no socket does."""
+    if completion.status == "failed":
+        return FailTask(
+            daemon_id=None,
+            task_id=task_id,
+            attempt=attempt,
+            error=failure_of(completion.error),
+            usage=usage_of(completion.usage),
+            retry_after_ms=said_retry_after(completion.error, now_ms),
+        )
+    return CompleteTask(
+        daemon_id=None,
+        task_id=task_id,
+        attempt=attempt,
+        outcome=outcome_of(completion.result, completion.files_changed, completion.decision_report),
+        summary=completion.summary,
+        result_status=completion.result_status,
+        has_report=completion.decision_report is not None,
+        usage=usage_of(completion.usage),
+    )
