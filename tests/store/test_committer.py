@@ -20,11 +20,9 @@ def test_effects_wait_for_their_commit() -> None:
     committer = Committer(durable_seq=4)
     batch = a_batch(after(4), created=[a_task()])
     assert committer.begin(batch, EFFECTS) is batch
-    assert not committer.idle
-    assert committer.durable_seq == 4
+    assert (committer.idle, committer.durable_seq) == (False, 4)
     assert committer.committed() == Release(seq=5, batch=batch, effects=EFFECTS)
-    assert committer.idle
-    assert committer.durable_seq == 5
+    assert (committer.idle, committer.durable_seq) == (True, 5)
 
 
 def test_effects_without_changes_leave_at_once_and_use_up_no_number() -> None:

@@ -4,17 +4,17 @@ import msgspec
 import pytest
 
 from taskyard.core.changes import AuditRecord, DaemonRecord, KeyRecord, LateResult, LogChunk, UserRecord
-from taskyard.core.task import Attempt, Dependency
+from taskyard.core.task import Attempt, Dependency, Task
 from taskyard.store.paging import cursor_of
-from taskyard.store.port import BadCursor, Identity, Store, StoreRefused, TaskFilter
+from taskyard.store.port import BadCursor, Identity, Store, StoredTask, StoreRefused, TaskFilter
 from taskyard.vocabulary import EventName, Level, Scope, SourceType, Status
 from tests.support.records import NOW, USER, Yard, a_batch, a_body, a_task, an_event, an_id, assigned, ended
 
 EVERYBODY = TaskFilter(user_id=None)
 
 
-def ids(stored: list[object]) -> list[str]:
-    return [entry.task.id for entry in stored]  # type: ignore[attr-defined]
+def ids(stored: list[StoredTask]) -> list[str]:
+    return [entry.task.id for entry in stored]
 
 
 # --- opening and loading ---
@@ -317,9 +317,7 @@ def test_a_checkpoint_is_the_last_one_saved(yard: Yard) -> None:
 def test_a_log_is_read_in_the_order_it_came(yard: Yard) -> None:
     task = a_task()
     yard.has(task, logs=[LogChunk(task_id=task.id, attempt=2, at=NOW, text="c")])
-    more = [
-        LogChunk(task_id=task.id, attempt=number, at=NOW, text=text) for number, text in ((1, "a"), (1, "b"))
-    ]
+    more = [LogChunk(task_id=task.id, attempt=number, at=NOW, text=text) for number, text in ((1, "a"), (1, "b"))]
     yard.write(logs=more)
     assert yard.reader.log(task_id=task.id, attempt=None) == [(1, NOW, "a"), (1, NOW, "b"), (2, NOW, "c")]
     assert yard.reader.log(task_id=task.id, attempt=2) == [(2, NOW, "c")]
@@ -369,21 +367,19 @@ FILTERS = [
 ]
 
 
-def fits(task: object, query: TaskFilter) -> bool:
+def fits(task: Task, query: TaskFilter) -> bool:
     """The filter said once more, field by field, from the record alone."""
-    assert hasattr(task, "kind")
     facts = {
-        "user_id": task.user_id,  # type: ignore[attr-defined]
+        "user_id": task.user_id,
         "queue": task.kind.queue,
         "type": task.kind.needs.type,
         "source": task.kind.source,
-        "level": task.level,  # type: ignore[attr-defined]
-        "correlation_id": task.correlation_id,  # type: ignore[attr-defined]
-        "parent_id": task.parent_id,  # type: ignore[attr-defined]
+        "level": task.level,
+        "correlation_id": task.correlation_id,
+        "parent_id": task.parent_id,
     }
     asked = {name: getattr(query, name) for name in facts}
-    status = task.status  # type: ignore[attr-defined]
-    return (not query.statuses or status in query.statuses) and all(
+    return (not query.statuses or task.status in query.statuses) and all(
         wanted is None or wanted == facts[name] for name, wanted in asked.items()
     )
 
@@ -432,9 +428,7 @@ def test_text_is_sought_in_title_and_input_as_it_stands(yard: Yard, text: str, n
 
 def test_dead_letters_are_listed_and_paged(yard: Yard) -> None:
     dead = [ended(a_task(number=n), Status.PERMANENTLY_FAILED) for n in (1, 2, 3)]
-    yard.has(
-        *dead, ended(a_task(number=4)), ended(a_task(number=5, user_id="u_bob"), Status.PERMANENTLY_FAILED)
-    )
+    yard.has(*dead, ended(a_task(number=4)), ended(a_task(number=5, user_id="u_bob"), Status.PERMANENTLY_FAILED))
     page = yard.reader.dead_letters(user_id=USER, limit=2, before=None)
     assert ids(page) == [an_id(3), an_id(2)]
     rest = yard.reader.dead_letters(user_id=USER, limit=2, before=cursor_of(page[-1], user_id=USER))
@@ -559,9 +553,7 @@ def test_the_newest_commit_is_never_dropped(yard: Yard) -> None:
 
 
 def test_the_audit_is_read_newest_first_by_subject_and_page(yard: Yard) -> None:
-    entries = [
-        AuditRecord(at=NOW + n, actor="ada", action="key.revoke", subject=f"k_{n % 2}") for n in range(4)
-    ]
+    entries = [AuditRecord(at=NOW + n, actor="ada", action="key.revoke", subject=f"k_{n % 2}") for n in range(4)]
     yard.write(audit=entries[:2])
     yard.write(audit=entries[2:])
     everything = yard.reader.audit(subject=None, limit=9, before=None)
@@ -571,9 +563,7 @@ def test_the_audit_is_read_newest_first_by_subject_and_page(yard: Yard) -> None:
         entries[1],
     ]
     last_number, _ = everything[1]
-    assert [entry for _, entry in yard.reader.audit(subject=None, limit=1, before=last_number)] == [
-        entries[1]
-    ]
+    assert [entry for _, entry in yard.reader.audit(subject=None, limit=1, before=last_number)] == [entries[1]]
 
 
 def test_an_attempt_is_kept_with_all_it_says(yard: Yard) -> None:

@@ -106,9 +106,7 @@ def _write_tasks(disk: Disk, batch: Batch) -> None:
 
 
 def _ended(row: TaskRow, *, at: int) -> Row:
-    return Row(
-        columns=columns_of(row.task), record=row.record, completed_at=ended_at(row, at=at), key=row.task.key
-    )
+    return Row(columns=columns_of(row.task), record=row.record, completed_at=ended_at(row, at=at), key=row.task.key)
 
 
 def old_rows(disk: Disk, *, ended_before: int) -> Iterator[tuple[int, str]]:

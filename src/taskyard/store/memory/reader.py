@@ -69,9 +69,7 @@ class MemoryReader:
         )
 
     def find(self, *, user_id: str | None, task: str) -> StoredTask | None:
-        row = self._row(task, user_id=user_id) or self._row(
-            self._id_of(task, user_id=user_id) or "", user_id=user_id
-        )
+        row = self._row(task, user_id=user_id) or self._row(self._id_of(task, user_id=user_id) or "", user_id=user_id)
         return None if row is None else self._stored(row)
 
     def known(
@@ -130,24 +128,16 @@ class MemoryReader:
             and (query.text is None or _mentions(self._disk.bodies[id_], query.text))
         )
 
-    def _page(
-        self, rows: Iterable[Row], *, user_id: str | None, before: str | None, limit: int
-    ) -> list[StoredTask]:
+    def _page(self, rows: Iterable[Row], *, user_id: str | None, before: str | None, limit: int) -> list[StoredTask]:
         """Newest first: everybody's by id, one user's by number."""
         number_max, id_max = before_of(before, user_id=user_id)
         below = [row for row in rows if row.columns[2] < number_max and row.columns[0] < id_max]
-        below.sort(
-            key=lambda row: row.columns[0] if user_id is None else f"{row.columns[2]:020}", reverse=True
-        )
+        below.sort(key=lambda row: row.columns[0] if user_id is None else f"{row.columns[2]:020}", reverse=True)
         return [self._stored(row) for row in below[:limit]]
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
-        rows = (
-            row
-            for row in self._disk.history.values()
-            if row.columns[3] == Status.PERMANENTLY_FAILED and user_id in {None, row.columns[1]}
-        )
-        return self._page(rows, user_id=user_id, before=before, limit=limit)
+        dead = (Status.PERMANENTLY_FAILED,)
+        return self.tasks(TaskFilter(user_id=user_id, statuses=dead, limit=limit, before=before))
 
     def events_after(self, *, epoch: int, seq: int, index: int, limit: int) -> list[Numbered] | None:
         commits = self._disk.commits
@@ -164,12 +154,7 @@ class MemoryReader:
 
     def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
         kept = sorted((key, chunks) for key, chunks in self._disk.logs.items() if key[0] == task_id)
-        return [
-            (number, at, text)
-            for (_, number), chunks in kept
-            for at, text in chunks
-            if attempt in {None, number}
-        ]
+        return [(number, at, text) for (_, number), chunks in kept for at, text in chunks if attempt in {None, number}]
 
     def checkpoint(self, task_id: str) -> bytes | None:
         return self._disk.checkpoints.get(task_id)

@@ -109,9 +109,7 @@ def refuse_foreign_file(file: Path) -> None:
         _refuse_orphaned_log(file)
         return
     if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
-        raise StoreRefused(
-            f"{file} is not a SQLite database. Move it away, or restore a backup in its place."
-        )
+        raise StoreRefused(f"{file} is not a SQLite database. Move it away, or restore a backup in its place.")
     version, application_id = int.from_bytes(header[60:64]), int.from_bytes(header[68:72])
     if application_id not in {0, APPLICATION_ID}:
         raise StoreRefused(f"{file} is a database of another program. Name another file.")

@@ -24,11 +24,13 @@ from taskyard.store.sqlite.reader import SqliteReader
 from taskyard.store.sqlite.rows import write_rows
 from taskyard.store.sqlite.statements import SQL
 
-PAGE_BYTES: Final = 4096
+PAGE_BYTES: Final = 8192
+# Measured (bench/ceiling.py): 10 % more lives a second than 4096; 16384 gains 5 % more in large batches and loses
+# 15 % in small ones, where every commit writes whole pages to the log.
 CACHE_KIB: Final = 65_536
 
-LOG_PAGES_TENDED: Final = 4_000
-# 16 MiB of log: about thirty commits of 500 tasks, so that a page changed by all of them is copied once.
+LOG_PAGES_TENDED: Final = 2_000
+# 16 MiB of log, so that a page changed by many commits is copied back once. More gained nothing.
 LOG_PAGES_MAX: Final = 4 * LOG_PAGES_TENDED
 # A hub that never tends still does not fill its disk with log.
 LOG_PAGES_FORCED: Final = 16 * LOG_PAGES_TENDED
@@ -108,9 +110,7 @@ class SqliteStore:
         mode = connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "FULL")
         if mode != "wal" or connection.pragma("synchronous") != 2:
-            raise StoreRefused(
-                f"{self._file} cannot be made durable here: no write-ahead log (mode is {mode})."
-            )
+            raise StoreRefused(f"{self._file} cannot be made durable here: no write-ahead log (mode is {mode}).")
         connection.pragma("cache_size", -CACHE_KIB)
         connection.pragma("journal_size_limit", LOG_PAGES_MAX * PAGE_BYTES)
         connection.pragma("temp_store", "MEMORY")
@@ -132,9 +132,7 @@ class SqliteStore:
             with translated():
                 image = load_image(self._connection)
         except StoreBroken as error:
-            raise StoreRefused(
-                f"{self._file} cannot be trusted: {error}. Restore the last backup."
-            ) from error
+            raise StoreRefused(f"{self._file} cannot be trusted: {error}. Restore the last backup.") from error
         self._identity = image.identity
         return image
 

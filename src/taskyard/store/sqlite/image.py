@@ -61,8 +61,7 @@ def load_image(connection: apsw.Connection) -> Image:
 
 def _records(decoder: msgspec.json.Decoder[T], rows: Iterable[tuple[Any, ...]], *, of: str) -> list[T]:
     return [
-        decode_record(decoder, verified(record, crc, of=f"{of} {id_}"), of=f"{of} {id_}")
-        for id_, record, crc in rows
+        decode_record(decoder, verified(record, crc, of=f"{of} {id_}"), of=f"{of} {id_}") for id_, record, crc in rows
     ]
 
 

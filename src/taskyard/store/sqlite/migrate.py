@@ -19,9 +19,7 @@ _NAME: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 def _migrations() -> dict[int, str]:
     """Each migration's text by its version, in order."""
     directory = resources.files(__package__).joinpath("migrations")
-    found = {
-        int(name[1]): file.read_text() for file in directory.iterdir() if (name := _NAME.fullmatch(file.name))
-    }
+    found = {int(name[1]): file.read_text() for file in directory.iterdir() if (name := _NAME.fullmatch(file.name))}
     assert sorted(found) == list(range(1, len(found) + 1)), "versions have no gaps"
     return dict(sorted(found.items()))
 

@@ -1,8 +1,6 @@
 """Reads beside the writer: its own read-only connection, one snapshot per call, never a checkpoint.
 
-Rows come back through `image.task_of`, which refuses to serve what is not what was written. Lists are
-chosen by what their filter can use: the small index of held tasks, a correlation, a parent, or the walk
-down a user's numbers.
+Rows come back through `image.task_of`, which refuses to serve what is not what was written.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,17 +14,15 @@ import apsw
 from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
-from taskyard.store.paging import before_of, number_of
+from taskyard.store.paging import NUMBER_MAX, number_of
 from taskyard.store.port import Load, Numbered, StoreBroken, StoredTask, TaskFilter
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
 from taskyard.store.sqlite.faults import translated
 from taskyard.store.sqlite.image import json_of, position_of, task_of
+from taskyard.store.sqlite.lists import ARCHIVE, HOT, list_tasks
 from taskyard.store.sqlite.statements import SQL
-from taskyard.vocabulary import ENDED, Status
+from taskyard.vocabulary import Status
 
-HOT, HISTORY, ARCHIVE = 0, 1, 2
-HELD_OR_BLOCKED: Final = frozenset({Status.SCHEDULED, Status.RUNNING, Status.BLOCKED})
-"""The statuses of the index `task_held`."""
 KEY_HOLDERS: Final = (Status.COMPLETED, Status.PERMANENTLY_FAILED)
 BUSY_MS_MAX: Final = 1_000
 
@@ -114,38 +110,12 @@ class SqliteReader:
         }
 
     def tasks(self, query: TaskFilter) -> list[StoredTask]:
-        before_number, before_id = before_of(query.before, user_id=query.user_id)
-        statuses = frozenset(query.statuses)
-        first, last = places_of(statuses, archived=query.archived)
-        asked = {
-            "place_min": first,
-            "place_max": last,
-            "user_id": query.user_id,
-            "before_number": before_number,
-            "before_id": before_id,
-            "statuses": json_of(query.statuses) if statuses else None,
-            "queue": query.queue,
-            "type": query.type,
-            "source": query.source,
-            "level": query.level,
-            "correlation_id": query.correlation_id,
-            "parent_id": query.parent_id,
-            "text": None if query.text is None else pattern_of(query.text),
-            "limit": query.limit,
-        }
         with self._snapshot():
-            return self._stored(_placed(self._connection.execute(_list_statement(query), asked)))
+            return self._stored(list_tasks(self._connection, query))
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
-        before_number, before_id = before_of(before, user_id=user_id)
-        asked = {
-            "user_id": user_id,
-            "before_number": before_number,
-            "before_id": before_id,
-            "limit": limit,
-        }
-        with self._snapshot():
-            return self._stored(_placed(self._connection.execute(SQL["list_dead"], asked)))
+        dead = (Status.PERMANENTLY_FAILED,)
+        return self.tasks(TaskFilter(user_id=user_id, statuses=dead, limit=limit, before=before))
 
     def _by_ids(self, ids: Sequence[str], *, user_id: str | None) -> list[tuple[int, Task]]:
         if not ids:
@@ -197,9 +167,7 @@ class SqliteReader:
             SQL["late_results_of"], {"ids": json_of(ids)}
         ):
             body = verified(content, crc, of=f"the late result of task {task_id}")
-            late.setdefault(task_id, []).append(
-                LateResult(task_id=task_id, attempt=attempt, at=at, body=body)
-            )
+            late.setdefault(task_id, []).append(LateResult(task_id=task_id, attempt=attempt, at=at, body=body))
         return late
 
     def _checkpoints(self, ids: Sequence[str]) -> dict[str, bytes]:
@@ -252,11 +220,12 @@ class SqliteReader:
             return len(ages) > 1 and ages[0] < events_before
 
     def audit(self, *, subject: str | None, limit: int, before: int | None) -> list[tuple[int, AuditRecord]]:
-        asked = {"subject": subject, "before": before, "limit": limit}
+        asked = {"subject": subject, "before": NUMBER_MAX if before is None else before, "limit": limit}
+        statement = SQL["audit_entries"] if subject is None else SQL["audit_entries_about"]
         with self._snapshot():
             return [
                 (n, decode_record(AUDIT, verified(record, crc, of=f"audit entry {n}"), of=f"audit entry {n}"))
-                for n, record, crc in self._connection.execute(SQL["audit_entries"], asked)
+                for n, record, crc in self._connection.execute(statement, asked)
             ]
 
 
@@ -269,30 +238,3 @@ def _events_of(rows: _Rows) -> Iterator[Numbered]:
         events = decode_events(verified(content, crc, of=f"commit {seq}"), seq=seq)
         for index, event in enumerate(events):
             yield Numbered(epoch=epoch, seq=seq, index=index, event=event)
-
-
-def places_of(statuses: frozenset[Status], *, archived: bool) -> tuple[int, int]:
-    """The places where tasks of these statuses can be: what has ended is never hot, and the reverse."""
-    if archived:
-        return ARCHIVE, ARCHIVE
-    if statuses and statuses <= ENDED:
-        return HISTORY, HISTORY
-    if statuses and not statuses & ENDED:
-        return HOT, HOT
-    return HOT, HISTORY
-
-
-def _list_statement(query: TaskFilter) -> str:
-    if query.correlation_id is not None:
-        return SQL["list_correlated"]
-    if query.parent_id is not None:
-        return SQL["list_children"]
-    if query.statuses and not query.archived and HELD_OR_BLOCKED.issuperset(query.statuses):
-        return SQL["list_held"]
-    return SQL["list_by_id"] if query.user_id is None else SQL["list_by_number"]
-
-
-def pattern_of(text: str) -> str:
-    """A LIKE pattern that finds exactly this text anywhere."""
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"

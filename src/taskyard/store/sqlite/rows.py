@@ -33,9 +33,7 @@ def write_rows(connection: apsw.Connection, batch: Batch) -> None:
         _archive(connection, ended_before=ended_before)
         _drop_events(connection, events_before=events_before)
     events = encode_events(batch.events)
-    connection.execute(
-        SQL["insert_commit"], (batch.seq, batch.epoch, batch.batch_id, batch.at, events, crc32(events))
-    )
+    connection.execute(SQL["insert_commit"], (batch.seq, batch.epoch, batch.batch_id, batch.at, events, crc32(events)))
 
 
 def _write_tasks(connection: apsw.Connection, batch: Batch) -> None:
@@ -142,9 +140,7 @@ def _write_people(connection: apsw.Connection, batch: Batch) -> None:
     connection.executemany(SQL["upsert_key"], _record_rows(batch.keys))
     connection.executemany(SQL["upsert_daemon"], _record_rows(batch.daemons))
     entries = ((entry.subject, encode(entry)) for entry in batch.audit)
-    connection.executemany(
-        SQL["insert_audit"], [(subject, record, crc32(record)) for subject, record in entries]
-    )
+    connection.executemany(SQL["insert_audit"], [(subject, record, crc32(record)) for subject, record in entries])
 
 
 def _record_rows(records: Iterable[UserRecord | KeyRecord | DaemonRecord]) -> Iterator[_Row]:

@@ -156,8 +156,9 @@ SELECT place, id, user_id, number, status, level, queue, type, source, correlati
 FROM anywhere WHERE user_id = :user_id AND number IN (SELECT value FROM json_each(:numbers));
 
 -- holders_of_keys
--- Uses `history_key`. Oldest first, so that the newest holder is the one that remains.
-SELECT idempotency_key, id FROM history
+-- By `history_key`, named because the planner would rather walk all of the user's past. Oldest first, so that
+-- the newest holder is the one that remains.
+SELECT idempotency_key, id FROM history INDEXED BY history_key
 WHERE user_id = :user_id AND idempotency_key IN (SELECT value FROM json_each(:keys)) AND idempotency_key IS NOT NULL
   AND status IN (SELECT value FROM json_each(:statuses))
 ORDER BY number;
@@ -195,12 +196,11 @@ WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
       OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
 ORDER BY id DESC LIMIT :limit;
 
--- list_held
--- Only statuses of `task_held`, whose index is small however much waits; sorted after it is read.
+-- list_status_by_number
+-- One user's hot tasks of one status, by `task_status`.
 SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
 FROM task
-WHERE status IN ('scheduled', 'running', 'blocked') AND status IN (SELECT value FROM json_each(:statuses))
-  AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+WHERE status = :status AND user_id = :user_id AND number < :before_number
   AND (:queue IS NULL OR queue = :queue)
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
@@ -209,7 +209,26 @@ WHERE status IN ('scheduled', 'running', 'blocked') AND status IN (SELECT value 
     SELECT 1 FROM body WHERE body.id = task.id AND (
       json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
       OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
-ORDER BY iif(:user_id IS NULL, id, number) DESC LIMIT :limit;
+ORDER BY number DESC LIMIT :limit;
+
+-- list_status_by_id
+-- Everybody's hot tasks of one status: found by `task_status`, then sorted, so only for a status that few have.
+SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM task INDEXED BY task_status
+WHERE status = :status AND id < :before_id
+  AND (:queue IS NULL OR queue = :queue)
+  AND (:type IS NULL OR type = :type)
+  AND (:source IS NULL OR source = :source)
+  AND (:level IS NULL OR level = :level)
+  AND (:text IS NULL OR EXISTS (
+    SELECT 1 FROM body WHERE body.id = task.id AND (
+      json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
+      OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
+ORDER BY id DESC LIMIT :limit;
+
+-- count_status
+-- No further than it matters, by `task_status`.
+SELECT COUNT(*) FROM (SELECT 1 FROM task WHERE status = :status LIMIT :count_max);
 
 -- list_correlated
 -- By the partial indexes on correlation_id; sorted after it is read.
@@ -247,11 +266,19 @@ WHERE place BETWEEN :place_min AND :place_max AND parent_id = :parent_id
 ORDER BY iif(:user_id IS NULL, id, number) DESC LIMIT :limit;
 
 -- list_dead
--- By `history_dead`; sorted after it is read when everybody's are asked for.
+-- By `history_dead`, named because the planner would rather walk down the ids. Sorted after it is read.
 SELECT 1, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
-FROM history
+FROM history INDEXED BY history_dead
 WHERE status = 'permanently_failed'
   AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND (:queue IS NULL OR queue = :queue)
+  AND (:type IS NULL OR type = :type)
+  AND (:source IS NULL OR source = :source)
+  AND (:level IS NULL OR level = :level)
+  AND (:text IS NULL OR EXISTS (
+    SELECT 1 FROM body WHERE body.id = history.id AND (
+      json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
+      OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
 ORDER BY iif(:user_id IS NULL, id, number) DESC LIMIT :limit;
 
 -- bodies_of
@@ -288,5 +315,8 @@ SELECT seq, epoch, events, crc FROM commit_log WHERE seq >= :seq ORDER BY seq;
 SELECT seq, epoch, events, crc FROM commit_log WHERE seq IN (SELECT value FROM json_each(:seqs)) ORDER BY seq;
 
 -- audit_entries
-SELECT n, record, crc FROM audit
-WHERE (:subject IS NULL OR subject = :subject) AND (:before IS NULL OR n < :before) ORDER BY n DESC LIMIT :limit;
+SELECT n, record, crc FROM audit WHERE n < :before ORDER BY n DESC LIMIT :limit;
+
+-- audit_entries_about
+-- By `audit_subject`, which ends in `n`.
+SELECT n, record, crc FROM audit WHERE subject = :subject AND n < :before ORDER BY n DESC LIMIT :limit;

@@ -1,0 +1,104 @@
+"""Lists of tasks: which index answers which filter, so that a page costs what it shows.
+
+A list is one or more walks, each down an index in the order of the page and each cut at its length; their
+rows are merged and cut again. Statuses decide the walks, because they say where tasks lie: what has ended is
+never hot, and the few that run must not be looked for among the many that wait.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import apsw
+
+from taskyard.core.task import Task
+from taskyard.store.paging import before_of
+from taskyard.store.port import TaskFilter
+from taskyard.store.sqlite.image import json_of, task_of
+from taskyard.store.sqlite.statements import SQL
+from taskyard.vocabulary import ENDED, Status
+
+HOT, HISTORY, ARCHIVE = 0, 1, 2
+
+SORTED_ROWS_MAX: Final = 2_000
+# Everybody's tasks of one status are sorted up to this many, about 2 ms; beyond, one in a hundred tasks or
+# more has that status on any yard of 200,000, and walking down the ids meets a page of them soon.
+
+_BY_ID: Final = SQL["list_by_id"]
+_BY_NUMBER: Final = SQL["list_by_number"]
+
+_Walk = tuple[str, dict[str, str | int | None]]
+
+
+def list_tasks(connection: apsw.Connection, query: TaskFilter) -> list[tuple[int, Task]]:
+    """One page, newest first, each task with its place."""
+    asked = _asked(query)
+    walks = _walks(connection, query)
+    rows: list[tuple[Any, ...]] = [
+        row for statement, more in walks for row in connection.execute(statement, {**asked, **more})
+    ]
+    column = 1 if query.user_id is None else 3
+    rows.sort(key=lambda row: row[column], reverse=True)
+    return [(row[0], task_of(row)) for row in rows[: query.limit]]
+
+
+def _walks(connection: apsw.Connection, query: TaskFilter) -> Iterator[_Walk]:
+    """Statements to run, with what each asks besides the filter."""
+    statuses = json_of(query.statuses) if query.statuses else None
+    first, last = (ARCHIVE, ARCHIVE) if query.archived else (HOT, HISTORY)
+    anywhere: dict[str, str | int | None] = {"place_min": first, "place_max": last, "statuses": statuses}
+    if query.correlation_id is not None:
+        yield SQL["list_correlated"], anywhere
+    elif query.parent_id is not None:
+        yield SQL["list_children"], anywhere
+    elif query.archived or not query.statuses:
+        yield _plain(query), anywhere
+    else:
+        for status in dict.fromkeys(query.statuses):
+            if status not in ENDED:
+                yield _of_hot(connection, query, status)
+        yield from _of_history(query)
+
+
+def _plain(query: TaskFilter) -> str:
+    return _BY_ID if query.user_id is None else _BY_NUMBER
+
+
+def _of_hot(connection: apsw.Connection, query: TaskFilter, status: Status) -> _Walk:
+    if query.user_id is not None:
+        return SQL["list_status_by_number"], {"status": status}
+    counted = {"status": status, "count_max": SORTED_ROWS_MAX}
+    if connection.execute(SQL["count_status"], counted).get < SORTED_ROWS_MAX:
+        return SQL["list_status_by_id"], {"status": status}
+    return _BY_ID, {"place_min": HOT, "place_max": HOT, "statuses": json_of([status])}
+
+
+def _of_history(query: TaskFilter) -> Iterator[_Walk]:
+    """Dead letters have an index of their own; the others are what history mostly consists of."""
+    if Status.PERMANENTLY_FAILED in query.statuses:
+        yield SQL["list_dead"], {}
+    others = [status for status in query.statuses if status in ENDED and status is not Status.PERMANENTLY_FAILED]
+    if others:
+        yield _plain(query), {"place_min": HISTORY, "place_max": HISTORY, "statuses": json_of(others)}
+
+
+def _asked(query: TaskFilter) -> dict[str, str | int | None]:
+    before_number, before_id = before_of(query.before, user_id=query.user_id)
+    return {
+        "user_id": query.user_id,
+        "before_number": before_number,
+        "before_id": before_id,
+        "queue": query.queue,
+        "type": query.type,
+        "source": query.source,
+        "level": query.level,
+        "correlation_id": query.correlation_id,
+        "parent_id": query.parent_id,
+        "text": None if query.text is None else _pattern_of(query.text),
+        "limit": query.limit,
+    }
+
+
+def _pattern_of(text: str) -> str:
+    """A LIKE pattern that finds exactly this text anywhere."""
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
