@@ -1,0 +1,389 @@
+"""Python functions as tasks: what they are given, and how each way to end is told."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import pytest
+from msgspec import UNSET, Raw
+
+from taskyard.daemon.builtin import BUILTIN
+from taskyard.daemon.context import Context
+from taskyard.daemon.orders import Key, Start, Stop
+from taskyard.daemon.python_runner import Outcome, PythonRunner, Served, served
+from taskyard.daemon.task import Result, Task, TaskError
+from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireUsage
+from tests.daemon.scene import ONE, TWO, execute
+
+PATIENCE_S = 10.0
+
+
+class Told:
+    """What the runner told, in order; tests wait for the next of it."""
+
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue()
+
+    def started(self, key: Key) -> None:
+        self.events.put_nowait(("started", key))
+
+    def progressed(self, key: Key, percent: float | None, message: str | None, log: str) -> None:
+        self.events.put_nowait(("progressed", percent, message, log))
+
+    def checkpointed(self, key: Key, data: bytes) -> None:
+        self.events.put_nowait(("checkpointed", data))
+
+    def ended(self, message: Outcome) -> None:
+        self.events.put_nowait(("ended", message))
+
+    def stopped(self, key: Key) -> None:
+        self.events.put_nowait(("stopped", key))
+
+    async def next(self) -> tuple[Any, ...]:
+        return await self.events.get()
+
+    async def outcome(self) -> Any:
+        while (event := await self.next())[0] not in ("ended", "stopped"):
+            pass
+        return event[1]
+
+
+Scenario = Callable[[PythonRunner, Told], Awaitable[None]]
+
+
+def play(functions: dict[str, Callable[..., Any]], scenario: Scenario, *, slots: int = 4) -> None:
+    async def main() -> None:
+        told = Told()
+        known: dict[str, Served] = {name: served(function) for name, function in functions.items()}
+        runner = PythonRunner(known, told, slots=slots)
+        async with asyncio.timeout(PATIENCE_S):
+            await scenario(runner, told)
+        runner.close()
+
+    asyncio.run(main())
+
+
+def outcome_of(function: Callable[..., Any]) -> Any:
+    """Run it once; what was told of its end."""
+    outcomes: list[Any] = []
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        outcomes.append(await told.outcome())
+
+    play({"noop": function}, scenario)
+    return outcomes[0]
+
+
+def as_async(function: Callable[[Task], Any]) -> Callable[[Task], Coroutine[Any, Any, Any]]:
+    async def wrapped(task: Task) -> Any:
+        return function(task)
+
+    return wrapped
+
+
+def both(function: Callable[[Task], Any]) -> list[Any]:
+    """The outcome as a plain function and as an async one."""
+    return [outcome_of(function), outcome_of(as_async(function))]
+
+
+# --- what is given -----------------------------------------------------------------------------------------
+
+
+def test_a_function_is_given_the_task() -> None:
+    def function(task: Task) -> Any:
+        return [task.id, task.type, task.input, task.attempt, task.timeout, task.token, task.context_input]
+
+    for outcome in both(function):
+        assert bytes(outcome.result) == b'["t1","noop","go",1,300.0,"token",[]]'
+
+
+def test_fields_without_a_name_are_in_the_raw_task() -> None:
+    assert b'\\"new\\":1' in bytes(outcome_of(lambda task: task.raw.decode()).result)
+
+
+def test_a_function_without_arguments_is_refused_when_it_is_registered() -> None:
+    with pytest.raises(TypeError, match="takes no argument"):
+        served(lambda: None)
+
+
+def test_a_callable_object_with_an_async_call_runs_on_the_loop() -> None:
+    class Agent:
+        async def __call__(self, task: Task) -> str:
+            return threading.current_thread().name
+
+    assert bytes(outcome_of(Agent()).result) == b'"MainThread"'
+
+
+# --- how it ends -------------------------------------------------------------------------------------------
+
+
+def test_any_json_is_a_result() -> None:
+    for outcome in both(lambda _: {"a": [1, None, "ü"]}):
+        assert outcome == TaskCompleted(*ONE, Raw('{"a":[1,null,"ü"]}'.encode()))
+
+
+def test_no_answer_is_no_result() -> None:
+    for outcome in both(lambda _: None):
+        assert outcome == TaskCompleted(*ONE, UNSET)
+
+
+def test_a_result_can_say_more() -> None:
+    answer = Result(
+        1,
+        summary="one",
+        status="partial",
+        files_changed=["a.py"],
+        decision_report={"decision": "d", "reasoning": "r"},
+        usage={"input_tokens": 5},
+    )
+    outcome = outcome_of(lambda _: answer)
+    assert (bytes(outcome.result), outcome.summary, outcome.result_status) == (b"1", "one", "partial")
+    assert outcome.files_changed == ["a.py"]
+    assert outcome.decision_report == DecisionReport("d", "r")
+    assert outcome.usage == WireUsage(5)
+
+
+@pytest.mark.parametrize("answer", [object(), Result(status="great"), Result(decision_report={"x": 1}), "\ud800"])
+def test_an_answer_that_is_not_json_fails_for_good(answer: object) -> None:
+    outcome = outcome_of(lambda _: answer)
+    assert isinstance(outcome, TaskFailed)
+    assert (outcome.error.code, outcome.error.retryable) == ("INVALID_RESULT", False)
+
+
+def raises(error: BaseException) -> Callable[[Task], None]:
+    def function(_: Task) -> None:
+        raise error
+
+    return function
+
+
+@pytest.mark.parametrize("error", [ValueError("bad"), KeyError("bad"), ZeroDivisionError("bad")])
+def test_no_exception_is_special(error: Exception) -> None:
+    for outcome in both(raises(error)):
+        assert outcome.error.code == "EXECUTION_ERROR"
+        assert outcome.error.retryable is None
+        assert outcome.error.message == f"{type(error).__name__}: {error}"
+        assert "raise error" in outcome.error.details["traceback"]
+
+
+def test_a_task_error_is_told_as_it_is() -> None:
+    error = TaskError("RATE_LIMITED", "slow down", retryable=True, details={"retry_after": 5})
+    for outcome in both(raises(error)):
+        assert (outcome.error.code, outcome.error.message) == ("RATE_LIMITED", "slow down")
+        assert (outcome.error.retryable, outcome.error.details) == (True, {"retry_after": 5})
+
+
+def test_a_function_that_calls_exit_fails_and_the_daemon_lives() -> None:
+    for outcome in both(lambda _: sys.exit(3)):
+        assert outcome.error.message == "SystemExit: 3"
+
+
+def test_a_type_that_nobody_serves_fails() -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute(type="other")))
+        assert (await told.outcome()).error.code == "TYPE_NOT_SERVED"
+
+    play({"noop": lambda _: None}, scenario)
+
+
+def test_the_star_serves_what_nobody_else_does() -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute(type="other")))
+        assert bytes((await told.outcome()).result) == b'"star"'
+
+    play({"*": lambda _: "star", "noop": lambda _: "noop"}, scenario)
+
+
+def test_a_task_that_cannot_be_read_fails_for_good() -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        message = execute()
+        message.task = Raw(b'{"id":"t1","type":7}')
+        runner.start(Start(ONE, message))
+        assert (await told.outcome()).error.code == "INVALID_INPUT"
+
+    play({"noop": lambda _: None}, scenario)
+
+
+# --- news --------------------------------------------------------------------------------------------------
+
+
+def says(task: Task, context: Context) -> str:
+    context.progress(10, "first")
+    context.progress(20)
+    context.log("one")
+    context.log("two")
+    context.checkpoint({"at": 2})
+    return "done"
+
+
+async def says_async(task: Task, context: Context) -> str:
+    return says(task, context)
+
+
+@pytest.mark.parametrize("function", [says, says_async])
+def test_news_arrive_before_the_end_and_none_is_lost(function: Callable[..., Any]) -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        events = [await told.next()]
+        while events[-1][0] != "ended":
+            events.append(await told.next())
+        news = [event for event in events if event[0] == "progressed"]
+        assert [event[1] for event in news if event[1] is not None][-1] == 20
+        assert "\n".join(event[3] for event in news if event[3]) == "one\ntwo"
+        assert ("checkpointed", b'{"at":2}') in events
+
+    play({"noop": function}, scenario)
+
+
+def test_a_checkpoint_over_the_limit_is_refused() -> None:
+    def function(_: Task, context: Context) -> None:
+        context.checkpoint("x" * (1024 * 1024))
+
+    assert "a checkpoint is at most" in outcome_of(function).error.message
+
+
+# --- stopping ----------------------------------------------------------------------------------------------
+
+
+def test_an_async_function_is_cancelled() -> None:
+    async def function(_: Task) -> None:
+        await asyncio.Event().wait()
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        assert await told.next() == ("started", ONE)
+        runner.stop(Stop(ONE, "cancelled", 1_000))
+        assert await told.next() == ("stopped", ONE)
+
+    play({"noop": function}, scenario)
+
+
+def test_an_async_function_that_ignores_its_cancel_is_asked_again_after_the_grace() -> None:
+    async def function(_: Task) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.Event().wait()
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        assert await told.next() == ("started", ONE)
+        runner.stop(Stop(ONE, "cancelled", 1))
+        assert await told.next() == ("stopped", ONE)
+
+    play({"noop": function}, scenario)
+
+
+def test_work_stopped_before_its_first_step_never_starts() -> None:
+    async def function(_: Task) -> None:
+        raise AssertionError("it ran")
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        runner.stop(Stop(ONE, "cancelled", 0))
+        assert await told.next() == ("stopped", ONE)
+
+    play({"noop": function}, scenario)
+
+
+def test_work_that_waits_for_a_thread_never_starts_once_it_is_stopped() -> None:
+    release = threading.Event()
+
+    def function(task: Task) -> str:
+        release.wait(PATIENCE_S)
+        return task.id
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute(ONE)))
+        runner.start(Start(TWO, execute(TWO)))
+        assert await told.next() == ("started", ONE)
+        runner.stop(Stop(TWO, "cancelled", 0))
+        release.set()
+        assert (await told.next())[0] == "ended"
+        assert await told.next() == ("stopped", TWO)
+
+    play({"noop": function}, scenario, slots=1)
+
+
+def test_a_plain_function_can_ask_whether_to_stop() -> None:
+    def function(_: Task, context: Context) -> None:
+        assert not context.cancelled
+        context.raise_if_cancelled()
+        assert context.wait_cancelled(PATIENCE_S)
+        context.raise_if_cancelled()
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        assert await told.next() == ("started", ONE)
+        runner.stop(Stop(ONE, "cancelled", 0))
+        assert await told.next() == ("stopped", ONE)
+
+    play({"noop": function}, scenario)
+
+
+def test_a_result_after_the_cancel_is_a_result() -> None:
+    def function(_: Task, context: Context) -> str:
+        context.wait_cancelled(PATIENCE_S)
+        return "finished all the same"
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        runner.stop(Stop(TWO, "nobody", 0))
+        assert await told.next() == ("started", ONE)
+        runner.stop(Stop(ONE, "cancelled", 0))
+        assert bytes((await told.outcome()).result) == b'"finished all the same"'
+
+    play({"noop": function}, scenario)
+
+
+def test_work_that_cancels_itself_has_failed() -> None:
+    async def function(_: Task) -> None:
+        raise asyncio.CancelledError
+
+    assert outcome_of(function).error.message == "the work cancelled itself"
+
+
+def test_a_closed_runner_tells_nothing_of_what_it_left_behind() -> None:
+    async def function(_: Task) -> None:
+        await asyncio.Event().wait()
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        assert await told.next() == ("started", ONE)
+        runner.close()
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+        assert told.events.empty()
+
+    play({"noop": function}, scenario)
+
+
+# --- the built-in types ------------------------------------------------------------------------------------
+
+
+def built_in(name: str, key: Key) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(key, execute(key, type=name)))
+        outcomes.append(await told.outcome())
+
+    play({name: BUILTIN[name].function}, scenario)
+    return outcomes
+
+
+def test_echo_answers_its_input() -> None:
+    [outcome] = built_in("echo", ONE)
+    assert isinstance(outcome, TaskCompleted)
+    assert outcome.result == Raw(b'"go"')
+    assert outcome.summary == "echo of t1"
+
+
+def test_demo_goes_the_same_way_each_time_and_sometimes_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("taskyard.daemon.builtin.STEP_S_MAX", 0.0)
+    outcomes = [built_in("demo", (f"t{number}", 1)) for number in range(40)]
+    assert outcomes == [built_in("demo", (f"t{number}", 1)) for number in range(40)]
+    kinds = [type(outcome) for [outcome] in outcomes]
+    assert kinds.count(TaskCompleted) > kinds.count(TaskFailed) > 0
