@@ -281,5 +281,9 @@ class EventName(StrEnum):
     RESYNC = "resync"
 
 
+EPOCHS_PER_ERA: Final = 1_000_000
+# Epochs count a hub's starts; a yard that goes on from an older copy on purpose begins a new era, so that what its
+# daemons saw before is not taken for the future.
+
 DEFAULT_QUEUE: Final = "default"
 LOCAL_USER: Final = "local"

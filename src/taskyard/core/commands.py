@@ -224,7 +224,6 @@ class ReportProgress(Struct):
     percent: float | None = None
     message: str | None = None
     log: str | None = None
-    known: Known = NOTHING
     reply_to: int = 0
 
 
@@ -234,7 +233,6 @@ class SaveCheckpoint(Struct):
     attempt: int
     data: bytes
     session: int = 0
-    known: Known = NOTHING
     reply_to: int = 0
 
 
@@ -243,7 +241,6 @@ class BeatTask(Struct):
 
     task_id: str
     attempt: int
-    known: Known = NOTHING
     reply_to: int = 0
 
 
@@ -283,7 +280,6 @@ class ConfirmCancel(Struct):
     attempt: int
     session: int = 0
     reason: str = ""
-    known: Known = NOTHING
 
 
 class CreateUser(Struct):
@@ -341,7 +337,7 @@ class Tick(Struct):
 class HearEnded(Struct):
     """After a start: what became of tasks that open ones still wait for."""
 
-    known: Known
+    known: Known = NOTHING
 
 
 class ChangeSettings(Struct):

@@ -7,7 +7,7 @@ lease that ran out, judged with a fifth to spare, speaks for a daemon that does 
 
 from taskyard.core.attempts import accept, current, newest_of, start, take_slot, time_out
 from taskyard.core.changes import DaemonRecord
-from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon
+from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, Seen
 from taskyard.core.effects import (
     AcknowledgeBeat,
     CancelWork,
@@ -21,10 +21,11 @@ from taskyard.core.effects import (
 from taskyard.core.lifecycle import move
 from taskyard.core.losses import lose, not_taken_up
 from taskyard.core.outcomes import was_reported
-from taskyard.core.state import Daemon, Turn
+from taskyard.core.state import Daemon, State, Turn
 from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import (
+    EPOCHS_PER_ERA,
     AttemptStatus,
     CancelReason,
     ErrorCode,
@@ -55,7 +56,7 @@ def join(turn: Turn, command: JoinDaemon) -> None:
 
 def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
     state, seen = turn.state, command.seen
-    if seen is not None and seen.cluster_id == state.cluster_id and seen.seq >= state.ledger.seq:
+    if seen is not None and _is_ahead(seen, state):
         return (
             "HUB_REWOUND",
             f"This hub's log ends before commit {seen.seq}, which this daemon has seen: it was restored from an older"
@@ -78,6 +79,13 @@ def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
                 "Two processes use this daemon id; give one of them a data directory of its own.",
             )
     return None
+
+
+def _is_ahead(seen: Seen, state: State) -> bool:
+    """The daemon has seen commits of this yard that this hub does not have."""
+    if seen.cluster_id != state.cluster_id or seen.epoch // EPOCHS_PER_ERA < state.epoch // EPOCHS_PER_ERA:
+        return False
+    return seen.epoch > state.epoch or seen.seq >= state.ledger.seq
 
 
 def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:

@@ -7,25 +7,21 @@ that number, so between memory and `known` nothing is missed. An answer may rais
 task's dependencies), hence the shell asks until there is none, a bounded number of times.
 """
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, cast
 
 from msgspec import Struct
 
 from taskyard.core.commands import (
-    BeatTask,
     CancelTask,
     ChangeTask,
     Command,
     CompleteTask,
-    ConfirmCancel,
     FailTask,
     HearEnded,
     Known,
-    ReportProgress,
     RetryTask,
     ReviewTask,
-    SaveCheckpoint,
     SkipTask,
     SubmitTasks,
 )
@@ -34,19 +30,7 @@ from taskyard.core.state import State
 
 ROUNDS_MAX: Final = 3
 
-Named = (
-    CancelTask
-    | RetryTask
-    | SkipTask
-    | ChangeTask
-    | ReviewTask
-    | CompleteTask
-    | FailTask
-    | ReportProgress
-    | SaveCheckpoint
-    | BeatTask
-    | ConfirmCancel
-)
+Named = CancelTask | SkipTask | ChangeTask | CompleteTask | FailTask
 
 
 class Lookup(Struct, frozen=True):
@@ -58,24 +42,30 @@ class Lookup(Struct, frozen=True):
     keys: tuple[str, ...]
 
 
+NOTHING_MISSING: Final = Lookup(None, (), (), ())
+
+
 def is_ref(name: str) -> bool:
     return name.startswith("T-") and name[2:].isdecimal()
 
 
 def missing(state: State, command: Command) -> Lookup | None:
     """What the store has to be asked before this command can be decided; None when nothing is left to ask."""
-    if isinstance(command, SubmitTasks):
-        lookup = _of_submission(state, command)
-    elif isinstance(command, RetryTask | ReviewTask):
-        lookup = _of_revival(state, command)
-    elif isinstance(command, HearEnded):
-        lookup = _lookup(state, command.known, None, unheard(state), ())
-    elif isinstance(command, Named):
-        user_id = getattr(command, "user_id", None)
-        lookup = _lookup(state, command.known, user_id, (command.task_id,), ())
-    else:
+    look = LOOKS.get(type(command))
+    if look is None:
         return None
+    lookup = cast("_Look", look)(state, command)
     return lookup if lookup.ids or lookup.refs or lookup.keys else None
+
+
+def _of_named(state: State, command: Named) -> Lookup:
+    if command.task_id in state.tasks:
+        return NOTHING_MISSING
+    return _lookup(state, command.known, getattr(command, "user_id", None), (command.task_id,), ())
+
+
+def _of_start(state: State, command: HearEnded) -> Lookup:
+    return _lookup(state, command.known, None, unheard(state), ())
 
 
 def _of_submission(state: State, command: SubmitTasks) -> Lookup:
@@ -129,3 +119,18 @@ def merge(known: Known, lookup: Lookup, found: Known) -> Known:
             **dict.fromkeys((*lookup.ids, *lookup.refs, *(key_name(k) for k in lookup.keys))),
         },
     )
+
+
+_Look = Callable[[State, Command], Lookup]
+# Commands that are not here name nothing that may have been forgotten, or do not care if it was.
+LOOKS: Final[dict[type, object]] = {
+    SubmitTasks: _of_submission,
+    CancelTask: _of_named,
+    SkipTask: _of_named,
+    ChangeTask: _of_named,
+    CompleteTask: _of_named,
+    FailTask: _of_named,
+    RetryTask: _of_revival,
+    ReviewTask: _of_revival,
+    HearEnded: _of_start,
+}

@@ -162,8 +162,8 @@ class Reader(Protocol):
 class Store(Protocol):
     """The one writer."""
 
-    def open(self) -> Identity:
-        """Lock, check, migrate if need be, begin a new epoch. `StoreRefused` says why not."""
+    def open(self, *, new_era: bool = False) -> Identity:
+        """Lock, check, migrate if need be, begin a new epoch (or era). `StoreRefused` says why not."""
 
     def load(self) -> Image:
         """As the last commit left it. `StoreRefused` names the row that cannot be read."""

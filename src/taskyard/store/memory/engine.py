@@ -5,6 +5,7 @@ from taskyard.store.memory.disk import Disk, decoded, write_batch
 from taskyard.store.memory.reader import MemoryReader
 from taskyard.store.port import Identity, Image, Reader, StoreRefused, StoreUnavailable
 from taskyard.store.records import DAEMON, KEY, USER
+from taskyard.vocabulary import EPOCHS_PER_ERA
 
 
 class MemoryStore:
@@ -32,11 +33,12 @@ class MemoryStore:
 
     # --- the port ---
 
-    def open(self) -> Identity:
+    def open(self, *, new_era: bool = False) -> Identity:
         if self._opened:
             raise StoreRefused("Another hub uses this store. Stop that one first.")
         self._opened = True
-        self._disk.epoch += 1
+        epoch = self._disk.epoch
+        self._disk.epoch = (epoch // EPOCHS_PER_ERA + 1) * EPOCHS_PER_ERA if new_era else epoch + 1
         return self._identity()
 
     def _identity(self) -> Identity:

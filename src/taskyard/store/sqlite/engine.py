@@ -23,18 +23,19 @@ from taskyard.store.sqlite.migrate import migrate, version_of
 from taskyard.store.sqlite.reader import SqliteReader
 from taskyard.store.sqlite.rows import write_rows
 from taskyard.store.sqlite.statements import SQL
+from taskyard.vocabulary import EPOCHS_PER_ERA
 
 PAGE_BYTES: Final = 8192
 # Measured (bench/ceiling.py): 10 % more lives a second than 4096; 16384 gains 5 % more in large batches and loses
 # 15 % in small ones, where every commit writes whole pages to the log.
 CACHE_KIB: Final = 65_536
 
-LOG_PAGES_TENDED: Final = 2_000
-# 16 MiB of log, so that a page changed by many commits is copied back once. More gained nothing.
-LOG_PAGES_MAX: Final = 4 * LOG_PAGES_TENDED
-# A hub that never tends still does not fill its disk with log.
-LOG_PAGES_FORCED: Final = 16 * LOG_PAGES_TENDED
-# A reader that holds an old snapshot keeps the log from being begun anew. Past this we wait for it.
+LOG_PAGES: Final = 2_000
+# 16 MiB of log before it is worth copying back: a page changed by many commits is copied once. More gained nothing.
+UNTENDED_FACTOR: Final = 4
+# Past this multiple `write` tends by itself: a hub that never does still does not fill its disk with log.
+FORCED_FACTOR: Final = 16
+# A reader that holds an old snapshot keeps the log from being begun anew. Past this multiple we wait for it.
 BUSY_MS_MAX: Final = 2_000
 
 CHECKED_WHOLE_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -42,15 +43,21 @@ CHECKED_TABLES: Final = ("task", "user", "api_key", "daemon", "numbering", "meta
 
 
 class SqliteStore:
-    """`new_cluster_id` names a yard that this is the first to open; one that exists keeps its name."""
+    """`new_cluster_id` names a yard that this is the first to open; one that exists keeps its name.
 
-    def __init__(self, path: str | Path, *, new_cluster_id: str, vfs: str | None = None) -> None:
+    `log_pages` is how long the log grows between copies; `vfs` is for tests that own the disk.
+    """
+
+    def __init__(
+        self, path: str | Path, *, new_cluster_id: str, vfs: str | None = None, log_pages: int = LOG_PAGES
+    ) -> None:
         self._file = Path(path)
         self._new_cluster_id = new_cluster_id
         self._vfs = vfs
         self._lock: int | None = None
         self._open: apsw.Connection | None = None
         self._identity = Identity(cluster_id="", epoch=0, seq=0)
+        self._log_pages_kept = log_pages
         self._log_pages = 0
 
     def __enter__(self) -> Self:
@@ -65,26 +72,26 @@ class SqliteStore:
         assert self._open is not None, "the store is not open"
         return self._open
 
-    def open(self) -> Identity:
+    def open(self, *, new_era: bool = False) -> Identity:
         checks.refuse_old_sqlite(apsw.sqlite_lib_version())
         checks.refuse_network_file_system(self._file.parent, mounts=checks.mounts_of_this_machine())
         self._lock = checks.take_lock(self._file)
         try:
             checks.refuse_foreign_file(self._file)
-            self._connect()
+            self._connect(new_era=new_era)
         except BaseException:
             self._release()
             raise
         return self._identity
 
-    def _connect(self) -> None:
+    def _connect(self, *, new_era: bool) -> None:
         try:
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
             self._open = connection = apsw.Connection(str(self._file), flags=flags, vfs=self._vfs)
             self._configure(connection)
             migrate(connection)
             check_structure(connection)
-            self._identity = self._begin_epoch(connection)
+            self._identity = self._begin_epoch(connection, new_era=new_era)
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         except (StoreBroken, apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError) as error:
             raise StoreRefused(
@@ -112,7 +119,7 @@ class SqliteStore:
         if mode != "wal" or connection.pragma("synchronous") != 2:
             raise StoreRefused(f"{self._file} cannot be made durable here: no write-ahead log (mode is {mode}).")
         connection.pragma("cache_size", -CACHE_KIB)
-        connection.pragma("journal_size_limit", LOG_PAGES_MAX * PAGE_BYTES)
+        connection.pragma("journal_size_limit", UNTENDED_FACTOR * self._log_pages_kept * PAGE_BYTES)
         connection.pragma("temp_store", "MEMORY")
         connection.wal_autocheckpoint(0)
         connection.set_wal_hook(self._note_log_size)
@@ -121,10 +128,13 @@ class SqliteStore:
         self._log_pages = pages
         return apsw.SQLITE_OK
 
-    def _begin_epoch(self, connection: apsw.Connection) -> Identity:
+    def _begin_epoch(self, connection: apsw.Connection, *, new_era: bool) -> Identity:
         with connection:
             connection.execute(SQL["found_yard"], {"cluster_id": self._new_cluster_id})
-            connection.execute(SQL["begin_epoch"])
+            if new_era:
+                connection.execute(SQL["begin_era"], {"epochs": EPOCHS_PER_ERA})
+            else:
+                connection.execute(SQL["begin_epoch"])
         return identity_of(connection)
 
     def load(self) -> Image:
@@ -143,7 +153,7 @@ class SqliteStore:
         with self._transaction():
             write_rows(connection, batch)
         self._identity = Identity(cluster_id=identity.cluster_id, epoch=identity.epoch, seq=batch.seq)
-        if self._log_pages >= LOG_PAGES_MAX:
+        if self._log_pages >= UNTENDED_FACTOR * self._log_pages_kept:
             self.tend()
 
     def probe(self) -> None:
@@ -166,9 +176,9 @@ class SqliteStore:
 
     def tend(self) -> None:
         """Copy the log back into the file, once there is enough of it to be worth two more syncs."""
-        if self._log_pages < LOG_PAGES_TENDED:
+        if self._log_pages < self._log_pages_kept:
             return
-        forced = self._log_pages >= LOG_PAGES_FORCED
+        forced = self._log_pages >= FORCED_FACTOR * self._log_pages_kept
         mode = apsw.SQLITE_CHECKPOINT_RESTART if forced else apsw.SQLITE_CHECKPOINT_PASSIVE
         with translated():
             try:

@@ -113,6 +113,10 @@ INSERT INTO meta (name, value) VALUES ('cluster_id', :cluster_id), ('epoch', 0),
 -- begin_epoch
 UPDATE meta SET value = value + 1 WHERE name = 'epoch';
 
+-- begin_era
+-- Past every epoch of the era before, whichever copy of the file it was counted in.
+UPDATE meta SET value = (value / :epochs + 1) * :epochs WHERE name = 'epoch';
+
 -- touch_probe
 -- A real change, so that it needs a real write; nobody reads it.
 UPDATE meta SET value = value + 1 WHERE name = 'probe';

@@ -1,0 +1,139 @@
+"""`taskyard doctor`: is this installation and its data as they have to be? Looks only; changes nothing."""
+
+import os
+import platform
+import shutil
+import socket
+import stat
+import sys
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import apsw
+from msgspec import Struct
+
+from taskyard.hub.main import DEFAULT_HOST, DEFAULT_PORT
+from taskyard.hub.settings import FILE_NAME, BadSettings, read_settings
+from taskyard.hub.yard import CREDENTIALS, DATABASE, SECRET
+from taskyard.sdk.credentials import data_directory
+
+PYTHON_MIN: Final = (3, 11)
+FREE_BYTES_MIN: Final = 512 * 1024 * 1024
+YEAR_MIN: Final = 2024
+
+
+class Health(StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+
+
+class Finding(Struct):
+    name: str
+    state: Health
+    detail: str
+
+
+def examine(data: str | None) -> list[Finding]:
+    directory = data_directory(data).resolve()
+    return [check(directory) for check in CHECKS]
+
+
+def _python(_: Path) -> Finding:
+    is_new = sys.version_info[:2] >= PYTHON_MIN
+    return Finding("python", Health.OK if is_new else Health.FAILED, f"{platform.python_version()} ({sys.executable})")
+
+
+def _sqlite(_: Path) -> Finding:
+    from taskyard.store.port import StoreRefused
+    from taskyard.store.sqlite.checks import refuse_old_sqlite
+
+    version = apsw.sqlite_lib_version()
+    try:
+        refuse_old_sqlite(version)
+    except StoreRefused as refused:
+        return Finding("sqlite", Health.FAILED, str(refused))
+    return Finding("sqlite", Health.OK, f"{version}, bundled")
+
+
+def _directory(data: Path) -> Finding:
+    if not data.exists():
+        return Finding("data", Health.OK, f"{data} does not exist yet; `taskyard up` makes it")
+    if not os.access(data, os.W_OK):
+        return Finding("data", Health.FAILED, f"{data} cannot be written; change its owner or name another with --data")
+    return Finding("data", Health.OK, str(data))
+
+
+def _database(data: Path) -> Finding:
+    """Durability settings as a reader sees them; the writer's own are checked at every start."""
+    path = data / DATABASE
+    if not path.exists():
+        return Finding("database", Health.OK, "none yet")
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        mode = connection.pragma("journal_mode")
+        verdict = connection.pragma("quick_check", 1)
+    except apsw.Error as error:
+        return Finding("database", Health.FAILED, f"{path} cannot be read: {error}; restore a backup")
+    if verdict != "ok":
+        return Finding("database", Health.FAILED, f"{path} is damaged: {verdict}; restore a backup")
+    if mode != "wal":
+        return Finding("database", Health.FAILED, f"{path} has journal_mode {mode}, not wal")
+    return Finding("database", Health.OK, f"{path.stat().st_size / 1e6:.1f} MB, journal_mode wal, sound")
+
+
+def _settings(data: Path) -> Finding:
+    path = data / FILE_NAME
+    try:
+        read_settings(path)
+    except BadSettings as bad:
+        return Finding("settings", Health.FAILED, str(bad))
+    return Finding("settings", Health.OK, str(path) if path.exists() else "defaults")
+
+
+def _keys(data: Path) -> Finding:
+    open_to_all = []
+    for name in (CREDENTIALS, SECRET):
+        path = data / name
+        if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            open_to_all.append(name)
+    if open_to_all:
+        return Finding("keys", Health.FAILED, f"others can read {', '.join(open_to_all)}: chmod 600 them")
+    return Finding("keys", Health.OK, "readable by their owner only" if data.exists() else "none yet")
+
+
+def _disk(data: Path) -> Finding:
+    place = next(p for p in (data, *data.parents) if p.exists())
+    free = shutil.disk_usage(place).free
+    state = Health.OK if free >= FREE_BYTES_MIN else Health.WARNING
+    return Finding("disk", state, f"{free / 1e9:.1f} GB free")
+
+
+def _clock(_: Path) -> Finding:
+    year = time.gmtime().tm_year
+    state = Health.OK if year >= YEAR_MIN else Health.FAILED
+    return Finding("clock", state, time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()))
+
+
+def _port(_: Path) -> Finding:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        is_taken = probe.connect_ex((DEFAULT_HOST, DEFAULT_PORT)) == 0
+    detail = "something listens there (a hub that runs already?)" if is_taken else "free"
+    return Finding("port", Health.WARNING if is_taken else Health.OK, f"{DEFAULT_HOST}:{DEFAULT_PORT} {detail}")
+
+
+CHECKS: Final[tuple[Callable[[Path], Finding], ...]] = (
+    _python,
+    _sqlite,
+    _clock,
+    _directory,
+    _disk,
+    _database,
+    _settings,
+    _keys,
+    _port,
+)

@@ -1,0 +1,424 @@
+"""The hub's loop: gather, decide, commit, release.
+
+Commands are decided the moment they arrive, into the batch being gathered. When the writer is free the batch is cut
+and handed to it; while it writes, the next one gathers. So an idle hub commits each command at once, and a busy one
+commits many together, without a timer in between. What a commit releases leaves in `Outbox`, in order.
+
+A failed commit makes memory a lie: everything undurable is dropped, its askers get 503, intake closes, the store is
+probed until it answers, the state is loaded anew, and every daemon's socket is closed so that it comes back with its
+list. A broken store (an I/O error, a corrupt page) stops the process: what failed once must not be believed when
+it later succeeds.
+"""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final, TypeVar
+
+from taskyard.core.commands import (
+    Archive,
+    Command,
+    HearEnded,
+    Known,
+    SubmitTasks,
+    Tick,
+)
+from taskyard.core.effects import Answer, Effect, Reply
+from taskyard.core.hub import Core
+from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
+from taskyard.core.recovery import restore
+from taskyard.core.settings import Settings
+from taskyard.core.state import Now, State
+from taskyard.gateway.port import DaemonView, ProgressView, Session, Subscriber, Unavailable
+from taskyard.hub.clock import read_clock
+from taskyard.hub.directory import CommittedDirectory
+from taskyard.hub.ids import Mint, mint_secret
+from taskyard.hub.observe import Log
+from taskyard.hub.outbox import Asked, Outbox
+from taskyard.hub.readers import Readers
+from taskyard.hub.tokens import Tokens
+from taskyard.hub.views import daemon_views
+from taskyard.store.committer import Committer, Release
+from taskyard.store.port import Identity, Image, Reader, Store, StoreBroken, StoredTask, StoreUnavailable
+from taskyard.vocabulary import ENDED, Refusal
+
+T = TypeVar("T")
+
+INBOX_COMMANDS_MAX: Final = 10_000
+COMMANDS_PER_TURN_MAX: Final = 500
+# About 5 ms of decisions, then the sockets get their turn.
+GATHERED_ROWS_MAX: Final = 4096
+# Tasks one batch may touch before the inbox waits for the commit: 20 to 40 ms of writing.
+RELEASES_MAX: Final = 4
+# Commits whose effects wait for bodies before the next commit waits too.
+SLEEP_S_MAX: Final = 60.0
+LAG_MS: Final = 250
+PROBE_FIRST_S, PROBE_MAX_S = 0.1, 5.0
+RETRY_AFTER_S: Final = 1
+SWEEP_S: Final = 60.0
+
+
+class Hub:
+    """One hub: the only writer of its store, the only owner of its core."""
+
+    def __init__(
+        self, store: Store, settings: Settings, log: Log, *, secret: bytes, archive_after_s: float = 7 * 86_400
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._log = log
+        self._archive_after_ms = round(archive_after_s * 1000)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
+        self._readers = Readers(store)
+        self._tokens = Tokens(secret)
+        self._mint = Mint()
+        self._directory = CommittedDirectory()
+        self._urgent: deque[Command] = deque()
+        self._inbox: deque[Command] = deque()
+        self._asked: dict[int, Asked] = {}
+        self._asks = 0
+        self._gathered: list[Effect] = []
+        self._reading: dict[int, int] = {}
+        """Look-ups under way: the sequence number each began at."""
+        self._looks = 0
+        self._turn_is_due = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._is_open = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.failure: asyncio.Future[None]
+        """Set when the store is broken: whoever runs the hub must stop the process."""
+
+    async def start(self, *, new_era: bool = False) -> None:
+        """Open the store, load the state, begin. `new_era`: it is an older copy, and that is meant."""
+        self._loop = asyncio.get_running_loop()
+        self.failure = self._loop.create_future()
+        self._identity = await self._write(partial(self._store.open, new_era=new_era))
+        self._outbox = Outbox(self)
+        await self._reload()
+        self._sweeper = self._loop.create_task(self._sweep())
+
+    async def stop(self) -> None:
+        """Commit what was decided, then close. Askers still waiting are told to try again."""
+        self._is_open = False
+        self._sweeper.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+        for _ in range(100):
+            if self._committer.idle and not self._gathered:
+                break
+            await asyncio.sleep(0.02)
+        self._refuse_all(Refusal.STORE_UNAVAILABLE)
+        await self._outbox.close()
+        self._readers.close()
+        await self._write(self._store.close)
+        self._writer.shutdown()
+
+    # What the gateway sees (`gateway/port.py`).
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self._identity.cluster_id, self._identity.epoch, self._committer.durable_seq)
+
+    @property
+    def settings(self) -> Settings:
+        return self._settings
+
+    @property
+    def directory(self) -> CommittedDirectory:
+        return self._directory
+
+    @property
+    def tokens(self) -> Tokens:
+        return self._tokens
+
+    @property
+    def log(self) -> Log:
+        return self._log
+
+    @property
+    def readers(self) -> Readers:
+        return self._readers
+
+    @property
+    def ready(self) -> bool:
+        return self._is_open
+
+    @property
+    def core(self) -> Core:
+        """For views and checks; nothing outside this file may change it."""
+        return self._core
+
+    async def ask(self, command: Command) -> tuple[Answer, dict[str, StoredTask]]:
+        if not self._is_open:
+            raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S)
+        if len(self._inbox) >= INBOX_COMMANDS_MAX and isinstance(command, SubmitTasks):
+            raise Unavailable(Refusal.OVERLOADED, RETRY_AFTER_S)
+        self._asks += 1
+        asked = Asked(self._loop.create_future())
+        self._asked[self._asks] = asked
+        command.reply_to = self._asks  # type: ignore[union-attr]
+        try:
+            self._take(command, self._inbox if isinstance(command, SubmitTasks) else self._urgent)
+            return await asked.future
+        finally:
+            self._asked.pop(command.reply_to, None)  # type: ignore[union-attr]
+
+    def tell(self, command: Command) -> None:
+        if self._is_open:
+            self._take(command, self._urgent)
+
+    async def read(self, look: Callable[[Reader], T]) -> T:
+        return await self._readers.read(look)
+
+    def attach(self, session: Session) -> None:
+        self._outbox.sessions[session.id] = session
+
+    def detach(self, session: Session) -> None:
+        self._outbox.sessions.pop(session.id, None)
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        self._outbox.subscribers[id(subscriber)] = subscriber
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        self._outbox.subscribers.pop(id(subscriber), None)
+
+    def daemons(self) -> list[DaemonView]:
+        return daemon_views(self._core.state)
+
+    def progress(self, task_id: str) -> ProgressView | None:
+        return self._outbox.progress.view(task_id)
+
+    async def ended(self, task_id: str, wait_s: float) -> None:
+        """Returns when the task has ended or the time is up."""
+        waiter = self._outbox.wait_for_end(task_id)
+        try:
+            stored = await self.read(lambda reader: reader.find(user_id=None, task=task_id))
+            if stored is not None and stored.task.status not in ENDED:
+                await asyncio.wait((waiter,), timeout=wait_s)
+        finally:
+            self._outbox.stop_waiting(task_id, waiter)
+
+    def mint(self) -> str:
+        return self._mint.id()
+
+    def mint_secret(self) -> str:
+        return mint_secret()
+
+    def now_ms(self) -> int:
+        return read_clock().wall
+
+    def token_for(self, task_id: str, attempt: int) -> str:
+        return self._tokens.make(task_id, attempt)
+
+    def attempt_of(self, token: str) -> tuple[str, int] | None:
+        return self._tokens.read(token)
+
+    # Gather.
+
+    def _take(self, command: Command, inbox: deque[Command]) -> None:
+        inbox.append(command)
+        if not self._turn_is_due:
+            self._turn_is_due = True
+            self._loop.call_soon(self._decide)
+
+    async def _look_up(self, command: Command, lookup: Lookup) -> None:
+        """Read what the core no longer holds, then decide; meanwhile the core forgets nothing newer."""
+        self._looks += 1
+        number, core = self._looks, self._core
+        self._reading[number] = self._committer.durable_seq
+        try:
+            wanted: Lookup | None = lookup
+            for _ in range(ROUNDS_MAX):
+                if wanted is not None:
+                    found = await self.read(partial(_known, wanted))
+                    command.known = merge(command.known, wanted, found)  # type: ignore[union-attr]
+                    wanted = missing(core.state, command)
+            if core is self._core and self._is_open:
+                self._gathered += core.handle(command, read_clock())
+                self._decide()
+        finally:
+            del self._reading[number]
+
+    # Decide.
+
+    def _decide(self) -> None:
+        """One turn: the commands at hand, then whatever may start, then the commit if the writer is free."""
+        self._turn_is_due = False
+        if not self._is_open:
+            return
+        now, core = read_clock(), self._core
+        left = COMMANDS_PER_TURN_MAX
+        while left and (inbox := self._urgent or self._inbox) and self._has_room(inbox):
+            left -= 1
+            command = inbox.popleft()
+            lookup = missing(core.state, command)
+            if lookup is None:
+                self._gathered += core.handle(command, now)
+            else:
+                self._spawn(self._look_up(command, lookup))
+        self._gathered += core.dispatch(now)
+        self._commit()
+        if not left and not self._turn_is_due:
+            self._turn_is_due = True
+            self._loop.call_soon(self._decide)
+        self._set_timer(now)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _has_room(self, inbox: deque[Command]) -> bool:
+        """New work waits for the disk; what ends work never does."""
+        return inbox is self._urgent or len(self._core.state.ledger.touched) < GATHERED_ROWS_MAX
+
+    def _set_timer(self, now: Now) -> None:
+        due_ms = self._core.next_due_ms(now)
+        delay = SLEEP_S_MAX if due_ms is None else min(due_ms / 1000, SLEEP_S_MAX)
+        at = self._loop.time() + delay
+        if self._timer is not None:
+            if self._timer_at <= at and self._timer_at > self._loop.time():
+                return
+            self._timer.cancel()
+        self._timer_at = at
+        self._timer = self._loop.call_at(at, self._on_timer)
+
+    def _on_timer(self) -> None:
+        """Something is due. How late this call is, is how long the hub could hear nobody."""
+        self._timer = None
+        lag_ms = round((self._loop.time() - self._timer_at) * 1000)
+        if self._is_open:
+            self._urgent.append(Tick(lag_ms if lag_ms > LAG_MS else 0))
+            self._decide()
+
+    # Commit.
+
+    def _commit(self) -> None:
+        if not self._committer.idle or self._outbox.backlog >= RELEASES_MAX:
+            return
+        now = read_clock()
+        batch = self._core.cut(batch_id=self._mint.id(), now=now)
+        effects, self._gathered = self._gathered, []
+        begun = self._committer.begin(batch, effects)
+        if isinstance(begun, Release):
+            if effects:
+                self._outbox.put(begun)
+            return
+        writing = self._loop.run_in_executor(self._writer, self._store.write, begun)
+        writing.add_done_callback(self._on_written)
+
+    def _on_written(self, writing: asyncio.Future[None]) -> None:
+        error = writing.exception()
+        if error is None:
+            release = self._committer.committed()
+            self._outbox.put(release)
+            self._core.forget(through_seq=min(self._reading.values(), default=release.seq))
+            self._decide()
+        elif isinstance(error, StoreUnavailable):
+            self._log.say("store.unavailable", level="error", reason=str(error))
+            self._drop_all()
+            self._spawn(self._recover())
+        else:
+            self._fail(error)
+
+    def after_release(self) -> None:
+        """The outbox has room again."""
+        if self._is_open:
+            self._commit()
+
+    def _drop_all(self) -> None:
+        """Nothing undurable may be seen: refuse whoever waits for it."""
+        self._is_open = False
+        for effect in self._committer.failed():
+            if isinstance(effect, Reply):
+                self._refuse(effect.to, Refusal.OUTCOME_UNKNOWN)
+        self._gathered.clear()
+        self._refuse_all(Refusal.STORE_UNAVAILABLE)
+
+    def _refuse_all(self, code: Refusal) -> None:
+        self._urgent.clear()
+        self._inbox.clear()
+        for number in list(self._asked):
+            self._refuse(number, code)
+
+    def _refuse(self, number: int, code: Refusal) -> None:
+        asked = self._asked.pop(number, None)
+        if asked is not None and not asked.future.done():
+            asked.future.set_exception(Unavailable(code, RETRY_AFTER_S))
+
+    def _fail(self, error: BaseException) -> None:
+        self._is_open = False
+        self._log.say("store.broken", level="critical", reason=str(error))
+        if not self.failure.done():
+            self.failure.set_exception(error)
+
+    async def _recover(self) -> None:
+        """Probe until the store takes a commit again, then begin from what it holds."""
+        wait_s = PROBE_FIRST_S
+        while True:
+            await asyncio.sleep(wait_s)
+            try:
+                await self._write(self._store.probe)
+                await self._reload()
+            except StoreUnavailable:
+                wait_s = min(wait_s * 2, PROBE_MAX_S)
+                continue
+            except StoreBroken as error:
+                self._fail(error)
+                return
+            self._log.say("store.recovered")
+            self._outbox.close_sessions()
+            return
+
+    async def _reload(self) -> None:
+        """The state as the store holds it, and everything that follows from it."""
+        image = await self._write(self._store.load)
+        await self._outbox.drain()
+        self._core = Core(_state_of(image, self._settings, self._identity), random.Random(mint_secret()))
+        self._committer = Committer(durable_seq=image.identity.seq)
+        self._directory.update(image.users, image.keys)
+        self._gathered = []
+        self._is_open = True
+        self._take(HearEnded(), self._urgent)
+
+    async def _write(self, work: Callable[[], T]) -> T:
+        return await self._loop.run_in_executor(self._writer, work)
+
+    async def _sweep(self) -> None:
+        """Ended tasks go to the archive, old events go: in chunks, now and then."""
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            before = read_clock().wall - self._archive_after_ms
+            try:
+                await self.ask(Archive(before, before))
+            except Unavailable:
+                continue
+
+    def resolve(self, reply: Reply, tasks: dict[str, StoredTask]) -> None:
+        """From the outbox: the answer to an `ask`, now on disk."""
+        asked = self._asked.get(reply.to)
+        if asked is not None and not asked.future.done():
+            asked.future.set_result((reply.answer, tasks))
+
+
+def _known(lookup: Lookup, reader: Reader) -> Known:
+    return reader.known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
+
+
+def _state_of(image: Image, settings: Settings, identity: Identity) -> State:
+    state = State(settings, cluster_id=identity.cluster_id, epoch=identity.epoch, seq=image.identity.seq)
+    restore(
+        state,
+        read_clock(),
+        users=image.users,
+        numbers=image.numbers,
+        keys=image.keys,
+        daemons=image.daemons,
+        tasks=image.tasks,
+        log_bytes=image.log_bytes,
+    )
+    return state

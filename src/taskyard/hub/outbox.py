@@ -1,0 +1,178 @@
+"""The line in which committed effects leave the hub. See `release.py` for what becomes of each."""
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+from taskyard.core.changes import Batch, Event
+from taskyard.core.effects import (
+    Answer,
+    CloseSession,
+    Done,
+    Execute,
+    Progressed,
+    Reply,
+    Submitted,
+)
+from taskyard.core.task import Task
+from taskyard.gateway.port import Session, Subscriber
+from taskyard.hub.progress import ProgressBoard
+from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, loads_at_hand
+from taskyard.store.committer import Release
+from taskyard.store.port import Load, Numbered, StoredTask
+from taskyard.wire import frames
+
+if TYPE_CHECKING:
+    from taskyard.hub.loop import Hub
+
+_record: Final = msgspec.json.Decoder(Task)
+
+
+class Asked(msgspec.Struct):
+    """Somebody who waits for an answer."""
+
+    future: "asyncio.Future[tuple[Answer, dict[str, StoredTask]]]"
+
+
+class Addressed(Protocol):
+    session: int
+
+
+class Outbox:
+    """Takes releases in the order of their commits and lets them out in that order."""
+
+    def __init__(self, hub: "Hub") -> None:
+        self._hub = hub
+        self.sessions: dict[int, Session] = {}
+        self.subscribers: dict[int, Subscriber] = {}
+        self.progress = ProgressBoard(self._publish_soft, hub.now_ms)
+        self._bodies = Bodies()
+        self._line: deque[Release] = deque()
+        self._worker: asyncio.Task[None] | None = None
+        self._waiters: dict[str, set[asyncio.Future[None]]] = {}
+
+    @property
+    def backlog(self) -> int:
+        return len(self._line)
+
+    def put(self, release: Release) -> None:
+        """Let it out now if nothing has to be read for it and nothing is before it; else it queues."""
+        self._bodies.keep(release.batch.bodies)
+        executes = [e for e in release.effects if isinstance(e, Execute)]
+        loads = loads_at_hand(release.batch, executes, self._bodies)
+        if not self._line and len(loads) == len(executes):
+            self._let_out(release, loads)
+            return
+        self._line.append(release)
+        if self._worker is None:
+            self._worker = asyncio.get_running_loop().create_task(self._work())
+
+    async def _work(self) -> None:
+        """Read what is missing, let out, next."""
+        try:
+            while self._line:
+                release = self._line[0]
+                ids = tuple(e.task_id for e in release.effects if isinstance(e, Execute))
+                loads = await self._hub.read(lambda reader, ids=ids: reader.loads(ids)) if ids else {}  # type: ignore[misc]
+                self._let_out(release, loads)
+                self._line.popleft()
+                self._hub.after_release()
+        finally:
+            self._worker = None
+
+    async def drain(self) -> None:
+        """Wait until everything committed so far is out."""
+        if self._worker is not None:
+            await asyncio.wait((self._worker,))
+
+    async def close(self) -> None:
+        await self.drain()
+        self.progress.flush()
+        self.close_sessions()
+
+    def close_sessions(self) -> None:
+        for session in list(self.sessions.values()):
+            session.close(frames.CLOSE_RESTARTING, "the hub starts anew; come back with your list")
+
+    def wait_for_end(self, task_id: str) -> "asyncio.Future[None]":
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(task_id, set()).add(waiter)
+        return waiter
+
+    def stop_waiting(self, task_id: str, waiter: "asyncio.Future[None]") -> None:
+        waiters = self._waiters.get(task_id)
+        if waiters is not None:
+            waiters.discard(waiter)
+            if not waiters:
+                del self._waiters[task_id]
+
+    def _let_out(self, release: Release, loads: dict[str, Load]) -> None:
+        batch = release.batch
+        self._hub.directory.update(batch.users, batch.keys)
+        frame_of = Frames(self._hub.identity, self._hub.settings, self._hub.tokens).of
+        outgoing: dict[int, list[bytes]] = {}
+        closing: list[CloseSession] = []
+        for effect in release.effects:
+            if isinstance(effect, Reply):
+                self._hub.resolve(effect, _written(batch, effect.answer))
+            elif isinstance(effect, Progressed):
+                self.progress.note(effect)
+            elif isinstance(effect, Execute) and effect.task_id not in loads:
+                # It ended before its body was read (cancelled in a later commit): there is nothing to send.
+                continue
+            else:
+                outgoing.setdefault(effect.session, []).append(frame_of(effect, release.seq, loads))
+                if isinstance(effect, CloseSession):
+                    closing.append(effect)
+        self._send(outgoing, closing)
+        self._publish(batch)
+
+    def _send(self, outgoing: dict[int, list[bytes]], closing: list[CloseSession]) -> None:
+        for number, messages in outgoing.items():
+            session = self.sessions.get(number)
+            if session is not None:
+                session.send(messages)
+        for close in closing:
+            session = self.sessions.get(close.session)
+            if session is not None:
+                session.close(CLOSE_CODES.get(close.code, frames.CLOSE_PROTOCOL), close.message)
+
+    def _publish(self, batch: Batch) -> None:
+        """Events to whoever watches, ends to whoever waits, lines to the log."""
+        for row in batch.ended:
+            self.progress.forget(row.task.id)
+            for waiter in self._waiters.get(row.task.id, ()):
+                if not waiter.done():
+                    waiter.set_result(None)
+        self._hub.log.events(batch.events)
+        if self.subscribers and batch.events:
+            numbered = [Numbered(batch.epoch, batch.seq, i, event) for i, event in enumerate(batch.events)]
+            self._offer(numbered)
+
+    def _publish_soft(self, events: list[Event]) -> None:
+        identity = self._hub.identity
+        self._offer([Numbered(identity.epoch, identity.seq, -1, event) for event in events])
+
+    def _offer(self, numbered: list[Numbered]) -> None:
+        for subscriber in list(self.subscribers.values()):
+            user_id = subscriber.user_id
+            subscriber.offer(numbered if user_id is None else [n for n in numbered if n.event.user_id == user_id])
+
+
+def _written(batch: Batch, answer: Answer) -> dict[str, StoredTask]:
+    """Of the tasks an answer names, those whose rows this very commit wrote, exactly as written."""
+    if isinstance(answer, Submitted):
+        ids = set(answer.ids)
+    elif isinstance(answer, Done) and answer.task_id is not None:
+        ids = {answer.task_id}
+    else:
+        return {}
+    bodies = dict(batch.bodies)
+    rows = (row for rows in (batch.created, batch.ended) for row in rows if row.task.id in ids)
+    return {
+        row.task.id: StoredTask(_record.decode(row.record), bodies[row.task.id])
+        for row in rows
+        if row.task.id in bodies
+    }

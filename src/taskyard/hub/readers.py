@@ -1,0 +1,36 @@
+"""Reading threads: each opens a reader of its own, so that reading never waits for writing."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from taskyard.store.port import Reader, Store
+
+T = TypeVar("T")
+
+READERS: Final = 2
+
+
+class Readers:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._own = threading.local()
+        self._opened: list[Reader] = []
+        self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+
+    async def read(self, look: Callable[[Reader], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._look, look)
+
+    def _look(self, look: Callable[[Reader], T]) -> T:
+        reader: Reader | None = getattr(self._own, "reader", None)
+        if reader is None:
+            reader = self._own.reader = self._store.reader()
+            self._opened.append(reader)
+        return look(reader)
+
+    def close(self) -> None:
+        self._pool.shutdown()
+        for reader in self._opened:
+            reader.close()

@@ -1,0 +1,117 @@
+"""What leaves the hub after a commit: answers, frames, events. In the order of the commits, never before one.
+
+Releases form one line. A release that sends tasks first loads their bodies; those behind it wait, so that nothing
+overtakes (a `cancel_task` never passes its `task.execute`). Bodies that came in a moment ago are still in memory
+(`Bodies`, bounded); the rest is read in one go.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from taskyard.core.changes import Batch
+from taskyard.core.effects import (
+    Acknowledge,
+    AcknowledgeBeat,
+    CancelWork,
+    CloseSession,
+    Effect,
+    Execute,
+    Welcome,
+)
+from taskyard.core.settings import Settings
+from taskyard.core.task import Task
+from taskyard.gateway.present import execute_frame
+from taskyard.hub.tokens import Tokens
+from taskyard.store.port import Identity, Load
+from taskyard.wire import frames
+
+BODIES_BYTES_MAX: Final = 32 * 1024 * 1024
+CLOSE_CODES: Final = {
+    "SUPERSEDED": frames.CLOSE_SUPERSEDED,
+    "HUB_REWOUND": frames.CLOSE_REWOUND,
+    "CLONED_IDENTITY": frames.CLOSE_SUPERSEDED,
+    "DAEMON_NOT_FOUND": frames.CLOSE_UNAUTHENTICATED,
+}
+
+
+class Bodies:
+    """Bodies of tasks that came in lately: most are sent out before they would have to be read."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[str, bytes] = {}
+        self._bytes = 0
+
+    def keep(self, bodies: Iterable[tuple[str, bytes]]) -> None:
+        for task_id, body in bodies:
+            self._bodies[task_id] = body
+            self._bytes += len(body)
+        while self._bytes > BODIES_BYTES_MAX:
+            oldest = next(iter(self._bodies))
+            self._bytes -= len(self._bodies.pop(oldest))
+
+    def take(self, task_id: str) -> bytes | None:
+        body = self._bodies.pop(task_id, None)
+        if body is not None:
+            self._bytes -= len(body)
+        return body
+
+
+def needs_reading(task: Task) -> bool:
+    """Whether more than its body has to be sent with a task."""
+    return task.depends is not None or task.checkpoint
+
+
+def loads_at_hand(batch: Batch, executes: list[Execute], bodies: Bodies) -> dict[str, Load]:
+    """The tasks among these that can be sent without reading."""
+    if not executes:
+        return {}
+    rows = {row.task.id: row.task for rows in (batch.created, batch.changed, batch.revived) for row in rows}
+    loads: dict[str, Load] = {}
+    for execute in executes:
+        body = bodies.take(execute.task_id)
+        task = rows.get(execute.task_id)
+        if body is not None and task is not None and not needs_reading(task):
+            loads[execute.task_id] = Load(task, body, None, [])
+    return loads
+
+
+class Frames:
+    """Effects as the encoded messages of the daemon protocol."""
+
+    def __init__(self, identity: Identity, settings: Settings, tokens: Tokens) -> None:
+        self._identity = identity
+        self._settings = settings
+        self._tokens = tokens
+
+    def of(self, effect: Effect, seq: int, loads: dict[str, Load]) -> bytes:
+        """The message of an effect that goes to a daemon."""
+        identity = self._identity
+        match effect:
+            case Execute(task_id=task_id, attempt=attempt, timeout_ms=timeout_ms):
+                return execute_frame(loads[task_id], attempt, timeout_ms, self._tokens.make(task_id, attempt))
+            case Acknowledge(task_id=task_id, attempt=attempt):
+                return frames.encode(frames.Ack(task_id, attempt, identity.cluster_id, identity.epoch, seq))
+            case CancelWork(task_id=task_id, attempt=attempt, reason=reason, grace_ms=grace_ms):
+                return frames.encode(frames.CancelTask(task_id, attempt, reason, grace_ms / 1000))
+            case AcknowledgeBeat():
+                return frames.encode(frames.HeartbeatAck(identity.cluster_id, identity.epoch, seq))
+            case Welcome():
+                return frames.encode(self._welcome(effect, seq))
+            case CloseSession(code=code, message=message):
+                return frames.encode(frames.Error(code, message))
+            case _:
+                raise TypeError(f"{type(effect).__name__} does not go to a daemon")
+
+    def _welcome(self, effect: Welcome, seq: int) -> frames.Welcome:
+        return frames.Welcome(
+            protocol=frames.PROTOCOL,
+            daemon_id=effect.daemon_id,
+            heartbeat_s=self._settings.lease.heartbeat_s,
+            lease_s=self._settings.lease.lease_s,
+            inventory=[
+                frames.Judgement(judged.held.task_id, judged.held.attempt, judged.verdict) for judged in effect.verdicts
+            ],
+            cluster_id=self._identity.cluster_id,
+            epoch=self._identity.epoch,
+            seq=seq,
+        )

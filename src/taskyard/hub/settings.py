@@ -1,0 +1,94 @@
+"""`taskyard.toml`: what can be configured, read whole or not at all.
+
+The file's sections are the settings' own structs, so a name or a default exists once. An unknown name, a wrong type or
+numbers that contradict each other make the whole file bad; the error names the place.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from taskyard.core.settings import Lease, Priorities, Queue, Retry, Settings, Suspects
+from taskyard.gateway.auth import AuthSettings
+from taskyard.vocabulary import DEFAULT_QUEUE
+
+FILE_NAME: Final = "taskyard.toml"
+HEARTBEATS_PER_LEASE_MIN: Final = 3
+# A lease that one lost heartbeat could end would declare a healthy fleet dead.
+
+
+class BadSettings(Exception):
+    """The file cannot be used; the message says where and why."""
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    daemon_slots: int = 5
+
+
+class Retention(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    archive_after_days: float = 7.0
+
+
+class Gateway(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+class FileSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file as a whole."""
+
+    limits: Limits = Limits()
+    lease: Lease = Lease()
+    retry: Retry = Retry()
+    suspects: Suspects = Suspects()
+    priorities: Priorities = Priorities()
+    queues: dict[str, Queue] = {}
+    default_queue: str = DEFAULT_QUEUE
+    retention: Retention = Retention()
+    auth: AuthSettings = AuthSettings()
+    gateway: Gateway = Gateway()
+
+
+def read_settings(path: Path) -> FileSettings:
+    """The settings of a file; those of an absent one are the defaults."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return FileSettings()
+    except OSError as error:
+        raise BadSettings(f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        settings = msgspec.toml.decode(text, type=FileSettings)
+    except msgspec.DecodeError as error:
+        raise BadSettings(f"{path} is not valid: {error}. Nothing of it was applied.") from error
+    _check(path, settings)
+    return settings
+
+
+def _check(path: Path, settings: FileSettings) -> None:
+    lease = settings.lease
+    faults = []
+    if lease.heartbeat_s <= 0 or lease.lease_s < HEARTBEATS_PER_LEASE_MIN * lease.heartbeat_s:
+        faults.append(f"lease.lease_s must be at least {HEARTBEATS_PER_LEASE_MIN} x lease.heartbeat_s, both above 0")
+    if lease.accept_s <= 0 or lease.start_s <= 0 or lease.cancel_grace_s <= 0:
+        faults.append("lease.accept_s, lease.start_s and lease.cancel_grace_s must be above 0")
+    if settings.limits.daemon_slots < 1:
+        faults.append("limits.daemon_slots must be at least 1")
+    if settings.retention.archive_after_days <= 0:
+        faults.append("retention.archive_after_days must be above 0")
+    if faults:
+        raise BadSettings(f"{path} is not valid: {'; '.join(faults)}. Nothing of it was applied.")
+
+
+def core_settings(file: FileSettings) -> Settings:
+    return Settings(
+        lease=file.lease,
+        retry=file.retry,
+        suspects=file.suspects,
+        priorities=file.priorities,
+        queues=file.queues,
+        default_queue=file.default_queue,
+        daemon_slots=file.limits.daemon_slots,
+    )

@@ -1,0 +1,32 @@
+"""Task tokens: what an attempt shows to speak for itself.
+
+A token is its task's id and attempt number under a keyed hash, so it needs no row and survives a restart; it dies with
+the attempt because the core believes the newest attempt only.
+"""
+
+import hmac
+from base64 import urlsafe_b64encode
+from typing import Final
+
+PREFIX: Final = "tyt_"
+_MAC_BYTES: Final = 18
+
+
+class Tokens:
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def make(self, task_id: str, attempt: int) -> str:
+        name = f"{task_id}.{attempt}"
+        mac = hmac.digest(self._secret, name.encode(), "sha256")[:_MAC_BYTES]
+        return f"{PREFIX}{name}.{urlsafe_b64encode(mac).decode()}"
+
+    def read(self, token: str) -> tuple[str, int] | None:
+        """The attempt a token was made for; None if we did not make it."""
+        task_id, _, rest = token.removeprefix(PREFIX).partition(".")
+        number, _, _ = rest.partition(".")
+        if not (number.isascii() and number.isdecimal() and len(number) < 10):
+            return None
+        attempt = int(number)
+        is_ours = hmac.compare_digest(self.make(task_id, attempt).encode(), token.encode())
+        return (task_id, attempt) if is_ours else None

@@ -1,0 +1,82 @@
+"""A yard's directory: the database, the settings, the keys that only its owner can read, and the first user."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+from taskyard.core.commands import CreateKey, CreateUser
+from taskyard.core.effects import Done
+from taskyard.hub.ids import mint_secret
+from taskyard.hub.loop import Hub
+from taskyard.vocabulary import LOCAL_USER, Scope
+
+DATABASE: Final = "taskyard.db"
+CREDENTIALS: Final = "credentials.json"
+SECRET: Final = "token.secret"
+KEY_PREFIX: Final = "tyk_"
+
+
+class CannotStart(Exception):
+    """The hub cannot come up; the message says why and what to do."""
+
+
+def prepare(data: Path) -> None:
+    """Make the directory if need be, readable by its owner only."""
+    try:
+        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        probe = data / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise CannotStart(
+            f"The data directory {data} cannot be written ({error.strerror}); name another with --data."
+        ) from error
+
+
+def read_secret(data: Path) -> bytes:
+    """What task tokens are signed with: made once, kept for as long as the yard."""
+    path = data / SECRET
+    if not path.exists():
+        write_private(path, mint_secret())
+    return path.read_bytes().strip()
+
+
+def write_private(path: Path, text: str) -> None:
+    """Whole or not at all, and for its owner only from the first instant."""
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+async def welcome_owner(hub: Hub, data: Path, url: str) -> str:
+    """The built-in `local` user and its admin key, in a file the CLI finds by itself. Returns the user's id."""
+    user = hub.directory.user_by_name(LOCAL_USER)
+    if user is None:
+        answer, _ = await hub.ask(CreateUser(f"u_{hub.mint()}", LOCAL_USER, "hub"))
+        assert isinstance(answer, Done), answer
+        user = hub.directory.user_by_name(LOCAL_USER)
+        assert user is not None, "the user just made is there"
+    key = _kept_key(hub, data / CREDENTIALS)
+    if key is None:
+        key = KEY_PREFIX + mint_secret()
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        scopes = (Scope.TASKS, Scope.DAEMON, Scope.ADMIN)
+        await hub.ask(CreateKey(f"k_{hub.mint()}", user.id, "local admin", digest, scopes, "hub"))
+    write_private(data / CREDENTIALS, json.dumps({"hub": url, "user": user.name, "key": key}))
+    return user.id
+
+
+def _kept_key(hub: Hub, path: Path) -> str | None:
+    """The key of an earlier start, if the yard still knows it."""
+    try:
+        key = json.loads(path.read_text())["key"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    record = hub.directory.key_by_hash(hashlib.sha256(str(key).encode()).hexdigest())
+    return str(key) if record is not None and record.revoked_at is None else None
