@@ -25,9 +25,7 @@ from tests.support.http_stub import KEY, Reply, Reset, Stream, StubHub, a_task, 
 # --- submitting --------------------------------------------------------------------------------------------
 
 
-def test_a_submission_carries_the_key_and_its_options_in_the_shape_of_the_wire(
-    hub: StubHub, driver: Driver
-) -> None:
+def test_a_submission_carries_the_key_and_its_options_in_the_shape_of_the_wire(hub: StubHub, driver: Driver) -> None:
     hub.on("POST", "tasks", Reply(status=201, body=a_task()))
     deadline = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -249,7 +247,7 @@ CASES = [
     ),
     Case("daemons", (), {}, "GET daemons", None, [DAEMON]),
     Case("daemon", ("mac-1",), {}, "GET daemons/mac-1", None, DAEMON),
-    Case("drain", ("mac-1",), {}, "POST daemons/mac-1/drain", {}, OK),
+    Case("drain", ("mac-1",), {}, "POST daemons/mac-1/drain", None, OK),
     Case("me", (), {}, "GET users/me", None, USER),
     Case("users", (), {}, "GET users", None, [USER]),
     Case("add_user", ("ann",), {"plan": "pro"}, "POST users", {"name": "ann", "plan": "pro"}, USER),
@@ -308,6 +306,16 @@ def test_dead_letters_and_the_audit_are_pages_too(hub: StubHub, driver: Driver) 
     (letter,) = driver.take(driver.client.dead_letters(fingerprint="f1"))
     assert letter.pattern.same_error == 12
     assert driver.take(driver.client.audit())[0].action == "user.add"
+
+
+def test_an_admin_may_mean_another_users_things(hub: StubHub, driver: Driver) -> None:
+    client = type(driver.client)(hub.url, KEY, user="ann")
+    hub.on("GET", "tasks/T-1", Reply(body=a_task()))
+    hub.on("GET", "users", Reply(body=[]))
+    driver.do(client.task("T-1", wait_s=1))
+    driver.do(client.users())
+    driver.do(client.close())
+    assert [call.query for call in hub.calls] == [{"wait_s": "1", "user": "ann"}, {}]
 
 
 # --- refusals and faults -----------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ from tests.support.http_stub import an_event
 
 
 def test_events_are_found_however_the_bytes_are_cut() -> None:
-    stream = (
-        b": alive\r\n\r\n" + an_event("1-1-0", "task.queued") + an_event("1-2-0", "task.started")
-    ).replace(b"\n", b"\r\n")
+    stream = (b": alive\r\n\r\n" + an_event("1-1-0", "task.queued") + an_event("1-2-0", "task.started")).replace(
+        b"\n", b"\r\n"
+    )
     for size in range(1, 40):
         reader = EventReader()
         chunks = [stream[i : i + size] for i in range(0, len(stream), size)]

@@ -21,8 +21,6 @@ def test_another_name_is_no_name() -> None:
 
 def test_a_client_loads_neither_daemon_nor_hub() -> None:
     program = "import sys; from taskyard import Client; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    ).stdout
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     rooms = {name.split(".")[1] for name in loaded.split() if name.startswith("taskyard.")}
     assert rooms == {"sdk", "vocabulary"}

@@ -34,9 +34,7 @@ def test_the_pause_is_drawn_from_an_interval_that_doubles_to_its_most(attempt: i
         (BadAnswer("what?"), True, False),
     ],
 )
-def test_only_what_is_safe_and_can_help_is_repeated(
-    error: TaskyardError, idempotent: bool, again: bool
-) -> None:
+def test_only_what_is_safe_and_can_help_is_repeated(error: TaskyardError, idempotent: bool, again: bool) -> None:
     pause_s = POLICY.pause_s(error, attempt=1, idempotent=idempotent, dice=0.0)
     assert (pause_s is not None) is again
 

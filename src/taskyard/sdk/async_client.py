@@ -36,7 +36,8 @@ from taskyard.sdk.client import STREAM_SILENCE_S, TIMEOUT_S
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
-from taskyard.sdk.requests import Batch, Request
+from taskyard.sdk.request import Request, next_page, on_behalf, settle
+from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask, bind
@@ -51,6 +52,7 @@ class AsyncClient:
         key: str | None = None,
         *,
         data: str | None = None,
+        user: str | None = None,
         timeout_s: float = TIMEOUT_S,
         retry: RetryPolicy = PROMPT,
         patience: RetryPolicy = PATIENT,
@@ -58,6 +60,7 @@ class AsyncClient:
         """As `Client`."""
         self.credentials: Credentials = find_credentials(data, hub, key)
         self._hub = self.credentials.hub.rstrip("/")
+        self._user = user
         self._timeout_s = timeout_s
         self._retry = retry
         self._patience = patience
@@ -90,9 +93,9 @@ class AsyncClient:
     async def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[AsyncTask]:
         return await self.call(requests.submit_batch(AsyncTask, tasks, partial=partial))
 
-    async def task(self, task: str, *, wait_s: float | None = None, user: str | None = None) -> AsyncTask:
+    async def task(self, task: str, *, wait_s: float | None = None) -> AsyncTask:
         """By id or ref. With `wait_s`: when it has ended, or when the time is up."""
-        return await self.call(requests.get_task(AsyncTask, task, wait_s=wait_s, user=user))
+        return await self.call(requests.get_task(AsyncTask, task, wait_s=wait_s))
 
     def tasks(self, **filters: Any) -> AsyncIterator[AsyncTask]:
         """Newest first; page after page is fetched as you go. Filters as in `requests.list_tasks`."""
@@ -205,11 +208,10 @@ class AsyncClient:
                 reader.broken()
                 await self._pause(error, self._patience, attempt=reader.failures, idempotent=True)
 
-    async def _stream(
-        self, task: str | None, types: Sequence[str] | None, reader: EventReader
-    ) -> AsyncIterator[Event]:
+    async def _stream(self, task: str | None, types: Sequence[str] | None, reader: EventReader) -> AsyncIterator[Event]:
         """One connection's worth of events."""
         request = requests.events(task=task, types=types, last_event_id=reader.last_event_id)
+        request = on_behalf(request, self._user)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout_s, sock_read=STREAM_SILENCE_S)
         response = await self._send(request, timeout, whole=False)
         try:
@@ -233,12 +235,13 @@ class AsyncClient:
         return (await self._exchange(request))[0]
 
     async def _exchange(self, request: Request[T]) -> tuple[T, Mapping[str, str]]:
+        request = on_behalf(request, self._user)
         policy = self._patience if request.wait_s else self._retry
         timeout = aiohttp.ClientTimeout(total=self._timeout_s + request.wait_s)
         for attempt in count(1):
             try:
                 response = await self._send(request, timeout)
-                answer = requests.settle(request, response.status, response.headers, await response.read())
+                answer = settle(request, response.status, response.headers, await response.read())
             except TaskyardError as error:
                 await self._pause(error, policy, attempt=attempt, idempotent=request.idempotent)
             else:
@@ -252,7 +255,7 @@ class AsyncClient:
             answer, headers = await self._exchange(page)
             for entry in answer:
                 yield entry
-            page = requests.next_page(page, headers)
+            page = next_page(page, headers)
 
     async def _send(
         self, request: Request[Any], timeout: aiohttp.ClientTimeout, *, whole: bool = True
@@ -287,9 +290,7 @@ class AsyncClient:
                 self._urls[target] = url
         return url
 
-    async def _pause(
-        self, error: TaskyardError, policy: RetryPolicy, *, attempt: int, idempotent: bool
-    ) -> None:
+    async def _pause(self, error: TaskyardError, policy: RetryPolicy, *, attempt: int, idempotent: bool) -> None:
         """Sleep before the next attempt, or raise the error if there is none."""
         pause_s = policy.pause_s(error, attempt=attempt, idempotent=idempotent, dice=random.random())
         if pause_s is None:

@@ -19,7 +19,6 @@ import urllib3
 from urllib3.exceptions import (
     ConnectTimeoutError,
     HTTPError,
-    LocationParseError,
     NewConnectionError,
     SSLError,
 )
@@ -43,7 +42,8 @@ from taskyard.sdk.answers import (
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
-from taskyard.sdk.requests import Batch, Request
+from taskyard.sdk.request import Request, next_page, on_behalf, settle
+from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import Task, bind
@@ -62,21 +62,23 @@ class Client:
         key: str | None = None,
         *,
         data: str | None = None,
+        user: str | None = None,
         timeout_s: float = TIMEOUT_S,
         retry: RetryPolicy = PROMPT,
         patience: RetryPolicy = PATIENT,
     ) -> None:
-        """Without `hub` and `key`: as `find_credentials` says. `patience` is for waits and event streams."""
+        """Without `hub` and `key`: as `find_credentials` says.
+
+        `user` is for admins: whose tasks are meant. `patience` is for waits and event streams.
+        """
         self.credentials: Credentials = find_credentials(data, hub, key)
+        self._user = user
         self._timeout_s = timeout_s
         self._retry = retry
         self._patience = patience
         self._prefix = urlsplit(self.credentials.hub).path.rstrip("/")
         self._headers = {"Authorization": f"Bearer {self.credentials.key}", "Accept": "application/json"}
-        try:
-            self._pool = urllib3.connection_from_url(self.credentials.hub, maxsize=16, retries=False)
-        except LocationParseError as error:
-            raise HubUnreachable(f"{self.credentials.hub} is no address of a hub.", sent=False) from error
+        self._pool = urllib3.connection_from_url(self.credentials.hub, maxsize=16, retries=False)
 
     def close(self) -> None:
         self._pool.close()
@@ -97,9 +99,9 @@ class Client:
     def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[Task]:
         return self.call(requests.submit_batch(Task, tasks, partial=partial))
 
-    def task(self, task: str, *, wait_s: float | None = None, user: str | None = None) -> Task:
+    def task(self, task: str, *, wait_s: float | None = None) -> Task:
         """By id or ref. With `wait_s`: when it has ended, or when the time is up."""
-        return self.call(requests.get_task(Task, task, wait_s=wait_s, user=user))
+        return self.call(requests.get_task(Task, task, wait_s=wait_s))
 
     def tasks(self, **filters: Any) -> Iterator[Task]:
         """Newest first; page after page is fetched as you go. Filters as in `requests.list_tasks`."""
@@ -168,9 +170,7 @@ class Client:
     def users(self) -> list[UserRecord]:
         return self.call(requests.users())
 
-    def add_user(
-        self, name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None
-    ) -> UserRecord:
+    def add_user(self, name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None) -> UserRecord:
         return self.call(requests.add_user(name, plan=plan, overrides=overrides))
 
     def change_user(self, user: str, **changes: Any) -> UserRecord:
@@ -218,6 +218,7 @@ class Client:
     def _stream(self, task: str | None, types: Sequence[str] | None, reader: EventReader) -> Iterator[Event]:
         """One connection's worth of events."""
         request = requests.events(task=task, types=types, last_event_id=reader.last_event_id)
+        request = on_behalf(request, self._user)
         response = self._send(request, timeout_s=STREAM_SILENCE_S, whole=False)
         try:
             if response.status >= 400:
@@ -239,11 +240,12 @@ class Client:
         return self._exchange(request)[0]
 
     def _exchange(self, request: Request[T]) -> tuple[T, Mapping[str, str]]:
+        request = on_behalf(request, self._user)
         policy = self._patience if request.wait_s else self._retry
         for attempt in count(1):
             try:
                 response = self._send(request, timeout_s=self._timeout_s + request.wait_s)
-                answer = requests.settle(request, response.status, response.headers, response.data)
+                answer = settle(request, response.status, response.headers, response.data)
             except TaskyardError as error:
                 self._pause(error, policy, attempt=attempt, idempotent=request.idempotent)
             else:
@@ -256,7 +258,7 @@ class Client:
         while page is not None:
             answer, headers = self._exchange(page)
             yield from answer
-            page = requests.next_page(page, headers)
+            page = next_page(page, headers)
 
     def _send(self, request: Request[Any], *, timeout_s: float, whole: bool = True) -> BaseHTTPResponse:
         try:

@@ -10,11 +10,12 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from taskyard.sdk.errors import CredentialsMissing
+from taskyard.sdk.errors import BadAddress, CredentialsMissing
 
 FILE_NAME: Final = "credentials.json"
 DEFAULT_HUB: Final = "http://127.0.0.1:8420"
@@ -56,7 +57,7 @@ def find_credentials(
     hub = hub or environment.get("TASKYARD_HUB")
     key = key or environment.get("TASKYARD_KEY")
     if key:
-        return Credentials(hub=hub or DEFAULT_HUB, key=key)
+        return Credentials(hub=_address(hub or DEFAULT_HUB), key=key)
     path = data_directory(data, environment=environment) / FILE_NAME
     stored = _read(path)
     # A key is for the hub it came from. Sending it to another one that was named would hand it over.
@@ -64,7 +65,19 @@ def find_credentials(
         raise CredentialsMissing(
             f"No key for {hub}: the one in {path} is for {stored.hub}. Give --key or set TASKYARD_KEY."
         )
-    return Credentials(hub=stored.hub, key=stored.key, user=stored.user)
+    return Credentials(hub=_address(stored.hub), key=stored.key, user=stored.user)
+
+
+def _address(hub: str) -> str:
+    """The same, once it is found to be one: libraries accept much and fail late."""
+    try:
+        parts = urlsplit(hub)
+        known = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port)
+    except ValueError:
+        known = False
+    if not known:
+        raise BadAddress(f"{hub} is no address of a hub; write it as {DEFAULT_HUB}.")
+    return hub
 
 
 def _read(path: Path) -> CredentialsFile:

@@ -4,6 +4,7 @@
     ├── HubUnreachable      nobody answered: not there, gone in the middle, or too slow
     ├── BadAnswer           somebody answered, but not a hub that we understand
     ├── CredentialsMissing  no key to call with
+    ├── BadAddress          what was named as the hub is no address
     ├── WaitTimeout         the task did not end in the time given (also a `TimeoutError`)
     └── Refused             the hub said no; `code` says why, `detail` says it in a sentence
         ├── NotFound        there is no such task, daemon, user or key, or it is not yours
@@ -43,6 +44,10 @@ class BadAnswer(TaskyardError):
 
 
 class CredentialsMissing(TaskyardError):
+    pass
+
+
+class BadAddress(TaskyardError):
     pass
 
 

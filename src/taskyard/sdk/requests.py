@@ -1,13 +1,9 @@
-"""Every call of the hub's HTTP interface, without doing any of them.
-
-A builder makes a `Request`; a client carries it; `settle` turns what came back into the answer or into an
-exception. Both clients are thin because everything that could differ between them is decided here.
-"""
+"""Every call of the hub's HTTP interface, without doing any of them: one function, one `Request`."""
 
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -28,10 +24,9 @@ from taskyard.sdk.answers import (
     UserRecord,
     Why,
 )
-from taskyard.sdk.errors import BadAnswer, refusal
+from taskyard.sdk.request import API, Request
 from taskyard.sdk.submission import is_keyed, wire_shape
 
-API: Final = "/api/v1"
 PAGE_TASKS: Final = 200
 # What a page of a walk over all tasks asks for: 4 times the hub's default, well under its most (500), so that
 # the first one is still on screen at once.
@@ -41,79 +36,25 @@ T = TypeVar("T")
 H = TypeVar("H", bound=TaskRecord)
 
 
-class Request(Struct, Generic[T], kw_only=True):
-    method: str
-    path: str
-    answer: type[T]
-    query: Mapping[str, str | int | float | None] = {}
-    headers: Mapping[str, str] = {}
-    body: bytes | None = None
-    idempotent: bool
-    """Whether a second arrival changes nothing that the first did not."""
-    wait_s: float = 0.0
-    """How long the hub may take on purpose, on top of what any call takes."""
-
-    @property
-    def target(self) -> str:
-        """Path and query, as they stand in the request line."""
-        asked = {name: value for name, value in self.query.items() if value is not None}
-        return f"{self.path}?{urlencode(asked)}" if asked else self.path
-
-
 class Batch(Struct, Generic[H], kw_only=True):
     tasks: list[H]
     rejected: list[Rejected] = []
 
 
 _encode = msgspec.json.Encoder().encode
-_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
-
-
-def settle(request: Request[T], status: int, headers: Mapping[str, str], body: bytes) -> T:
-    """The answer of a call; `Refused` if the hub said no, `BadAnswer` if it is none that we know."""
-    if status >= 400:
-        raise refusal(status, headers, body)
-    if status >= 300:
-        raise BadAnswer(
-            f"{request.method} {request.path} was redirected ({status}); is this the hub's address?"
-        )
-    decoder = _decoders.get(request.answer)
-    if decoder is None:
-        decoder = _decoders[request.answer] = msgspec.json.Decoder(request.answer)
-    try:
-        answer: T = decoder.decode(body or b"{}")
-    except msgspec.DecodeError as error:
-        raise BadAnswer(f"{request.method} {request.path} did not answer as a hub does: {error}") from error
-    return answer
-
-
-def next_page(request: Request[list[T]], headers: Mapping[str, str]) -> Request[list[T]] | None:
-    """The request for the page after this one, or None at the end.
-
-    Only the cursor is taken from the link: the key goes to the hub it belongs to and nowhere else.
-    """
-    for link in headers.get("Link", "").split(","):
-        address, _, parameters = link.partition(";")
-        if 'rel="next"' in parameters.replace(" ", ""):
-            cursor = parse_qs(urlsplit(address.strip(" <>")).query).get("cursor")
-            if cursor:
-                return msgspec.structs.replace(request, query={**request.query, "cursor": cursor[0]})
-    return None
 
 
 def _get(path: str, answer: type[T], **query: str | int | float | None) -> Request[T]:
     return Request(method="GET", path=API + path, answer=answer, query=query, idempotent=True)
 
 
-def _send(
-    method: str, path: str, answer: type[T], body: Mapping[str, Any] | None, *, idempotent: bool
-) -> Request[T]:
+def _send(method: str, path: str, answer: type[T], body: Mapping[str, Any] | None, *, idempotent: bool) -> Request[T]:
     return Request(
         method=method,
         path=API + path,
         answer=answer,
-        headers={"Content-Type": "application/json"},
-        body=_encode({} if body is None else body),
+        headers={} if body is None else {"Content-Type": "application/json"},
+        body=None if body is None else _encode(body),
         idempotent=idempotent,
     )
 
@@ -142,9 +83,7 @@ def submit_task(handle: type[H], options: Mapping[str, Any]) -> Request[H]:
     )
 
 
-def submit_batch(
-    handle: type[H], tasks: Sequence[Mapping[str, Any]], *, partial: bool = False
-) -> Request[Batch[H]]:
+def submit_batch(handle: type[H], tasks: Sequence[Mapping[str, Any]], *, partial: bool = False) -> Request[Batch[H]]:
     """As `submit_task`: one key in the header for all, or, where some have their own, one in each other."""
     bodies = [wire_shape(_given(**task)) for task in tasks]
     key = secrets.token_urlsafe(16)
@@ -181,8 +120,8 @@ def list_tasks(
     source: str | None = None,
     priority: str | None = None,
     correlation_id: str | None = None,
+    parent_task_id: str | None = None,
     q: str | None = None,
-    user: str | None = None,
     archived: bool = False,
     limit: int = PAGE_TASKS,
 ) -> Request[list[H]]:
@@ -195,17 +134,15 @@ def list_tasks(
         source=source,
         priority=priority,
         correlation_id=correlation_id,
+        parent_task_id=parent_task_id,
         q=q,
-        user=user,
         archived="true" if archived else None,
         limit=limit,
     )
 
 
-def get_task(
-    handle: type[H], task: str, *, wait_s: float | None = None, user: str | None = None
-) -> Request[H]:
-    request = _get(_task(task), handle, wait_s=wait_s, user=user)
+def get_task(handle: type[H], task: str, *, wait_s: float | None = None) -> Request[H]:
+    request = _get(_task(task), handle, wait_s=wait_s)
     request.wait_s = wait_s or 0.0
     return request
 
@@ -229,7 +166,9 @@ def retry_task(handle: type[H], task: str) -> Request[H]:
 
 
 def skip_task(handle: type[H], task: str, *, reason: str | None = None) -> Request[H]:
-    return _send("POST", f"{_task(task)}/skip", handle, _given(reason=reason), idempotent=False)
+    request = _send("POST", f"{_task(task)}/skip", handle, None, idempotent=False)
+    request.query = {"reason": reason}
+    return request
 
 
 def why(task: str) -> Request[Why]:
@@ -300,9 +239,7 @@ def beat(task: str, *, attempt: int | None = None) -> Request[Acknowledged]:
 # --- dead letters ------------------------------------------------------------------------------------------
 
 
-def dead_letters(
-    handle: type[H], *, fingerprint: str | None = None, limit: int = PAGE_TASKS
-) -> Request[list[H]]:
+def dead_letters(handle: type[H], *, fingerprint: str | None = None, limit: int = PAGE_TASKS) -> Request[list[H]]:
     return _get(
         "/dead-letters",
         list[handle],  # type: ignore[valid-type]
@@ -344,9 +281,7 @@ def users() -> Request[list[UserRecord]]:
     return _get("/users", list[UserRecord])
 
 
-def add_user(
-    name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None
-) -> Request[UserRecord]:
+def add_user(name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None) -> Request[UserRecord]:
     body = {"name": name, **_given(plan=plan, overrides=overrides)}
     return _send("POST", "/users", UserRecord, body, idempotent=False)
 
@@ -365,9 +300,7 @@ def add_key(user: str, body: Mapping[str, Any]) -> Request[KeyRecord]:
 
 
 def revoke_key(key_id: str) -> Request[Acknowledged]:
-    return Request(
-        method="DELETE", path=f"{API}/keys/{quote(key_id, safe='')}", answer=Acknowledged, idempotent=True
-    )
+    return Request(method="DELETE", path=f"{API}/keys/{quote(key_id, safe='')}", answer=Acknowledged, idempotent=True)
 
 
 def audit(*, limit: int = PAGE_TASKS) -> Request[list[AuditEntry]]:

@@ -63,9 +63,7 @@ class Task(TaskRecord):
     def refresh(self) -> "Task":
         return renew(self, self.client.task(self.id))
 
-    def wait(
-        self, timeout: float | None = None, on_progress: "Callable[[Task], object] | None" = None
-    ) -> "Task":
+    def wait(self, timeout: float | None = None, on_progress: "Callable[[Task], object] | None" = None) -> "Task":
         """Until the task has ended, well or not: see `succeeded`. `WaitTimeout` after `timeout` seconds.
 
         `on_progress` is called with this task at first and whenever its status or progress changed.

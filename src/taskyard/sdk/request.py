@@ -1,0 +1,80 @@
+"""One call to the hub, as a value, and what comes of its answer.
+
+A builder (`sdk/requests.py`) makes a `Request`; a client carries it; `settle` turns what came back into the
+answer or into an exception. Both clients are thin because everything that could differ between them is
+decided without I/O.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Generic, TypeVar
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from taskyard.sdk.errors import BadAnswer, refusal
+
+API: Final = "/api/v1"
+PERSONAL: Final = tuple(f"{API}/{name}" for name in ("tasks", "daemons", "dead-letters", "events"))
+"""Where an admin may name another user whose things are meant."""
+
+T = TypeVar("T")
+
+
+class Request(Struct, Generic[T], kw_only=True):
+    method: str
+    path: str
+    answer: type[T]
+    query: Mapping[str, str | int | float | None] = {}
+    headers: Mapping[str, str] = {}
+    body: bytes | None = None
+    idempotent: bool
+    """Whether a second arrival changes nothing that the first did not."""
+    wait_s: float = 0.0
+    """How long the hub may take on purpose, on top of what any call takes."""
+
+    @property
+    def target(self) -> str:
+        """Path and query, as they stand in the request line."""
+        asked = {name: value for name, value in self.query.items() if value is not None}
+        return f"{self.path}?{urlencode(asked)}" if asked else self.path
+
+
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+
+def settle(request: Request[T], status: int, headers: Mapping[str, str], body: bytes) -> T:
+    """The answer of a call; `Refused` if the hub said no, `BadAnswer` if it is none that we know."""
+    if status >= 400:
+        raise refusal(status, headers, body)
+    if status >= 300:
+        raise BadAnswer(f"{request.method} {request.path} was redirected ({status}); is this the hub's address?")
+    decoder = _decoders.get(request.answer)
+    if decoder is None:
+        decoder = _decoders[request.answer] = msgspec.json.Decoder(request.answer)
+    try:
+        answer: T = decoder.decode(body or b"{}")
+    except msgspec.DecodeError as error:
+        raise BadAnswer(f"{request.method} {request.path} did not answer as a hub does: {error}") from error
+    return answer
+
+
+def next_page(request: Request[list[T]], headers: Mapping[str, str]) -> Request[list[T]] | None:
+    """The request for the page after this one, or None at the end.
+
+    Only the cursor is taken from the link: the key goes to the hub it belongs to and nowhere else.
+    """
+    for link in headers.get("Link", "").split(","):
+        address, _, parameters = link.partition(";")
+        if 'rel="next"' in parameters.replace(" ", ""):
+            cursor = parse_qs(urlsplit(address.strip(" <>")).query).get("cursor")
+            if cursor:
+                return msgspec.structs.replace(request, query={**request.query, "cursor": cursor[0]})
+    return None
+
+
+def on_behalf(request: Request[T], user: str | None) -> Request[T]:
+    """The same about another user's things; what belongs to nobody stays as it is."""
+    if user is None or not request.path.startswith(PERSONAL):
+        return request
+    return msgspec.structs.replace(request, query={**request.query, "user": user})
