@@ -1,0 +1,129 @@
+"""How a task looks to a person: in a line, in a table, in full."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from taskyard.cli import output
+from taskyard.cli.neutral import one_line
+from taskyard.cli.times import relative, span
+
+if TYPE_CHECKING:
+    from taskyard.sdk.answers import Attempt, TaskRecord
+
+TITLE_CHARS_MAX: Final = 60
+COLUMNS: Final = ("REF", "STATUS", "PRIORITY", "TYPE", "QUEUE", "CREATED", "TITLE")
+
+
+def status_of(task: "TaskRecord") -> str:
+    if task.cancel_requested_at is not None and not task.ended:
+        return f"{task.status} (cancelling)"
+    percent = task.progress.percent if task.progress and not task.ended else None
+    return str(task.status) if percent is None else f"{task.status} {percent:.0f}%"
+
+
+def title_of(task: "TaskRecord") -> str:
+    return one_line(task.title or task.input, chars_max=TITLE_CHARS_MAX)
+
+
+def reason_of(task: "TaskRecord") -> str | None:
+    """Why it stands as it does, if the hub said."""
+    return task.failure_reason or task.blocked_reason or task.skipped_reason or task.waiting_for_daemon
+
+
+def headline(task: "TaskRecord") -> str:
+    """`T-002 is queued, position 3.`"""
+    words = f"{task.ref} is {status_of(task)}"
+    if reason := reason_of(task):
+        return f"{words}: {reason}"
+    if task.deduplicated:
+        return f"{words}; it had been submitted before."
+    return f"{words}, position {task.queue_position}." if task.queue_position else f"{words}."
+
+
+def progress_line(task: "TaskRecord") -> str:
+    """`T-002 running 40%: reading`"""
+    words = f"{task.ref} {status_of(task)}"
+    message = task.progress.message if task.progress else None
+    return f"{words}: {message}" if message else words
+
+
+def task_table(tasks: "Iterable[TaskRecord]") -> None:
+    from taskyard.sdk.clock import now
+
+    at = now()
+    output.table(
+        COLUMNS,
+        [
+            (
+                task.ref,
+                status_of(task),
+                str(task.priority),
+                task.type,
+                task.queue,
+                relative(task.created_at, at),
+                title_of(task),
+            )
+            for task in tasks
+        ],
+    )
+
+
+def card(task: "TaskRecord", now: datetime) -> str:
+    """Everything about a task that a person would ask next."""
+    facts = [(name, value) for name, value in _facts(task, now) if value]
+    width = max(len(name) for name, _ in facts)
+    lines = [f"{task.ref}  {one_line(task.title or task.type)}", ""]
+    lines += [f"{name.ljust(width)}  {one_line(value)}" for name, value in facts]
+    if task.attempts:
+        lines += ["", "attempts"] + [f"  {_attempt(attempt, now)}" for attempt in task.attempts]
+    for name, body in (("input", task.input), ("result", task.result)):
+        if body not in (None, ""):
+            lines += ["", name, _indented(body)]
+    return "\n".join(lines)
+
+
+def _facts(task: "TaskRecord", now: datetime) -> Iterator[tuple[str, str | None]]:
+    yield "status", status_of(task)
+    yield "because", reason_of(task)
+    yield "progress", task.progress.message if task.progress else None
+    yield "type", task.type
+    yield "priority", f"{task.priority} ({task.priority_value})"
+    yield "queue", task.queue + (f", position {task.queue_position}" if task.queue_position else "")
+    yield "model", task.model
+    yield "daemon", task.assigned_daemon
+    yield "depends on", ", ".join(task.depends_on)
+    yield "needs", ", ".join(task.requirements.capabilities)
+    yield "source", ", ".join(filter(None, (task.source.type, task.source.channel, task.source.id)))
+    for name, at in (
+        ("created", task.created_at),
+        ("not before", task.not_before or task.scheduled_for),
+        ("deadline", task.deadline),
+        ("expected", task.estimated_start),
+        ("started", task.started_at),
+        ("ended", task.completed_at),
+    ):
+        yield name, relative(at, now) if at else None
+    yield "summary", task.result_summary
+    yield "files", ", ".join(task.files_changed or ())
+    yield "id", task.id
+
+
+def _attempt(attempt: "Attempt", now: datetime) -> str:
+    words = [f"{attempt.number}", str(attempt.status), f"on {attempt.daemon_name or attempt.daemon_id or '?'}"]
+    if attempt.started_at and attempt.ended_at:
+        words.append(f"for {span((attempt.ended_at - attempt.started_at).total_seconds())}")
+    elif attempt.started_at:
+        words.append(f"since {relative(attempt.started_at, now)}")
+    if attempt.error:
+        words.append(f"{attempt.error.code}: {one_line(attempt.error.message)}")
+    if attempt.late_result is not None:
+        words.append("(a late result is kept)")
+    return "  ".join(words)
+
+
+def _indented(body: object) -> str:
+    text = body if isinstance(body, str) else msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
+    return "\n".join(f"  {line}" for line in text.splitlines())

@@ -1,0 +1,49 @@
+"""Commands about the daemons."""
+
+from typing import Annotated
+
+import typer
+
+from taskyard.cli import output, times
+from taskyard.cli.options import Yard, expanded
+
+DaemonArgument = Annotated[str, typer.Argument(metavar="DAEMON", help="Its name or id.")]
+
+
+@expanded
+def daemons(yard: Yard) -> None:
+    """List the daemons that run your tasks."""
+    from taskyard.sdk.clock import now
+
+    found = yard.client.daemons()
+    if yard.json:
+        output.say_json(found)
+    elif found:
+        at = now()
+        output.table(
+            ("NAME", "STATUS", "TASKS", "SEEN", "TYPES", "CAPABILITIES", "ID"),
+            [
+                (
+                    daemon.name,
+                    daemon.status + (" (shared)" if daemon.shared else ""),
+                    f"{daemon.active_tasks}/{daemon.max_concurrent_tasks}",
+                    times.relative(daemon.last_heartbeat, at),
+                    ", ".join(daemon.types) or "all",
+                    ", ".join(daemon.capabilities) or "-",
+                    daemon.id,
+                )
+                for daemon in found
+            ],
+        )
+    else:
+        output.note("No daemon has connected yet; start one with `taskyard daemon`.")
+
+
+@expanded
+def drain(daemon: DaemonArgument, yard: Yard) -> None:
+    """Let a daemon finish what it runs and give it nothing new."""
+    drained = yard.client.drain(daemon)
+    if yard.json:
+        output.say_json(drained)
+    else:
+        output.say(f"{daemon} drains: it finishes what it runs and gets nothing new.")

@@ -1,0 +1,140 @@
+"""The command line's door: every command, and what becomes of what goes wrong.
+
+Exit codes: 0 done; 1 the task failed, was not found, or the answer is no; 2 wrong use; 3 the hub is not
+there; 4 not allowed; 5 limited, try later; 6 done in part. An error is one sentence on standard error
+that says what to do. `TASKYARD_DEBUG=1` shows where it came from instead.
+"""
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from taskyard.cli import dead_letters, fleet, output, people, submit, tasks, watch, yard
+
+if TYPE_CHECKING:
+    from taskyard.sdk.errors import TaskyardError
+
+NO: Final = 1
+WRONG_USE: Final = 2
+HUB_NOT_THERE: Final = 3
+NOT_ALLOWED: Final = 4
+LIMITED: Final = 5
+INTERRUPTED: Final = 130
+
+app = typer.Typer(
+    name="taskyard",
+    help="Taskyard: a durable, fair task queue for AI agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    # Plain help: it comes up in a third of the time, and reads the same in a pipe.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+# In the order of a first visit: start, hand in, look, act, administer.
+app.command("up")(yard.up)
+app.command("daemon")(yard.daemon)
+app.command("demo")(yard.demo)
+app.command("submit")(submit.submit)
+app.command("ls")(tasks.ls)
+app.command("show")(tasks.show)
+app.command("watch")(watch.watch)
+app.command("log")(watch.log)
+app.command("cancel")(tasks.cancel)
+app.command("retry")(tasks.retry)
+app.command("skip")(tasks.skip)
+app.add_typer(dead_letters.app, name="dlq")
+app.command("daemons")(fleet.daemons)
+app.command("drain")(fleet.drain)
+app.add_typer(people.user_app, name="user")
+app.add_typer(people.key_app, name="key")
+app.command("audit")(people.audit)
+app.command("doctor")(yard.doctor)
+
+
+@app.callback(invoke_without_command=True)
+def version(*, show: bool = typer.Option(False, "--version", help="Say which version this is.", is_eager=True)) -> None:
+    if show:
+        from importlib.metadata import version as installed
+
+        output.say(f"taskyard {installed('taskyard')}")
+        raise typer.Exit
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a letter gets its escape, not a traceback.
+            stream.reconfigure(errors="backslashreplace")
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            app(args=arguments, prog_name="taskyard")
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else NO
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except Exception as error:
+            if os.environ.get("TASKYARD_DEBUG") == "1":
+                raise
+            return _failed(error)
+    return 0
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong in a sentence; the exit code for it."""
+    from taskyard.sdk.errors import TaskyardError
+
+    if isinstance(error, TaskyardError):
+        output.note(f"taskyard: {_sentence(error)}")
+        return _code(error)
+    if isinstance(error, OSError):
+        output.note(f"taskyard: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        return NO
+    output.note(
+        f"taskyard: this should not happen: {type(error).__name__}: {error}. "
+        "Set TASKYARD_DEBUG=1 to see where, and please report it."
+    )
+    return NO
+
+
+def _code(error: "TaskyardError") -> int:
+    from taskyard.sdk import errors
+
+    match error:
+        case errors.HubUnreachable() | errors.BadAnswer():
+            return HUB_NOT_THERE
+        case errors.NotAllowed() | errors.CredentialsMissing():
+            return NOT_ALLOWED
+        case errors.Limited() | errors.Unavailable():
+            return LIMITED
+        case errors.Invalid() | errors.BadAddress():
+            return WRONG_USE
+        case _:
+            return NO
+
+
+def _sentence(error: "TaskyardError") -> str:
+    """What happened and what to do about it."""
+    from taskyard.sdk import errors
+
+    match error:
+        case errors.HubUnreachable():
+            return f"{error} Start one with `taskyard up`, or name it with --hub."
+        case errors.NotAllowed(status=401):
+            return f"{error} Give another key with --key, or the hub's directory with --data."
+        case errors.Limited(retry_after=float(wait_s)) | errors.Unavailable(retry_after=float(wait_s)):
+            return f"{error} Try again in {wait_s:.0f} s."
+        case errors.Invalid(errors=faults) if faults:
+            return f"{error} " + " ".join(f"{fault.path}: {fault.message}." for fault in faults)
+        case _:
+            return str(error)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    output.note(f"taskyard: {message}")

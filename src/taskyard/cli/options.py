@@ -1,0 +1,99 @@
+"""Options that several commands share, declared once as a class and taken by name as one argument.
+
+    @app.command()
+    @expanded
+    def show(task: TaskArgument, yard: Yard) -> None: ...
+
+gives `show` the options of `Yard` beside its own. Without this every command would repeat `--hub`, `--key`,
+`--data` and `--json`, and `submit` would have a signature longer than a screen.
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from taskyard.sdk.client import Client
+
+TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's ref (T-042) or id.")]
+TasksArgument = Annotated[list[str], typer.Argument(metavar="TASK…", help="Refs (T-042) or ids.")]
+ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with the task.")]
+
+
+@dataclasses.dataclass
+class Yard:
+    """Which hub to call, and how to answer."""
+
+    hub: Annotated[str | None, typer.Option("--hub", metavar="URL", help="The hub's address [env: TASKYARD_HUB].")] = (
+        None
+    )
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="KEY", help="The key to call with [env: TASKYARD_KEY].")
+    ] = None
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="DIR", help="The hub's data, with its credentials [env: TASKYARD_DATA]."),
+    ] = None
+    user: Annotated[str | None, typer.Option("--user", help="Whose, if not one's own (admin).")] = None
+    json: Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")] = False
+
+    @cached_property
+    def client(self) -> "Client":
+        """Made when first used: a wrong use is told before a missing key."""
+        from taskyard.sdk.client import Client
+
+        return Client(self.hub, self.key, data=self.data, user=self.user)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if "client" in self.__dict__:
+            self.client.close()
+
+
+def expanded(function: Callable[..., int | None]) -> Callable[..., None]:
+    """The command for a function whose arguments may be classes of options; its answer is the exit code."""
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)}
+    parameters = [
+        parameter
+        for name, declared in inspect.signature(function).parameters.items()
+        for parameter in (
+            _fields(groups[name])
+            if name in groups
+            else [declared.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])]
+        )
+    ]
+
+    def command(**given: Any) -> None:
+        with ExitStack() as stack:
+            for name, kind in groups.items():
+                group = kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
+                given[name] = stack.enter_context(group) if isinstance(group, AbstractContextManager) else group
+            code = function(**given)
+        raise typer.Exit(code or 0)
+
+    command.__name__ = function.__name__
+    command.__doc__ = function.__doc__
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _fields(kind: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in dataclasses.fields(kind)
+    ]

@@ -1,0 +1,218 @@
+"""Commands about users, their keys, and who did what."""
+
+from itertools import islice
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from taskyard.cli import output, times
+from taskyard.cli.options import Yard, expanded
+from taskyard.sdk.answers import UserRecord
+
+user_app = typer.Typer(help="Users and their plans (admin).", no_args_is_help=True, rich_markup_mode=None)
+key_app = typer.Typer(help="Keys to call the hub with.", no_args_is_help=True, rich_markup_mode=None)
+
+PlanOption = Annotated[str | None, typer.Option("--plan", help="free, pro, team, enterprise, or none for no plan.")]
+OverrideOption = Annotated[
+    list[str] | None,
+    typer.Option("--override", metavar="LIMIT=N", help="A limit of one's own, as max_pending=200; LIMIT= removes it."),
+]
+
+
+@user_app.command("add")
+@expanded
+def add_user(
+    name: Annotated[str, typer.Argument(help="The user's name.")],
+    yard: Yard,
+    plan: PlanOption = None,
+    override: OverrideOption = None,
+) -> None:
+    """Add a user."""
+    limits = overrides_of(override)
+    user = yard.client.add_user(name, plan=None if plan == "none" else plan, overrides=limits or None)
+    if yard.json:
+        output.say_json(user)
+    else:
+        output.say(
+            f"{user.name} is {user.id}, {_plan(user)}. Give them a key: taskyard key add --user {user.name} NAME"
+        )
+
+
+@user_app.command("ls")
+@expanded
+def list_users(yard: Yard) -> None:
+    """List users."""
+    from taskyard.sdk.clock import now
+
+    users = yard.client.users()
+    if yard.json:
+        output.say_json(users)
+    else:
+        at = now()
+        output.table(
+            ("NAME", "PLAN", "OVERRIDES", "CREATED", "ID"),
+            [
+                (user.name, user.plan or "none", _limits(user), times.relative(user.created_at, at), user.id)
+                for user in users
+            ],
+        )
+
+
+@user_app.command("set")
+@expanded
+def set_user(
+    who: Annotated[str, typer.Argument(metavar="USER", help="A name or id.")],
+    yard: Yard,
+    *,
+    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    plan: PlanOption = None,
+    override: OverrideOption = None,
+) -> None:
+    """Change a user's name, plan or limits."""
+    changes: dict[str, Any] = {}
+    if name is not None:
+        changes["name"] = name
+    if plan is not None:
+        changes["plan"] = None if plan == "none" else plan
+    if override:
+        changes["overrides"] = overrides_of(override)
+    if not changes:
+        raise typer.BadParameter("say what to change", param_hint="--name, --plan or --override")
+    changed = yard.client.change_user(user_id_of(who, yard=yard), **changes)
+    if yard.json:
+        output.say_json(changed)
+    else:
+        output.say(f"{changed.name} is {_plan(changed)}; overrides: {_limits(changed)}.")
+
+
+def overrides_of(pairs: list[str] | None) -> dict[str, float | int | None]:
+    """`max_pending=200` as a number, `max_pending=` as null, which removes it."""
+    overrides: dict[str, float | int | None] = {}
+    for pair in pairs or ():
+        name, equals, text = pair.partition("=")
+        try:
+            overrides[name] = msgspec.json.decode(text, type=int | float) if text else None
+        except msgspec.DecodeError:
+            equals = ""
+        if not equals:
+            raise typer.BadParameter(f"write LIMIT=NUMBER, not {pair}", param_hint="--override")
+    return overrides
+
+
+def user_id_of(user: str | None, *, yard: Yard) -> str:
+    """Whose key calls, or the user of that name. What is no name is taken for an id."""
+    if user is None:
+        return yard.client.me().id
+    return next((known.id for known in yard.client.users() if known.name == user), user)
+
+
+def _plan(user: UserRecord) -> str:
+    return f"on plan {user.plan}" if user.plan else "without a plan"
+
+
+def _limits(user: UserRecord) -> str:
+    return ", ".join(f"{name}={value}" for name, value in (user.overrides or {}).items()) or "-"
+
+
+@key_app.command("add")
+@expanded
+def add_key(
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    yard: Yard,
+    *,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", help="tasks, daemon, agent or admin; several times [default: tasks]."),
+    ] = None,
+    max_priority: Annotated[str | None, typer.Option("--max-priority", help="No task above this.")] = None,
+    source: Annotated[list[str] | None, typer.Option("--source", help="Only tasks from this source.")] = None,
+    expires: Annotated[str | None, typer.Option("--expires", metavar="WHEN", help="30d, or a date.")] = None,
+) -> None:
+    """Make a key. It is shown now and never again."""
+    from taskyard.sdk.clock import now
+
+    terms: dict[str, Any] = {"name": name, "scopes": scope or ["tasks"]}
+    if max_priority:
+        terms["max_priority"] = max_priority
+    if source:
+        terms["sources"] = source
+    if expires:
+        try:
+            terms["expires_at"] = times.instant_of(expires, now())
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--expires") from None
+    key = yard.client.add_key(user_id_of(yard.user, yard=yard), **terms)
+    if yard.json:
+        output.say_json(key)
+    else:
+        output.say(key.key or "")
+        output.note(f"Key {key.id} ({', '.join(key.scopes)}). Keep it now: it is not shown again.")
+
+
+@key_app.command("ls")
+@expanded
+def list_keys(yard: Yard) -> None:
+    """List keys, without their secrets."""
+    from taskyard.sdk.clock import now
+
+    keys = yard.client.keys(user_id_of(yard.user, yard=yard))
+    if yard.json:
+        output.say_json(keys)
+    else:
+        at = now()
+        output.table(
+            ("ID", "NAME", "SCOPES", "CREATED", "EXPIRES", "REVOKED"),
+            [
+                (
+                    key.id,
+                    key.name,
+                    ", ".join(key.scopes),
+                    *(times.relative(when, at) for when in (key.created_at, key.expires_at, key.revoked_at)),
+                )
+                for key in keys
+            ],
+        )
+
+
+@key_app.command("revoke")
+@expanded
+def revoke_key(key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id.")], yard: Yard) -> None:
+    """Revoke a key: whoever calls with it is refused from now on."""
+    revoked = yard.client.revoke_key(key_id)
+    if yard.json:
+        output.say_json(revoked)
+    else:
+        output.say(f"Key {key_id} is revoked.")
+
+
+@expanded
+def audit(
+    yard: Yard, limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50
+) -> None:
+    """Show who changed what, newest first (admin)."""
+    from taskyard.sdk.clock import now
+
+    entries = list(islice(yard.client.audit(), limit))
+    if yard.json:
+        output.say_json(entries)
+    else:
+        at = now()
+        output.table(
+            ("WHEN", "WHO", "DID", "TO", "WAS", "IS"),
+            [
+                (
+                    times.relative(entry.at, at),
+                    entry.actor,
+                    entry.action,
+                    entry.subject,
+                    _short(entry.old),
+                    _short(entry.new),
+                )
+                for entry in entries
+            ],
+        )
+
+
+def _short(value: object) -> str:
+    return "-" if value is None else msgspec.json.encode(value).decode()

@@ -1,0 +1,116 @@
+"""Commands about tasks that are there: list, show, cancel, retry, skip."""
+
+import dataclasses
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from taskyard.cli import output
+from taskyard.cli.card import card, headline, task_table
+from taskyard.cli.options import ReasonOption, TaskArgument, TasksArgument, Yard, expanded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from taskyard.sdk.answers import TaskRecord
+
+NO: Final = 1
+
+
+@dataclasses.dataclass
+class Filters:
+    """Named as the interface names them."""
+
+    status: Annotated[
+        str | None, typer.Option("--status", "-s", help="Such as queued, running, in-progress, dead-letter.")
+    ] = None
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Of this queue.")] = None
+    type: Annotated[str | None, typer.Option("--type", "-t", help="Of this type.")] = None
+    source: Annotated[str | None, typer.Option("--source", help="From this kind of source.")] = None
+    priority: Annotated[str | None, typer.Option("--priority", "-p", help="Of this level.")] = None
+    correlation_id: Annotated[str | None, typer.Option("--correlation-id", help="With this id.")] = None
+    q: Annotated[str | None, typer.Option("--search", help="With this text in title or input.")] = None
+    parent_task_id: Annotated[str | None, typer.Option("--parent", help="Parts of this task.")] = None
+    archived: Annotated[bool, typer.Option("--archived", help="From the archive.")] = False
+
+
+LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")]
+
+
+@expanded
+def ls(filters: Filters, yard: Yard, limit: LimitOption = 50) -> None:
+    """List tasks, newest first."""
+    pages = yard.client.tasks(**dataclasses.asdict(filters), limit=min(limit, 500))
+    tasks = list(islice(pages, limit))
+    if yard.json:
+        output.say_json(tasks)
+    elif tasks:
+        task_table(tasks)
+    else:
+        output.note("No tasks." if filters == Filters() else "No such tasks.")
+
+
+@expanded
+def show(task: TaskArgument, yard: Yard) -> None:
+    """Show all about one task."""
+    from taskyard.sdk.clock import now
+
+    found = yard.client.task(task)
+    if yard.json:
+        output.say_json(found)
+    else:
+        output.say(card(found, now()))
+
+
+@expanded
+def cancel(tasks: TasksArgument, yard: Yard, reason: ReasonOption = None) -> int:
+    """Cancel tasks, and what depends on them."""
+    from taskyard.sdk.answers import Cancellation
+
+    def one(task: str) -> Cancellation:
+        cancelled = yard.client.cancel(task, reason=reason)
+        if not yard.json:
+            also = ", ".join(cancelled.also_cancelled)
+            output.say(f"{task} is cancelled." if not also else f"{task} is cancelled, and with it {also}.")
+        return cancelled
+
+    return each(tasks, one, yard=yard)
+
+
+@expanded
+def retry(tasks: TasksArgument, yard: Yard) -> int:
+    """Run failed or skipped tasks again, with a new series of attempts."""
+    return each(tasks, lambda task: told(yard.client.retry(task), yard=yard), yard=yard)
+
+
+@expanded
+def skip(tasks: TasksArgument, yard: Yard, reason: ReasonOption = None) -> int:
+    """Leave tasks out; what depends on them follows its own policy."""
+    return each(tasks, lambda task: told(yard.client.skip(task, reason=reason), yard=yard), yard=yard)
+
+
+def told(task: "TaskRecord", *, yard: Yard) -> "TaskRecord":
+    if not yard.json:
+        output.say(headline(task))
+    return task
+
+
+def each(names: "Sequence[str]", act: "Callable[[str], object]", *, yard: Yard) -> int:
+    """Do it to each task. One that is refused is told and does not keep the others from it."""
+    from taskyard.sdk.errors import Conflict, NotFound
+
+    if len(names) == 1:
+        answers = [act(names[0])]
+        refused = 0
+    else:
+        answers, refused = [], 0
+        for name in names:
+            try:
+                answers.append(act(name))
+            except (NotFound, Conflict) as error:
+                output.note(f"{name}: {error}")
+                refused += 1
+    if yard.json:
+        output.say_json(answers[0] if len(names) == 1 else answers)
+    return NO if refused else 0

@@ -1,0 +1,157 @@
+"""Commands that bring a yard to life: `up`, `daemon`, `demo`, `doctor`."""
+
+import dataclasses
+import logging
+import os
+import socket
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from taskyard.cli import output
+from taskyard.cli.card import task_table
+from taskyard.cli.options import Yard, expanded
+
+if TYPE_CHECKING:
+    from taskyard.daemon.daemon import Daemon
+
+NO: Final = 1
+NOT_ALLOWED: Final = 4
+
+DataOption = Annotated[
+    str | None,
+    typer.Option("--data", metavar="DIR", envvar="TASKYARD_DATA", help="Where everything is kept."),
+]
+
+
+@dataclasses.dataclass
+class HubOptions:
+    """As `hub.main.up` takes them. What is not given here may be in the configuration file."""
+
+    data: DataOption = None
+    host: Annotated[str | None, typer.Option("--host", envvar="TASKYARD_HOST", help="Where to listen [127.0.0.1].")] = (
+        None
+    )
+    port: Annotated[int | None, typer.Option("--port", envvar="TASKYARD_PORT", min=0, max=65_535, help="[8420]")] = None
+    config: Annotated[
+        str | None,
+        typer.Option("--config", metavar="FILE", envvar="TASKYARD_CONFIG", help="[taskyard.toml in the data]"),
+    ] = None
+    daemon: Annotated[bool, typer.Option("--daemon/--no-daemon", help="Bring up a local daemon too.")] = True
+    accept_rewind: Annotated[
+        bool, typer.Option("--accept-rewind", help="This data is an older copy, and that is meant.")
+    ] = False
+
+
+@expanded
+def up(options: HubOptions) -> int:
+    """Start a hub, and a local daemon with it."""
+    from taskyard.hub.main import up as start
+
+    return start(**vars(options))
+
+
+@dataclasses.dataclass
+class DaemonOptions:
+    name: Annotated[str | None, typer.Option("--name", help="Its name [this machine's].")] = None
+    slots: Annotated[int, typer.Option("--slots", min=1, help="Tasks at a time.")] = 5
+    capabilities: Annotated[str | None, typer.Option("--capabilities", metavar="A,B", help="What it can do.")] = None
+    models: Annotated[str | None, typer.Option("--models", metavar="M,N", help="Models it serves.")] = None
+    types: Annotated[
+        str | None, typer.Option("--types", metavar="T,U", help="Types it runs, of echo and demo [both].")
+    ] = None
+    shared: Annotated[bool, typer.Option("--shared", help="For all users (needs an admin's key).")] = False
+
+
+@expanded
+def daemon(options: DaemonOptions, yard: Yard) -> int:
+    """Run tasks of the types echo and demo for a hub, until stopped."""
+    from taskyard.daemon.connection import HubRefused
+    from taskyard.daemon.journal import JournalLocked
+
+    runner = make_daemon(options, yard=yard)
+    log = logging.getLogger("taskyard.daemon")
+    log.setLevel(logging.INFO)
+    log.handlers = [Notes()]
+    output.note(f"Daemon {runner.name} serves {runner.hub} with {runner.slots} slots. Ctrl-C stops it.")
+    try:
+        runner.run()
+    except HubRefused as error:
+        output.note(f"taskyard: {error}")
+        return NOT_ALLOWED
+    except JournalLocked as error:
+        output.note(f"taskyard: {error}")
+        return NO
+    return 0
+
+
+class Notes(logging.Handler):
+    """What a library logs goes where everything said beside an answer goes."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        output.note(self.format(record))
+
+
+def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
+    from taskyard.daemon.builtin import BUILTIN
+    from taskyard.daemon.daemon import Daemon
+    from taskyard.sdk.credentials import data_directory, find_credentials
+
+    types = names_of(options.types)
+    if unknown := sorted(set(types or ()) - set(BUILTIN)):
+        raise typer.BadParameter(
+            f"this daemon runs {', '.join(BUILTIN)}, not {', '.join(unknown)}", param_hint="--types"
+        )
+    credentials = find_credentials(yard.data, yard.hub, yard.key)
+    name = options.name or socket.gethostname()
+    made = Daemon(
+        credentials.hub,
+        credentials.key,
+        name=name,
+        slots=options.slots,
+        capabilities=names_of(options.capabilities) or (),
+        models=names_of(options.models) or (),
+        types=types,
+        data_dir=data_directory(yard.data) / "daemons" / name.replace(os.sep, "_"),
+        shared=options.shared,
+    )
+    made.use_builtin()
+    return made
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """`a, b` as a list; None if nothing was said."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+@expanded
+def demo(yard: Yard) -> None:
+    """Fill the yard with a lively day's work."""
+    from taskyard.cli.day import a_days_work
+    from taskyard.sdk.clock import now
+
+    batch = yard.client.submit_batch(a_days_work(now()))
+    if yard.json:
+        output.say_json(batch)
+    else:
+        task_table(batch.tasks)
+        output.note(f"{len(batch.tasks)} tasks made. Watch them: taskyard watch")
+
+
+@expanded
+def doctor(
+    data: DataOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")] = False,
+) -> int:
+    """Check this installation and its data; 1 if something is wrong."""
+    from taskyard.hub.doctor import Health, examine
+
+    findings = examine(data)
+    if as_json:
+        output.say_json(findings)
+    else:
+        output.table(
+            ("CHECK", "STATE", "FOUND"),
+            [(finding.name, str(finding.state), finding.detail) for finding in findings],
+        )
+    return NO if any(finding.state == Health.FAILED for finding in findings) else 0
