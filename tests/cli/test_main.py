@@ -1,0 +1,137 @@
+"""Exit codes, the one sentence of an error, and what the command line costs to start."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.support.http_stub import Reply, Reset, StubHub, problem
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [
+        (problem(404, "TASK_NOT_FOUND", "No task T-1."), 1, "No task T-1."),
+        (problem(409, "INVALID_TRANSITION", "T-1 has ended."), 1, "T-1 has ended."),
+        (problem(422, "INVALID_INPUT", "Bad.", errors=[{"path": "a", "message": "is wrong"}]), 2, "Bad. a: is wrong."),
+        (problem(422, "DEPENDENCY_CYCLE", "a → b → a."), 2, "a → b → a."),
+        (Reply(body=b"<html>"), 3, None),
+        (problem(401, "UNAUTHENTICATED", "This key is unknown."), 4,
+         "This key is unknown. Give another key with --key, or the hub's directory with --data."),
+        (problem(403, "FORBIDDEN", "Not yours."), 4, "Not yours."),
+        (problem(429, "RATE_LIMITED", "Too fast.", retry_after=7), 5, "Too fast. Try again in 7 s."),
+        (problem(400, "TOO_MANY_PENDING", "Too many."), 5, "Too many."),
+        (problem(503, "STORE_UNAVAILABLE", "The disk is full.", retry_after=40), 5,
+         "The disk is full. Try again in 40 s."),
+    ],
+)  # fmt: skip
+def test_each_kind_of_error_has_its_exit_code_and_its_sentence(
+    hub: StubHub, cli: Cli, answer: Reply, code: int, said: str | None
+) -> None:
+    hub.on("GET", "tasks/T-1", answer)
+    result = cli("show", "T-1")
+    assert (result.code, result.out) == (code, "")
+    assert result.err.count("\n") == 1
+    if said is not None:
+        assert result.err == f"taskyard: {said}\n"
+
+
+def test_a_hub_that_is_not_there_ends_with_3(cli: Cli) -> None:
+    assert cli("ls", "--hub", "http://127.0.0.1:1") == (
+        3,
+        "",
+        "taskyard: No hub answers at http://127.0.0.1:1. Start one with `taskyard up`, or name it with --hub.\n",
+    )
+
+
+def test_a_hub_that_dies_in_the_middle_ends_with_3(hub: StubHub, cli: Cli) -> None:
+    hub.on("POST", "tasks/T-1/retry", Reset())
+    result = cli("retry", "T-1")
+    assert (result.code, result.out) == (3, "")
+    assert "did not answer POST /api/v1/tasks/T-1/retry." in result.err
+
+
+@pytest.mark.parametrize("address", ["http://[", "127.0.0.1:8420", "http://x:99999", "ftp://x", "nonsense"])
+def test_an_address_that_is_none_is_wrong_use(cli: Cli, address: str) -> None:
+    said = f"taskyard: {address} is no address of a hub; write it as http://127.0.0.1:8420.\n"
+    assert cli("ls", "--hub", address) == (2, "", said)
+
+
+def test_without_a_key_the_error_says_where_to_get_one(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TASKYARD_KEY")
+    monkeypatch.delenv("TASKYARD_HUB")
+    result = cli("ls", "--data", str(tmp_path))
+    assert (result.code, result.out) == (4, "")
+    assert "Start a hub with `taskyard up`, name its directory with --data, or give --hub and --key." in result.err
+
+
+def test_the_key_of_a_data_directory_is_found(
+    hub: StubHub, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TASKYARD_KEY")
+    monkeypatch.delenv("TASKYARD_HUB")
+    file = tmp_path / "credentials.json"
+    file.write_text(f'{{"hub": "{hub.url}", "user": "local", "key": "ty_file"}}')
+    file.chmod(0o600)
+    hub.on("GET", "tasks", Reply(body=[]))
+    assert cli("ls", "--data", str(tmp_path)).code == 0
+    assert hub.calls[0].headers["authorization"] == "Bearer ty_file"
+
+
+@pytest.mark.filterwarnings("always::taskyard.sdk.credentials.ReadableByOthers")
+def test_a_key_that_others_can_read_is_told_in_a_line(
+    hub: StubHub, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TASKYARD_KEY")
+    monkeypatch.delenv("TASKYARD_HUB")
+    file = tmp_path / "credentials.json"
+    file.write_text(f'{{"hub": "{hub.url}", "key": "ty_file"}}')
+    file.chmod(0o644)
+    hub.on("GET", "tasks", Reply(body=[]))
+    result = cli("ls", "--data", str(tmp_path))
+    assert result.err == f"taskyard: {file} holds a key and can be read by others; run: chmod 600 {file}\nNo tasks.\n"
+
+
+def test_a_fault_of_ours_is_a_sentence_and_with_debug_a_traceback(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "taskyard.sdk.client", None)
+    result = cli("ls")
+    assert result.code == 1
+    assert result.err.startswith("taskyard: this should not happen: ModuleNotFoundError")
+    assert result.err.count("\n") == 1
+    monkeypatch.setenv("TASKYARD_DEBUG", "1")
+    with pytest.raises(ModuleNotFoundError):
+        cli("ls")
+
+
+def test_an_interrupt_ends_quietly_with_130(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupting:
+        def read(self) -> str:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.stdin", Interrupting())
+    assert cli("submit", "-") == (130, "", "")
+
+
+def test_the_version_is_told(cli: Cli) -> None:
+    result = cli("--version")
+    assert result.code == 0
+    assert result.out.startswith("taskyard 0.")
+
+
+def test_help_comes_up_without_loading_any_client() -> None:
+    program = (
+        "import sys; from taskyard.cli.main import run; run(['--help']);"
+        "print(*{name.split('.')[0] for name in sys.modules}, file=sys.stderr)"
+    )
+    began = time.monotonic()
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    took_s = time.monotonic() - began
+    assert "submit" in shown.stdout
+    assert not {"rich", "aiohttp", "urllib3", "uvicorn", "apsw", "asyncio"} & set(shown.stderr.split())
+    # It takes about 0.1 s alone; other tests may run beside it.
+    assert took_s < 3

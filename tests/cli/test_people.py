@@ -1,0 +1,140 @@
+import json
+from datetime import datetime, timedelta
+
+import pytest
+
+from taskyard.sdk.clock import now
+from tests.cli.conftest import Cli
+from tests.support.http_stub import Reply, StubHub
+
+ANN = {"id": "u_1", "name": "ann", "plan": "pro", "overrides": {"max_pending": 200}, "created_at": None}
+LOCAL: dict[str, object] = {"id": "u_0", "name": "local", "plan": None, "overrides": {}, "created_at": None}
+
+
+def test_a_user_is_added(hub: StubHub, cli: Cli) -> None:
+    hub.on("POST", "users", Reply(status=201, body=ANN))
+    result = cli("user", "add", "ann", "--plan", "pro", "--override", "max_pending=200")
+    assert result == (0, "ann is u_1, on plan pro. Give them a key: taskyard key add --user ann NAME\n", "")
+    assert hub.calls[0].body == {"name": "ann", "plan": "pro", "overrides": {"max_pending": 200}}
+    assert json.loads(cli("user", "add", "ann", "--json").out)["id"] == "u_1"
+
+
+def test_users_are_listed(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "users", Reply(body=[ANN, LOCAL]))
+    assert cli("user", "ls") == (
+        0,
+        "NAME   PLAN  OVERRIDES        CREATED  ID\n"
+        "ann    pro   max_pending=200  -        u_1\n"
+        "local  none  -                -        u_0\n",
+        "",
+    )
+    assert len(json.loads(cli("user", "ls", "--json").out)) == 2
+
+
+def test_a_user_is_changed_by_name(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "users", Reply(body=[ANN]))
+    hub.on("PATCH", "users/u_1", Reply(body=LOCAL))
+    arguments = ["user", "set", "ann", "--plan", "none", "--override", "max_pending=", "--name", "anna"]
+    assert cli(*arguments) == (0, "local is without a plan; overrides: -.\n", "")
+    assert hub.calls[-1].body == {"name": "anna", "plan": None, "overrides": {"max_pending": None}}
+    assert json.loads(cli(*arguments, "--json").out)["name"] == "local"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["set", "ann"], "say what to change"),
+        (["set", "ann", "--override", "max_pending"], "write LIMIT=NUMBER, not max_pending"),
+        (["add", "ann", "--override", "max_pending=many"], "write LIMIT=NUMBER, not max_pending=many"),
+    ],
+)
+def test_a_change_that_says_nothing_is_wrong_use(hub: StubHub, cli: Cli, arguments: list[str], said: str) -> None:
+    result = cli("user", *arguments)
+    assert result.code == 2
+    assert said in result.err
+    assert hub.calls == []
+
+
+def test_a_key_is_shown_once_and_alone(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "users/me", Reply(body={"id": "u_0", "name": "local", "scopes": ["admin"]}))
+    hub.on("POST", "users/u_0/keys", Reply(status=201, body={"id": "k_1", "key": "ty_secret", "scopes": ["tasks"]}))
+    assert cli("key", "add", "ci") == (
+        0,
+        "ty_secret\n",
+        "Key k_1 (tasks). Keep it now: it is not shown again.\n",
+    )
+    assert hub.calls[-1].body == {"name": "ci", "scopes": ["tasks"]}
+    assert json.loads(cli("key", "add", "ci", "--json").out)["key"] == "ty_secret"
+
+
+def test_a_key_for_another_may_be_bound(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "users", Reply(body=[ANN]))
+    hub.on("POST", "users/u_1/keys", Reply(status=201, body={"id": "k_1", "key": "ty_1"}))
+    bounds = ["--max-priority", "high", "--source", "agent", "--expires", "30d"]
+    assert cli("key", "add", "ci", "--user", "ann", "--scope", "tasks", "--scope", "daemon", *bounds).code == 0
+    body = hub.calls[-1].body
+    expires = datetime.fromisoformat(body.pop("expires_at"))
+    assert abs(expires - now() - timedelta(days=30)) < timedelta(minutes=1)
+    assert body == {"name": "ci", "scopes": ["tasks", "daemon"], "max_priority": "high", "sources": ["agent"]}
+    assert cli("key", "add", "ci", "--expires", "never").code == 2
+
+
+def test_keys_are_listed_without_their_secrets_and_revoked(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "users", Reply(body=[ANN]))
+    created = (now() - timedelta(days=2.5)).isoformat()
+    key = {"id": "k_1", "name": "ci", "scopes": ["tasks", "daemon"], "created_at": created}
+    hub.on("GET", "users/u_1/keys", Reply(body=[key]))
+    assert cli("key", "ls", "--user", "ann") == (
+        0,
+        "ID   NAME  SCOPES         CREATED  EXPIRES  REVOKED\nk_1  ci    tasks, daemon  2 d ago  -        -\n",
+        "",
+    )
+    assert json.loads(cli("key", "ls", "--user", "ann", "--json").out)[0]["id"] == "k_1"
+    hub.on("DELETE", "keys/k_1", Reply(body={"ok": True}))
+    assert cli("key", "revoke", "k_1") == (0, "Key k_1 is revoked.\n", "")
+    assert json.loads(cli("key", "revoke", "k_1", "--json").out) == {"ok": True}
+
+
+def test_the_audit_says_who_did_what(hub: StubHub, cli: Cli) -> None:
+    at = (now() - timedelta(minutes=3.5)).isoformat()
+    entry = {
+        "at": at,
+        "actor": "local",
+        "action": "user.changed",
+        "subject": "u_1",
+        "old": None,
+        "new": {"plan": "pro"},
+    }
+    hub.on("GET", "audit", Reply(body=[entry, entry]))
+    assert cli("audit", "-n", "1") == (
+        0,
+        'WHEN       WHO    DID           TO   WAS  IS\n3 min ago  local  user.changed  u_1  -    {"plan":"pro"}\n',
+        "",
+    )
+    assert len(json.loads(cli("audit", "--json").out)) == 2
+
+
+def test_daemons_are_listed_and_drained(hub: StubHub, cli: Cli) -> None:
+    seen = (now() - timedelta(seconds=2.5)).isoformat()
+    daemon = {
+        "id": "d_1",
+        "name": "mac-1",
+        "status": "busy",
+        "shared": True,
+        "active_tasks": 2,
+        "max_concurrent_tasks": 5,
+        "last_heartbeat": seen,
+        "types": ["echo", "demo"],
+    }
+    hub.on("GET", "daemons", Reply(body=[daemon]), Reply(body=[daemon]), Reply(body=[]))
+    code, out, _ = cli("daemons")
+    assert (code, out.replace("3 s ago", "2 s ago")) == (
+        0,
+        "NAME   STATUS         TASKS  SEEN     TYPES       CAPABILITIES  ID\n"
+        "mac-1  busy (shared)  2/5    2 s ago  echo, demo  -             d_1\n",
+    )
+    assert json.loads(cli("daemons", "--json").out)[0]["id"] == "d_1"
+    assert cli("daemons") == (0, "", "No daemon has connected yet; start one with `taskyard daemon`.\n")
+    hub.on("POST", "daemons/mac-1/drain", Reply(body={"ok": True}))
+    assert cli("drain", "mac-1") == (0, "mac-1 drains: it finishes what it runs and gets nothing new.\n", "")
+    assert json.loads(cli("drain", "mac-1", "--json").out) == {"ok": True}

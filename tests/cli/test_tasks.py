@@ -1,0 +1,149 @@
+import json
+from datetime import timedelta
+
+import pytest
+
+from taskyard.sdk.clock import now
+from tests.cli.conftest import Cli
+from tests.support.http_stub import Reply, StubHub, a_task, problem
+
+
+def ago(**span: float) -> str:
+    return (now() - timedelta(**span)).isoformat()
+
+
+def test_tasks_are_listed_in_a_table(hub: StubHub, cli: Cli) -> None:
+    running = a_task(
+        ref="T-003",
+        status="running",
+        progress={"percent": 40, "message": None},
+        priority="critical",
+        title="分析 sales",
+        created_at=ago(minutes=5.5),
+    )
+    waiting = a_task(input="a line\nand another " + "x" * 80, created_at=ago(hours=2.5))
+    stopping = a_task(ref="T-001", status="running", cancel_requested_at=ago(seconds=3), created_at=ago(days=3.5))
+    hub.on("GET", "tasks", Reply(body=[running, waiting, stopping]))
+    assert cli("ls") == (
+        0,
+        "REF    STATUS                PRIORITY  TYPE  QUEUE    CREATED    TITLE\n"
+        "T-003  running 40%           critical  echo  default  5 min ago  分析 sales\n"
+        f"T-002  queued                normal    echo  default  2 h ago    a line and another {'x' * 40}…\n"
+        "T-001  running (cancelling)  normal    echo  default  3 d ago    hello\n",
+        "",
+    )
+
+
+def test_filters_go_to_the_hub_and_the_limit_holds(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "tasks", Reply(body=[a_task(), a_task()]))
+    result = cli(
+        "ls", "-s", "in-progress", "-t", "echo", "--search", "a b", "--archived", "-n", "1", "--user", "ann", "--json"
+    )
+    assert (result.code, len(json.loads(result.out))) == (0, 1)
+    assert hub.calls[0].query == {
+        "status": "in-progress",
+        "type": "echo",
+        "q": "a b",
+        "archived": "true",
+        "limit": "1",
+        "user": "ann",
+    }
+
+
+def test_nothing_to_list_is_said_beside_the_answer(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "tasks", Reply(body=[]))
+    assert cli("ls") == (0, "", "No tasks.\n")
+    assert cli("ls", "-s", "queued") == (0, "", "No such tasks.\n")
+    assert cli("ls", "--json") == (0, "[]\n", "")
+
+
+def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> None:
+    began = now() - timedelta(minutes=10, seconds=30)
+    attempts = [
+        {
+            "number": 1,
+            "series": 1,
+            "daemon_id": "d_1",
+            "daemon_name": "mac-1",
+            "status": "failed",
+            "started_at": began.isoformat(),
+            "ended_at": (began + timedelta(seconds=90)).isoformat(),
+            "error": {"code": "NETWORK_DOWN", "message": "no route", "retryable": True},
+            "late_result": 7,
+        },
+        {"number": 2, "series": 1, "daemon_id": "d_2", "status": "running", "started_at": ago(seconds=150)},
+    ]
+    task = a_task(
+        title="Q1 sales",
+        status="running",
+        progress={"percent": 40, "message": "reading"},
+        attempts=attempts,
+        depends_on=["T-001"],
+        requirements={"capabilities": ["gpu", "browser"]},
+        created_at=ago(hours=1.5),
+        deadline=(now() + timedelta(hours=2.5)).isoformat(),
+        result={"so": "far"},
+    )
+    hub.on("GET", "tasks/T-002", Reply(body=task))
+    assert cli("show", "T-002") == (
+        0,
+        "T-002  Q1 sales\n"
+        "\n"
+        "status      running 40%\n"
+        "progress    reading\n"
+        "type        echo\n"
+        "priority    normal (5)\n"
+        "queue       default\n"
+        "depends on  T-001\n"
+        "needs       gpu, browser\n"
+        "source      user, api\n"
+        "created     1 h ago\n"
+        "deadline    in 2 h\n"
+        "id          01900000-0000-7000-8000-000000000002\n"
+        "\n"
+        "attempts\n"
+        "  1  failed  on mac-1  for 1 min  NETWORK_DOWN: no route  (a late result is kept)\n"
+        "  2  running  on d_2  since 2 min ago\n"
+        "\n"
+        "input\n"
+        "  hello\n"
+        "\n"
+        "result\n"
+        "  {\n"
+        '    "so": "far"\n'
+        "  }\n",
+        "",
+    )
+    assert json.loads(cli("show", "T-002", "--json").out)["attempts"][0]["late_result"] == 7
+
+
+def test_a_task_that_is_not_there_ends_with_1(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "tasks/T-9", problem(404, "TASK_NOT_FOUND", "There is no task T-9."))
+    assert cli("show", "T-9") == (1, "", "taskyard: There is no task T-9.\n")
+
+
+def test_cancelling_says_what_went_with_it(hub: StubHub, cli: Cli) -> None:
+    hub.on("DELETE", "tasks/T-1", Reply(body={"cancelled": True, "also_cancelled": ["T-2", "T-3"]}))
+    assert cli("cancel", "T-1", "--reason", "no need") == (0, "T-1 is cancelled, and with it T-2, T-3.\n", "")
+    assert hub.calls[0].query == {"reason": "no need"}
+    assert json.loads(cli("cancel", "T-1", "--json").out)["also_cancelled"] == ["T-2", "T-3"]
+
+
+def test_one_of_several_that_is_refused_does_not_stop_the_others(hub: StubHub, cli: Cli) -> None:
+    hub.on("DELETE", "tasks/T-1", problem(409, "INVALID_TRANSITION", "T-1 has ended."))
+    hub.on("DELETE", "tasks/T-2", Reply(body={"cancelled": True, "also_cancelled": []}))
+    assert cli("cancel", "T-1", "T-2") == (1, "T-2 is cancelled.\n", "T-1: T-1 has ended.\n")
+    assert json.loads(cli("cancel", "T-1", "T-2", "--json").out) == [{"cancelled": True, "also_cancelled": []}]
+
+
+@pytest.mark.parametrize("verb", ["retry", "skip"])
+def test_a_task_is_retried_or_skipped(hub: StubHub, cli: Cli, verb: str) -> None:
+    hub.on("POST", f"tasks/T-2/{verb}", Reply(body=a_task(status="pending")))
+    assert cli(verb, "T-2") == (0, "T-002 is pending.\n", "")
+    assert json.loads(cli(verb, "T-2", "--json").out)["status"] == "pending"
+
+
+def test_skipping_carries_its_reason(hub: StubHub, cli: Cli) -> None:
+    hub.on("POST", "tasks/T-2/skip", Reply(body=a_task(status="skipped", skipped_reason="not today")))
+    assert cli("skip", "T-2", "--reason", "not today") == (0, "T-002 is skipped: not today\n", "")
+    assert hub.calls[0].query == {"reason": "not today"}
