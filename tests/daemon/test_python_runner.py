@@ -312,12 +312,14 @@ def test_a_plain_function_can_ask_whether_to_stop() -> None:
     def function(_: Task, context: Context) -> None:
         assert not context.cancelled
         context.raise_if_cancelled()
+        context.log("not yet")
         assert context.wait_cancelled(PATIENCE_S)
         context.raise_if_cancelled()
 
     async def scenario(runner: PythonRunner, told: Told) -> None:
         runner.start(Start(ONE, execute()))
         assert await told.next() == ("started", ONE)
+        assert await told.next() == ("progressed", None, None, "not yet")
         runner.stop(Stop(ONE, "cancelled", 0))
         assert await told.next() == ("stopped", ONE)
 

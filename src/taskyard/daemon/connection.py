@@ -107,7 +107,8 @@ class Connection(Work):
         """Take nothing new, finish within this long, hand back what is left, leave."""
         now = now_ms()
         self.machine.drain(now, deadline_ms=now + int(within_s * 1000))
-        self._wake()
+        self._ticking.cancel()
+        self._tick()
 
     # --- once per turn of the loop -------------------------------------------------------------------------
 

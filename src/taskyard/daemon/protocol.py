@@ -105,6 +105,8 @@ class Protocol:
     # --- what the hub says ---------------------------------------------------------------------------------
 
     def received(self, messages: Iterable[ToDaemon], now_ms: int) -> None:
+        """The messages of one frame."""
+        self._error = None  # only the last thing a hub says can be why it then hangs up
         for message in messages:
             if self._orders.hang_up:
                 return
@@ -176,8 +178,7 @@ class Protocol:
             self._tell(self.ledger.ended[key], self.ledger.gate_of(key))
 
     def _execute(self, message: frames.TaskExecute) -> None:
-        attempt = offered(message, self.ledger.number)
-        if attempt is None:
+        if (attempt := offered(message, self.ledger.number)) is None:
             return
         key = attempt.key
         if (known := self.live.get(key)) is not None:
@@ -230,15 +231,15 @@ class Protocol:
     def work_started(self, key: Key, now_ms: int) -> None:
         attempt = self.live[key]
         attempt.state = InventoryState.RUNNING
-        attempt.deadline_at = now_ms + attempt.timeout_ms + TIMEOUT_SLACK_MS
+        if attempt.timeout_ms > 0:
+            attempt.deadline_at = now_ms + attempt.timeout_ms + TIMEOUT_SLACK_MS
         self._tell_state(attempt)
 
     def work_progressed(
         self, key: Key, now_ms: int, *, percent: float | None = None, message: str | None = None, log: str = ""
     ) -> None:
         """Soft news: thinned out, and lost while there is no connection."""
-        attempt = self.live.get(key)
-        if attempt is None:
+        if (attempt := self.live.get(key)) is None:
             return
         attempt.note(percent, message, log)
         if now_ms >= attempt.progress_at:
@@ -246,8 +247,7 @@ class Protocol:
 
     def work_checkpointed(self, key: Key, data: bytes) -> None:
         """`data` is JSON. The newest one is kept, and told again after a reconnect."""
-        attempt = self.live.get(key)
-        if attempt is None:
+        if (attempt := self.live.get(key)) is None:
             return
         attempt.checkpoint = data
         self._tell(_encode(frames.TaskCheckpoint(*key, Raw(data))), attempt.gate)

@@ -1,0 +1,605 @@
+"""The whole daemon against a hub's end of a real socket: frames, reconnects, what survives what."""
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from taskyard.daemon import journal as journal_module
+from taskyard.daemon import scribe as scribe_module
+from taskyard.daemon.connection import HubRefused, logger, socket_url
+from taskyard.daemon.context import Context
+from taskyard.daemon.daemon import Daemon
+from taskyard.daemon.framing import read_frame, write_frames
+from taskyard.daemon.journal import JournalLocked
+from taskyard.daemon.task import Task
+from taskyard.vocabulary import InventoryState, InventoryVerdict
+from taskyard.wire import frames
+from taskyard.wire.frames import (
+    Drain,
+    Heartbeat,
+    Item,
+    TaskAccepted,
+    TaskCancelled,
+    TaskCompleted,
+    TaskProgress,
+    TaskRejected,
+    TaskStarted,
+)
+from tests.daemon.hub_stub import KEY, HubStub, Session
+from tests.daemon.scene import ONE, TWO, cancel, execute
+from tests.support.wire_client import Closed, Refused, WireClient
+
+PATIENCE_S = 20.0
+
+Scenario = Callable[[HubStub], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def prompt_reconnects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The delays have tests of their own."""
+    monkeypatch.setattr("taskyard.daemon.redial.DELAY_MS", 1)
+    monkeypatch.setattr("taskyard.daemon.redial.DELAY_MS_MAX", 1)
+
+
+def play(scenario: Scenario) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(PATIENCE_S), HubStub() as hub:
+            await scenario(hub)
+
+    asyncio.run(main())
+
+
+async def answers(task: Task) -> str:
+    return f"did {task.id}"
+
+
+def a_daemon(hub: HubStub, directory: Path, function: Callable[..., Any] = answers, **settings: Any) -> Daemon:
+    daemon = Daemon(hub.url, settings.pop("key", KEY), name="mac-1", data_dir=directory, **settings)
+    daemon.task("noop")(function)
+    return daemon
+
+
+@asynccontextmanager
+async def serving(daemon: Daemon) -> AsyncIterator["asyncio.Task[None]"]:
+    """Runs it meanwhile; at the end without a word, as if the process had died."""
+    running = asyncio.create_task(daemon.serve())
+    try:
+        yield running
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+@asynccontextmanager
+async def heard(text: str) -> AsyncIterator["asyncio.Future[logging.LogRecord]"]:
+    """The first line the daemon logs with this text in it."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[logging.LogRecord] = loop.create_future()
+
+    def take(record: logging.LogRecord) -> None:
+        if not found.done():
+            found.set_result(record)
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if text in record.getMessage():
+                loop.call_soon_threadsafe(take, record)
+
+    ear = Ear()
+    logger.addHandler(ear)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(ear)
+
+
+async def completed(session: Session) -> TaskCompleted:
+    message = await session.receive(TaskCompleted)
+    assert isinstance(message, TaskCompleted)
+    return message
+
+
+# --- talking -----------------------------------------------------------------------------------------------
+
+
+def test_a_task_is_accepted_started_and_completed_in_one_frame(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)):
+            session = await hub.session()
+            greeting = await session.welcome()
+            assert (greeting.name, greeting.types, greeting.max_concurrent_tasks) == ("mac-1", ["noop"], 5)
+            await session.send(cancel(("t0", 1)))
+            await session.receive(TaskCancelled)
+            await session.send(execute(ONE), execute(TWO))
+            await session.receive(TaskCompleted)
+            assert [type(message) for message in session.frames[-1]] == [
+                *[TaskAccepted] * 2,
+                *[TaskStarted, TaskCompleted] * 2,
+            ]
+        assert hub.paths == ["/api/v1/daemons/connect"]
+
+    play(scenario)
+
+
+def test_heartbeats_go_on_while_functions_block_their_threads(tmp_path: Path) -> None:
+    release = threading.Event()
+
+    def blocks(_: Task) -> None:
+        release.wait(PATIENCE_S)
+
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path, blocks)):
+            session = await hub.session()
+            await session.welcome(heartbeat_s=0.01)
+            await session.send(execute())
+            for _ in range(3):
+                beat = await session.receive(Heartbeat)
+            assert isinstance(beat, Heartbeat)
+            assert beat.running == [Item(*ONE)]
+            release.set()
+            await completed(session)
+
+    play(scenario)
+
+
+def test_progress_and_cancel_reach_a_running_function(tmp_path: Path) -> None:
+    def works(_: Task, context: Context) -> None:
+        context.progress(30, "reading")
+        context.wait_cancelled(PATIENCE_S)
+        context.raise_if_cancelled()
+
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path, works)):
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            assert await session.receive(TaskProgress) == TaskProgress(*ONE, 30.0, "reading")
+            await session.send(cancel())
+            assert await session.receive(TaskCancelled) == TaskCancelled(*ONE, "cancelled")
+
+    play(scenario)
+
+
+def test_a_message_of_a_newer_hub_does_not_hide_its_neighbours(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)):
+            session = await hub.session()
+            await session.welcome()
+            await session.send_bytes(b'{"type":"fanfare"}')
+            await session.send_bytes(b"not json")
+            await session.send_bytes(b"[not json")
+            await session.send_bytes(b'[{"type":"fanfare"},' + frames.encode(execute()) + b"]")
+            assert (await completed(session)).task_id == "t1"
+
+    play(scenario)
+
+
+# --- reconnecting ------------------------------------------------------------------------------------------
+
+
+def test_a_result_is_sent_again_until_it_is_acknowledged(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)):
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            first = await completed(session)
+            for _ in range(3):
+                await session.close()
+                session = await hub.session()
+                greeting = await session.welcome({ONE: InventoryVerdict.SEND_RESULT})
+                assert greeting.inventory == [Item(*ONE, InventoryState.ENDED)]
+                assert greeting.daemon_id == "d_1"
+                assert await completed(session) == first
+            await session.acknowledge(ONE)
+            await session.send(execute(TWO))
+            await completed(session)
+            await session.close()
+            greeting = await (await hub.session()).hello()
+            assert greeting.inventory == [Item(*TWO, InventoryState.ENDED)]
+
+    play(scenario)
+
+
+def test_work_goes_on_while_the_hub_is_away(tmp_path: Path) -> None:
+    runs: list[str] = []
+    release = asyncio.Event()
+
+    async def waits(task: Task) -> str:
+        runs.append(task.id)
+        await release.wait()
+        return "done"
+
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path, waits)):
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            await session.receive(TaskStarted)
+            hub.refusals = [HTTPStatus.SERVICE_UNAVAILABLE] * 3
+            await session.close(frames.CLOSE_RESTARTING)
+            session = await hub.session()
+            greeting = await session.welcome({ONE: InventoryVerdict.CONTINUE})
+            assert greeting.inventory == [Item(*ONE)]
+            release.set()
+            assert (await completed(session)).result == Raw(b'"done"')
+            assert runs == ["t1"]
+
+    play(scenario)
+
+
+def test_a_finished_result_survives_the_process(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)):
+            session = await hub.session()
+            first = await session.welcome()
+            await session.send(execute())
+            result = await completed(session)
+        async with serving(a_daemon(hub, tmp_path)):
+            session = await hub.session()
+            greeting = await session.welcome({ONE: InventoryVerdict.SEND_RESULT})
+            assert greeting.boot_id != first.boot_id
+            assert (greeting.daemon_id, greeting.inventory) == ("d_1", [Item(*ONE, InventoryState.ENDED)])
+            assert greeting.seen == frames.Position("c1", 1, 1)
+            assert await completed(session) == result
+
+    play(scenario)
+
+
+def test_running_work_dies_with_the_process_and_is_not_listed(tmp_path: Path) -> None:
+    async def waits(_: Task) -> None:
+        await asyncio.Event().wait()
+
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path, waits)):
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            await session.receive(TaskStarted)
+        async with serving(a_daemon(hub, tmp_path, waits)):
+            assert (await (await hub.session()).hello()).inventory == []
+
+    play(scenario)
+
+
+def test_a_superseded_daemon_does_not_come_back_at_once(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        daemon = a_daemon(hub, tmp_path)
+        async with serving(daemon) as running, heard("next try") as told:
+            session = await hub.session()
+            await session.welcome()
+            await session.close(frames.CLOSE_SUPERSEDED, "a newer connection")
+            said = (await told).getMessage()
+            assert "a newer connection" in said
+            assert float(said.split()[-2]) >= 60.0
+            await daemon.stop()
+            await running
+
+    play(scenario)
+
+
+def test_a_hub_that_falls_silent_is_left_for_a_new_connection(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)):
+            session = await hub.session()
+            await session.hello()
+            await session.send(frames.Welcome(1, "d_1", 0.01, 0.1, [], "c1", 1, 1))
+            await (await hub.session()).welcome()
+
+    play(scenario)
+
+
+def test_a_key_that_is_refused_ends_the_daemon(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        with pytest.raises(HubRefused, match="does not accept this key"):
+            await a_daemon(hub, tmp_path, key="wrong").serve()
+
+    play(scenario)
+
+
+def test_a_hub_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        daemon = a_daemon(hub, tmp_path)
+        daemon.hub = "http://127.0.0.1:1"
+        async with serving(daemon) as running:
+            for _ in range(3):
+                async with heard("not connected") as told:
+                    await told
+            await daemon.stop()
+            await running
+
+    play(scenario)
+
+
+# --- leaving -----------------------------------------------------------------------------------------------
+
+
+def test_a_stopped_daemon_finishes_tells_and_leaves(tmp_path: Path) -> None:
+    release = asyncio.Event()
+
+    async def waits(_: Task) -> None:
+        await release.wait()
+
+    async def scenario(hub: HubStub) -> None:
+        daemon = a_daemon(hub, tmp_path, waits)
+        async with serving(daemon) as running:
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            await session.receive(TaskStarted)
+            stopping = asyncio.create_task(daemon.stop(drain_s=PATIENCE_S))
+            await session.receive(Drain)
+            await session.send(execute(TWO))
+            assert await session.receive(TaskRejected) == TaskRejected(*TWO, "draining")
+            release.set()
+            await completed(session)
+            await session.acknowledge(ONE)
+            await stopping
+            await running
+            await session.closed()
+
+    play(scenario)
+
+
+def test_what_does_not_finish_in_time_is_handed_back(tmp_path: Path) -> None:
+    async def waits(_: Task) -> None:
+        await asyncio.Event().wait()
+
+    async def scenario(hub: HubStub) -> None:
+        daemon = a_daemon(hub, tmp_path, waits)
+        async with serving(daemon) as running:
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            await session.receive(TaskStarted)
+            stopping = asyncio.create_task(daemon.stop())
+            assert await session.receive(TaskRejected) == TaskRejected(*ONE, "drained")
+            await stopping
+            await running
+
+    play(scenario)
+
+
+PROGRAM = """
+import sys, time
+from taskyard.daemon.daemon import Daemon
+daemon = Daemon(sys.argv[1], sys.argv[2], name="child", data_dir=sys.argv[3])
+@daemon.task("noop")
+def holds_out(task):
+    time.sleep(3600)
+@daemon.task("async")
+async def waits(task):
+    import asyncio
+    await asyncio.Event().wait()
+daemon.run(drain_s=3600)
+"""
+
+
+def test_a_signal_drains_and_a_second_one_hands_back(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", PROGRAM, hub.url, KEY, str(tmp_path), env=os.environ
+        )
+        session = await hub.session()
+        await session.welcome()
+        await session.send(execute(type="async"))
+        await session.receive(TaskStarted)
+        child.send_signal(signal.SIGTERM)
+        await session.receive(Drain)
+        child.send_signal(signal.SIGINT)
+        assert await session.receive(TaskRejected) == TaskRejected(*ONE, "drained")
+        assert await child.wait() == 0
+
+    play(scenario)
+
+
+def test_a_thread_that_will_not_stop_does_not_hold_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = PROGRAM.replace(
+        "daemon.run(", "import taskyard.daemon.departure as d\nd.STOP_GRACE_MS = d.LINGER_MS = 1\ndaemon.run("
+    )
+
+    async def scenario(hub: HubStub) -> None:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", program, hub.url, KEY, str(tmp_path), stderr=subprocess.DEVNULL
+        )
+        session = await hub.session()
+        await session.welcome()
+        await session.send(execute(type="noop"))
+        await session.receive(TaskStarted)
+        child.send_signal(signal.SIGTERM)
+        await session.receive(Drain)
+        child.send_signal(signal.SIGTERM)
+        assert await child.wait() == 0
+
+    play(scenario)
+
+
+# --- the disk ----------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_turns_work_away_and_takes_it_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scribe_module, "RETRY_S", 0.001)
+    full = threading.Event()
+    write_all = journal_module._write_all
+
+    def write(file: int, content: bytes) -> None:
+        if full.is_set():
+            raise OSError(28, "No space left on device")
+        write_all(file, content)
+
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)), heard("taking no new work") as told:
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute(ONE))
+            await completed(session)
+            full.set()
+            await session.send(execute(TWO))
+            await told
+            await session.send(execute(("t3", 1)))
+            assert await session.receive(TaskRejected) == TaskRejected("t3", 1, "journal: No space left on device")
+            full.clear()
+            assert (await completed(session)).task_id == "t2"
+
+    monkeypatch.setattr(journal_module, "_write_all", write)
+    play(scenario)
+
+
+def test_a_disk_that_fails_ends_the_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    async def scenario(hub: HubStub) -> None:
+        running = asyncio.create_task(a_daemon(hub, tmp_path).serve())
+        session = await hub.session()
+        monkeypatch.setattr(os, "fdatasync", fails)
+        await session.welcome()
+        with pytest.raises(OSError, match="Input/output error"):
+            await running
+
+    play(scenario)
+
+
+def test_two_daemons_do_not_share_a_directory(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)):
+            await hub.session()
+            with pytest.raises(JournalLocked):
+                await a_daemon(hub, tmp_path).serve()
+
+    play(scenario)
+
+
+# --- the public face ---------------------------------------------------------------------------------------
+
+
+def test_hub_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TASKYARD_HUB", "http://hub")
+    monkeypatch.setenv("TASKYARD_KEY", "k")
+    monkeypatch.setenv("TASKYARD_DATA", str(tmp_path))
+    daemon = Daemon(name="a/b")
+    assert daemon.hub == "http://hub"
+    assert daemon.data_dir == tmp_path / "daemons" / "a_b"
+
+
+def test_a_daemon_without_a_hub_or_slots_or_functions_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TASKYARD_HUB", raising=False)
+    with pytest.raises(ValueError, match="needs a hub and a key"):
+        Daemon()
+    with pytest.raises(ValueError, match="at least one slot"):
+        Daemon("http://hub", "k", slots=0)
+    with pytest.raises(ValueError, match="no task functions"):
+        asyncio.run(Daemon("http://hub", "k", data_dir=tmp_path).serve())
+
+
+def test_one_type_has_one_function(tmp_path: Path) -> None:
+    daemon = Daemon("http://hub", "k", data_dir=tmp_path)
+    daemon.task("a")(answers)
+    with pytest.raises(ValueError, match="two functions"):
+        daemon.task("a")(answers)
+
+
+@pytest.mark.parametrize(
+    ("registered", "declared", "told"),
+    [(["b", "a"], None, ["a", "b"]), (["a", "*"], None, []), (["*"], ["x"], ["x"])],
+)
+def test_registered_types_are_declared_unless_one_serves_all(
+    tmp_path: Path, registered: list[str], declared: list[str] | None, told: list[str]
+) -> None:
+    async def scenario(hub: HubStub) -> None:
+        daemon = Daemon(hub.url, KEY, types=declared, data_dir=tmp_path)
+        for name in registered:
+            daemon.task(name)(answers)
+        async with serving(daemon):
+            assert (await (await hub.session()).hello()).types == told
+
+    play(scenario)
+
+
+def test_the_builtin_types_are_there_when_asked_for(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        daemon = Daemon(hub.url, KEY, data_dir=tmp_path)
+        daemon.use_builtin()
+        async with serving(daemon):
+            assert (await (await hub.session()).hello()).types == ["demo", "echo"]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("hub", "url"),
+    [
+        ("http://localhost:8080", "ws://localhost:8080/api/v1/daemons/connect"),
+        ("https://yard.example/base/", "wss://yard.example/base/api/v1/daemons/connect"),
+        ("localhost:8080", "ws://localhost:8080/api/v1/daemons/connect"),
+    ],
+)
+def test_the_socket_is_where_the_hub_is(hub: str, url: str) -> None:
+    assert socket_url(hub) == url
+
+
+def test_frames_are_as_few_as_the_limits_allow() -> None:
+    small = [b"1"] * (frames.FRAME_MESSAGES_MAX + 1)
+    assert [frame.count(b"1") for frame in write_frames(small)] == [frames.FRAME_MESSAGES_MAX, 1]
+    large = [b"x" * 3_000_000] * 2
+    assert list(write_frames(large)) == large
+    assert list(write_frames([])) == []
+
+
+def test_one_message_is_a_frame_too() -> None:
+    assert read_frame(frames.encode(frames.Drain())) == []
+
+
+# --- the plain client --------------------------------------------------------------------------------------
+
+
+def test_the_plain_socket_client_speaks_the_same_protocol() -> None:
+    async def scenario(hub: HubStub) -> None:
+        host, port = hub.url.removeprefix("http://").split(":")
+
+        def converse() -> tuple[str, dict[str, Any], int | None]:
+            with WireClient(host, int(port), KEY) as client:
+                welcome = client.hello(slots=1)
+                offer = client.receive("task.execute")
+                report = {"task_id": offer["task"]["id"], "attempt": offer["attempt"]}
+                client.send({"type": "task.accepted", **report}, {"type": "task.started", **report})
+                client.send({"type": "task.completed", "result": "x" * 70_000, **report})
+                with pytest.raises(Closed) as closed:
+                    client.receive()
+                return welcome["daemon_id"], offer, closed.value.code
+
+        talking = asyncio.create_task(asyncio.to_thread(converse))
+        session = await hub.session()
+        await session.welcome()
+        await session.send(frames.HeartbeatAck("c1", 1, 1), execute())
+        assert await session.receive() == TaskAccepted(*ONE)
+        assert await session.receive() == TaskStarted(*ONE)
+        assert len((await completed(session)).result) == 70_002  # type: ignore[arg-type]
+        await session.close(frames.CLOSE_SUPERSEDED)
+        daemon_id, _, code = await talking
+        assert (daemon_id, code) == ("d_1", frames.CLOSE_SUPERSEDED)
+
+    play(scenario)
+
+
+def test_the_plain_socket_client_says_how_it_was_refused() -> None:
+    async def scenario(hub: HubStub) -> None:
+        host, port = hub.url.removeprefix("http://").split(":")
+        with pytest.raises(Refused, match="401"):
+            await asyncio.to_thread(WireClient, host, int(port), "wrong")
+
+    play(scenario)
