@@ -22,10 +22,12 @@ from taskyard.gateway.call import Call, Headers, Reply, RequestRefused, Stream
 from taskyard.gateway.daemon_socket import DaemonSocket
 from taskyard.gateway.door import Door, GatewaySettings
 from taskyard.gateway.origin import Origins
+from taskyard.gateway.pages import bad_cursor
 from taskyard.gateway.port import Hub, Unavailable
 from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import ROUTES, SOCKET_PATH, SOCKET_POLICY
 from taskyard.gateway.sign_in import REQUEST_HEADER
+from taskyard.store.port import BadCursor
 from taskyard.vocabulary import Refusal
 from taskyard.vocabulary import Scope as KeyScope
 from taskyard.wire import problems
@@ -68,6 +70,8 @@ class GatewayApp:
             answer = await self._answer(scope, receive)
         except RequestRefused as refused:
             answer = _refusal(refused)
+        except BadCursor:
+            answer = _refusal(bad_cursor())
         except Unavailable as unavailable:
             answer = _unavailable(unavailable)
         except Exception:

@@ -20,12 +20,16 @@ def place_of(cursor: str | None) -> str | None:
     except (binascii.Error, ValueError):
         place = ""
     if not place or not place.isprintable():
-        raise RequestRefused(
-            Refusal.INVALID_INPUT,
-            "The cursor is not one of ours; take it from the `Link` header as it is.",
-            errors=(FieldError("cursor", "is not one of ours"),),
-        )
+        raise bad_cursor()
     return place
+
+
+def bad_cursor() -> RequestRefused:
+    return RequestRefused(
+        Refusal.INVALID_INPUT,
+        "The cursor is not one of this list; take it from the `Link` header as it is.",
+        errors=(FieldError("cursor", "is not one of this list"),),
+    )
 
 
 def link_to_next(path: str, query: object, place: str) -> Headers:

@@ -103,7 +103,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
 class _Server(uvicorn.Server):
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+    def capture_signals(self) -> Iterator[None]:
         """Signals are the process's business, not the gateway's."""
         yield
 

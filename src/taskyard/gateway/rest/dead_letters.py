@@ -15,6 +15,7 @@ from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.gateway.present import audit_answer, task_answer
 from taskyard.gateway.rest.tasks import act, find
+from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask
 from taskyard.vocabulary import Refusal, Verdict
 from taskyard.wire.fields import Limit, Name, instant_of, ms_of
@@ -74,7 +75,9 @@ async def list_dead_letters(call: Call[DeadLetterQuery], _body: Empty) -> Reply:
         fingerprint = fingerprint_of(one)
         answer.pattern = patterns.get(fingerprint) or _pattern(fingerprint, [one])
         answers.append(answer)
-    headers = link_to_next(call.path, query, page[-1].task.id) if len(wanted) > query.limit else []
+    headers = []
+    if len(wanted) > query.limit:
+        headers = link_to_next(call.path, query, cursor_of(page[-1], user_id=user_id))
     return Reply(answers, headers=headers)
 
 
@@ -106,7 +109,7 @@ async def reviews(call: Call[OfUser], _body: Empty) -> Reply:
     stored = await find(call, call.query.user)
     task_id = stored.task.id
     found = await call.hub.read(lambda reader: reader.audit(subject=task_id, limit=REVIEWS_MAX, before=None))
-    return Reply([audit_answer(record) for _, record in found if "review" in record.action])
+    return Reply([audit_answer(record) for _, record in found if record.action.startswith("dead_letter.")])
 
 
 def _command(call: Call[OfUser], stored: StoredTask, body: Review) -> ReviewTask:

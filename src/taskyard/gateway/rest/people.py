@@ -8,7 +8,7 @@ from taskyard.core.changes import KeyRecord, UserRecord
 from taskyard.core.commands import KEEP, ChangeUser, CreateKey, CreateUser, RevokeKey
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
-from taskyard.gateway.pages import link_to_next, place_of
+from taskyard.gateway.pages import bad_cursor, link_to_next, place_of
 from taskyard.gateway.present import audit_answer
 from taskyard.gateway.rest.tasks import ask
 from taskyard.vocabulary import Refusal
@@ -121,7 +121,7 @@ async def audit(call: Call[AuditQuery], _body: Empty) -> Reply:
     query = call.query
     place = place_of(query.cursor)
     if place is not None and not (place.isdecimal() and place.isascii() and len(place) < 19):
-        raise RequestRefused(Refusal.INVALID_INPUT, "The cursor is not one of ours.")
+        raise bad_cursor()
     before = None if place is None else int(place)
     found = await call.hub.read(
         lambda reader: reader.audit(subject=query.subject, limit=query.limit + 1, before=before)

@@ -107,18 +107,13 @@ async def _ask(
     call: Call[OfUser], user_id: str, drafts: list[Draft], *, partial: bool
 ) -> tuple[Submitted, dict[str, StoredTask]]:
     principal = call.principal
-    under = None
-    if principal.attempt is not None:
-        under = principal.attempt[0]
-        for draft in drafts:
-            draft.parent_id = draft.parent_id or under
     command = SubmitTasks(
         user_id=user_id,
         drafts=drafts,
         partial=partial,
         ceiling=principal.max_priority,
         sources=principal.sources,
-        under=under,
+        under=None if principal.attempt is None else principal.attempt[0],
     )
     answer, written = await call.hub.ask(command)
     if isinstance(answer, Refused):

@@ -11,6 +11,7 @@ from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, re
 from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.gateway.present import event_answer, task_answer
 from taskyard.gateway.translate import change_of
+from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, STATUS_ALIASES, Level, Refusal, SourceType, Status
 from taskyard.wire.fields import NAME_CHARS_MAX, WAIT_S_MAX, Limit, Name, Text, instant_of
@@ -60,8 +61,9 @@ class Shown(Struct):
 
 async def list_tasks(call: Call[TaskQuery], _body: Empty) -> Reply:
     query = call.query
+    user_id = call.users(query.user)
     wanted = TaskFilter(
-        user_id=call.users(query.user),
+        user_id=user_id,
         statuses=_statuses(query.status),
         queue=query.queue,
         type=query.type,
@@ -78,7 +80,9 @@ async def list_tasks(call: Call[TaskQuery], _body: Empty) -> Reply:
     page = found[: query.limit]
     progress = call.hub.progress
     answers = [task_answer(one, progress=progress(one.task.id), in_list=True) for one in page]
-    headers = link_to_next(call.path, query, page[-1].task.id) if len(found) > query.limit else []
+    headers = []
+    if len(found) > query.limit:
+        headers = link_to_next(call.path, query, cursor_of(page[-1], user_id=user_id))
     return Reply(answers, headers=headers)
 
 

@@ -1,0 +1,316 @@
+"""A daemon's socket: from `hello` to its end."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from taskyard.core.commands import FailTask, LeaveDaemon, RejectTask, RevokeKey
+from taskyard.gateway import daemon_socket
+from taskyard.gateway.app import GatewayApp
+from taskyard.gateway.auth import NOBODY
+from taskyard.gateway.daemon_socket import DaemonSession
+from taskyard.vocabulary import Scope
+from taskyard.wire import frames
+from tests.support.gateway_client import Client, Connection
+from tests.support.gateway_hub import GatewayHub
+
+pytestmark = pytest.mark.anyio
+TASKS = "/api/v1/tasks"
+HELLO = {"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac-1", "max_concurrent_tasks": 2}
+
+
+@pytest.fixture
+def owner(hub: GatewayHub, app: GatewayApp) -> Client:
+    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+
+
+@pytest.fixture
+async def daemon(owner: Client) -> AsyncIterator[Connection]:
+    """Connected and welcome."""
+    async with owner.socket() as connection:
+        assert (await connection.next())["type"] == "websocket.accept"
+        connection.say(HELLO)
+        (welcome,) = await connection.hear()
+        assert welcome["type"] == "welcome"
+        yield connection
+
+
+async def executed(daemon: Connection) -> dict[str, Any]:
+    (message,) = await daemon.hear()
+    assert message["type"] == "task.execute"
+    return message
+
+
+async def test_a_task_travels_to_its_daemon_and_back(owner: Client, daemon: Connection) -> None:
+    await owner.post(TASKS, {"input": "hello", "type": "echo", "context": {"a": 1}})
+    message = await executed(daemon)
+    task = message["task"]
+    assert (task["ref"], task["type"], task["input"], task["context"]) == ("T-001", "echo", "hello", {"a": 1})
+    assert (message["attempt"], message["timeout"], message["context_input"]) == (1, 300, [])
+    about = {"task_id": task["id"], "attempt": 1}
+    daemon.say({"type": "task.accepted", **about}, {"type": "task.started", **about})
+    daemon.say(
+        {
+            "type": "task.completed",
+            **about,
+            "result": {"said": ["hello"]},
+            "summary": "done",
+            "files_changed": ["a.py"],
+            "usage": {"input_tokens": 3},
+        }
+    )
+    (ack,) = await daemon.hear()
+    assert (ack["type"], ack["task_id"], ack["attempt"]) == ("ack", task["id"], 1)
+    shown = (await owner.get(f"{TASKS}/T-001")).json
+    assert (shown["status"], shown["result"], shown["result_summary"]) == ("completed", {"said": ["hello"]}, "done")
+    assert shown["files_changed"] == ["a.py"]
+    assert shown["attempts"][0]["usage"]["input_tokens"] == 3
+
+
+async def test_a_dependant_is_told_the_result(owner: Client, daemon: Connection) -> None:
+    await owner.post(f"{TASKS}/batch", {"tasks": [{"input": "a", "name": "a"}, {"input": "b", "depends_on": ["a"]}]})
+    first = await executed(daemon)
+    about = {"task_id": first["task"]["id"], "attempt": 1}
+    daemon.say({"type": "task.completed", **about, "result": 42, "summary": "the answer"})
+    heard = await daemon.hear()
+    while not any(message["type"] == "task.execute" for message in heard):
+        heard += await daemon.hear()
+    (second,) = [message for message in heard if message["type"] == "task.execute"]
+    (told,) = second["context_input"]
+    assert (told["source_task"], told["ref"]) == (first["task"]["id"], "T-001")
+    assert (told["result"], told["result_summary"], told["result_status"]) == (42, "the answer", "success")
+    assert (await owner.get(f"{TASKS}/T-002")).json["context_input"] == [told]
+
+
+async def test_a_failure_is_told_with_its_time_to_come_back(hub: GatewayHub, owner: Client, daemon: Connection) -> None:
+    await owner.post(TASKS, {"input": "a"})
+    about = {"task_id": (await executed(daemon))["task"]["id"], "attempt": 1}
+    error = {"code": "RATE_LIMITED", "message": "slow down", "details": {"retry_after": 7}}
+    daemon.say({"type": "task.failed", **about, "error": error})
+    await daemon.hear()
+    (failed,) = [command for command in hub.told if isinstance(command, FailTask)]
+    assert failed.retry_after_ms == 7000
+    assert failed.error.details == '{"retry_after":7}'
+
+
+async def test_a_task_handed_back_is_drained(hub: GatewayHub, owner: Client, daemon: Connection) -> None:
+    await owner.post(TASKS, {"input": "a"})
+    about = {"task_id": (await executed(daemon))["task"]["id"], "attempt": 1}
+    daemon.say({"type": "task.rejected", **about, "reason": "drained"}, {"type": "heartbeat"})
+    await daemon.hear()
+    (rejected,) = [command for command in hub.told if isinstance(command, RejectTask)]
+    assert rejected.drained
+
+
+async def test_a_nul_in_a_result_is_replaced_not_refused(owner: Client, daemon: Connection) -> None:
+    await owner.post(TASKS, {"input": "a"})
+    task_id = (await executed(daemon))["task"]["id"]
+    daemon.say_raw(f'{{"type":"task.completed","task_id":"{task_id}","attempt":1,"result":"a\\u0000b"}}')
+    await daemon.hear()
+    assert (await owner.get(f"{TASKS}/T-001")).json["result"] == "a\ufffdb"
+
+
+async def test_a_result_over_its_size_is_kept_by_its_head(owner: Client, daemon: Connection) -> None:
+    await owner.post(TASKS, {"input": "a"})
+    about = {"task_id": (await executed(daemon))["task"]["id"], "attempt": 1}
+    daemon.say({"type": "task.completed", **about, "result": "x" * (1024 * 1024)})
+    await daemon.hear()
+    result = (await owner.get(f"{TASKS}/T-001")).json["result"]
+    assert (result["truncated"], result["bytes"]) == (True, 1024 * 1024 + 2)
+
+
+async def test_an_unknown_message_is_answered_and_the_others_count(daemon: Connection) -> None:
+    daemon.say({"type": "task.sung", "task_id": "x", "attempt": 1}, {"type": "heartbeat"})
+    heard = await daemon.hear()
+    while len(heard) < 2:
+        heard += await daemon.hear()
+    assert [message["type"] for message in heard] == ["error", "heartbeat.ack"]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "{",
+        "[]x",
+        '{"type":"task.accepted","task_id":1,"attempt":1}',
+        '{"type":"task.accepted","task_id":"a"}',
+        '{"type":"hello","protocol":1,"boot_id":"b","name":"n"}',
+        "[" * 100_000,
+        '{"type":"task.completed","task_id":"a","attempt":1,"result":' + "[" * 100 + "]" * 100 + "}",
+        '{"type":"task.checkpoint","task_id":"a","attempt":1,"data":"' + "x" * (1024 * 1024) + '"}',
+    ],
+)
+async def test_a_bad_frame_closes_the_socket(hub: GatewayHub, daemon: Connection, raw: str) -> None:
+    daemon.say_raw(raw)
+    (error,) = await daemon.hear()
+    assert error["type"] == "error"
+    closed = await daemon.next()
+    assert (closed["type"], closed["code"]) == ("websocket.close", frames.CLOSE_PROTOCOL)
+    await daemon.ended()
+    assert isinstance(hub.told[-1], LeaveDaemon)
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [
+        {**HELLO, "protocol": 2},
+        {**HELLO, "name": ""},
+        {**HELLO, "name": "x" * 256},
+        {**HELLO, "name": "a\nb"},
+        {**HELLO, "max_concurrent_tasks": 0},
+        {**HELLO, "shared": True},
+        {"type": "heartbeat"},
+    ],
+)
+async def test_a_bad_hello_is_not_welcome(hub: GatewayHub, owner: Client, hello: dict[str, Any]) -> None:
+    async with owner.socket() as connection:
+        await connection.next()
+        connection.say(hello)
+        (error,) = await connection.hear()
+        assert error["type"] == "error"
+        assert (await connection.next())["code"] == frames.CLOSE_PROTOCOL
+    assert hub.told == []
+
+
+async def test_silence_is_not_welcome(owner: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon_socket, "HELLO_S", 0.01)
+    async with owner.socket() as connection:
+        await connection.next()
+        assert (await connection.hear())[0]["code"] == "HELLO_MISSING"
+
+
+async def test_a_shared_daemon_needs_an_admins_key(hub: GatewayHub, app: GatewayApp) -> None:
+    key = hub.a_key(hub.a_user("root"), Scope.ADMIN, Scope.DAEMON)
+    async with Client(app, key).socket() as connection:
+        await connection.next()
+        connection.say({**HELLO, "shared": True})
+        assert (await connection.hear())[0]["type"] == "welcome"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"host": "evil.example"}, 403),
+        ({"authorization": "Bearer wrong"}, 401),
+    ],
+)
+async def test_a_socket_is_refused_before_it_is_one(app: GatewayApp, headers: dict[str, str], status: int) -> None:
+    async with Client(app).socket(headers) as connection:
+        message = await connection.next()
+        assert (message["type"], message["status"]) == ("websocket.http.response.start", status)
+
+
+async def test_a_key_without_the_scope_is_refused(ann: Client) -> None:
+    async with ann.socket() as connection:
+        assert (await connection.next())["status"] == 403
+
+
+async def test_a_revoked_key_closes_its_sockets(
+    hub: GatewayHub, owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taskyard.gateway.door.REVIEW_S", 0.01)
+    async with owner.socket() as connection:
+        await connection.next()
+        connection.say(HELLO)
+        await connection.hear()
+        assert owner.key is not None
+        hub.decide(RevokeKey(hub.key_named(owner.key).id, actor="test"))
+        assert (await connection.hear())[0]["code"] == "UNAUTHENTICATED"
+        assert (await connection.next())["code"] == frames.CLOSE_UNAUTHENTICATED
+
+
+async def test_a_daemon_that_goes_is_told_of(hub: GatewayHub, owner: Client) -> None:
+    async with owner.socket() as connection:
+        await connection.next()
+        connection.say(HELLO)
+        await connection.hear()
+    assert isinstance(hub.told[-1], LeaveDaemon)
+
+
+async def test_a_daemon_that_does_not_read_is_cut_off(
+    owner: Client, daemon: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon_socket, "QUEUE_BYTES_MAX", 1000)
+    monkeypatch.setattr(daemon_socket, "CLOSE_S", 0.01)
+    daemon.reads.clear()
+    await owner.post(TASKS, {"input": "x" * 600})
+    await asyncio.sleep(0)
+    await owner.post(TASKS, {"input": "x" * 2000})
+    await daemon.ended()
+
+
+async def test_what_waits_is_joined_into_few_frames() -> None:
+    session = DaemonSession(1, NOBODY)
+    sent: list[str] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message.get("text", message["type"]))
+
+    session.send([b'{"a":1}', b'{"b":2}'])
+    session.send([b"x" * (frames.FRAME_BYTES_MAX - 2), b'{"c":3}'])
+    session.close(1000, "bye")
+    session.send([b"too late"])
+    await session.write_to(send)
+    assert [len(text) for text in sent] == [17, frames.FRAME_BYTES_MAX - 2, 7, 15]
+    assert sent[0] == '[{"a":1},{"b":2}]'
+
+
+async def test_callbacks_by_token_are_the_attempts_own(owner: Client, daemon: Connection) -> None:
+    await owner.post(TASKS, {"input": "a"})
+    message = await executed(daemon)
+    agent = Client(owner.app, message["token"])
+    assert (await agent.post(f"{TASKS}/T-001/progress", {"percent": 40, "message": "reading"})).json == {"ok": True}
+    assert (await owner.get(f"{TASKS}/T-001")).json["progress"] == {"percent": 40, "message": "reading"}
+    assert (await agent.post(f"{TASKS}/T-001/checkpoint", {"data": {"page": 3}})).status == 200
+    assert (await owner.get(f"{TASKS}/T-001")).json["checkpoint"] == {"page": 3}
+    assert (await agent.post(f"{TASKS}/T-001/heartbeat")).status == 200
+    other = (await owner.post(TASKS, {"input": "b"})).json
+    assert (await agent.post(f"{TASKS}/{other['id']}/progress", {})).status == 404
+    assert (await agent.post(f"{TASKS}/T-001/progress", {"attempt": 2})).status == 403
+    done = {"status": "completed", "result": 1}
+    assert (await agent.post(f"{TASKS}/T-001/complete", done)).json == {"ok": True}
+    assert (await owner.get(f"{TASKS}/T-001")).json["result"] == 1
+
+
+async def test_a_token_makes_reads_and_awaits_sub_tasks_only(owner: Client, daemon: Connection) -> None:
+    await owner.post(TASKS, {"input": "a"})
+    message = await executed(daemon)
+    about = {"task_id": message["task"]["id"], "attempt": 1}
+    beat = {"type": "heartbeat", "running": [about]}
+    daemon.say({"type": "task.accepted", **about}, {"type": "task.started", **about}, beat)
+    await daemon.hear()
+    agent = Client(owner.app, message["token"])
+    child = await agent.post(TASKS, {"input": "child", "source": {"type": "user"}, "priority": "critical"})
+    assert child.status == 201, child.json
+    assert child.json["source"]["type"] == "agent"
+    assert child.json["parent_task_id"] == message["task"]["id"]
+    assert child.json["priority"] != "critical"
+    assert (await agent.get(f"{TASKS}/{child.json['id']}")).status == 200
+    other = (await owner.post(TASKS, {"input": "b"})).json
+    assert (await agent.get(f"{TASKS}/{other['id']}")).status == 404
+    foreign = await agent.post(TASKS, {"input": "c", "parent_task_id": other["id"]})
+    assert foreign.json["parent_task_id"] == message["task"]["id"]
+    assert (await agent.get(TASKS)).status == 403
+
+
+async def test_a_daemon_key_must_say_which_attempt(owner: Client, daemon: Connection) -> None:
+    await owner.post(TASKS, {"input": "a"})
+    await executed(daemon)
+    response = await owner.post(f"{TASKS}/T-001/complete", {"status": "completed"})
+    assert (response.status, response.json["errors"][0]["path"]) == (422, "attempt")
+    assert (await owner.post(f"{TASKS}/T-001/complete", {"status": "completed", "attempt": 1})).status == 200
+    late = await owner.post(f"{TASKS}/T-001/complete", {"status": "completed", "attempt": 7, "result": 1})
+    assert (late.status, late.json["code"]) == (409, "STALE_ATTEMPT")
+
+
+async def test_daemons_are_shown_to_their_owner(owner: Client, daemon: Connection, bob: Client) -> None:
+    (view,) = (await owner.get("/api/v1/daemons")).json
+    assert (view["name"], view["status"], view["max_concurrent_tasks"]) == ("mac-1", "online", 2)
+    assert (await owner.get("/api/v1/daemons/mac-1")).json["id"] == view["id"]
+    assert (await bob.get("/api/v1/daemons")).json == []
+    assert (await bob.post("/api/v1/daemons/mac-1/drain")).json["code"] == "DAEMON_NOT_FOUND"
+    assert (await owner.post("/api/v1/daemons/mac-1/drain")).json == {"ok": True}

@@ -1,0 +1,252 @@
+"""A hub for the gateway's tests: the real core over the real store in memory, one commit per command.
+
+It has no loop and no committer; what the gateway is told by it is nevertheless decided by the core and read
+from the store, so that a test of a route is a test of what the route does.
+"""
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import TypeVar
+
+import msgspec
+
+from taskyard.core import recovery
+from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
+from taskyard.core.commands import Command, CreateKey, CreateUser
+from taskyard.core.effects import Answer, CloseSession, Effect, Execute, Progressed, Refused, Reply
+from taskyard.core.hub import Core
+from taskyard.core.lookups import Lookup, merge, missing
+from taskyard.core.settings import Settings
+from taskyard.core.state import Now, State
+from taskyard.gateway.auth import KEY_PREFIX, hash_of
+from taskyard.gateway.port import DaemonView, ProgressView, Session, Subscriber, Unavailable
+from taskyard.hub.directory import CommittedDirectory
+from taskyard.hub.ids import Mint, mint_secret
+from taskyard.hub.release import CLOSE_CODES, Frames
+from taskyard.hub.tokens import Tokens
+from taskyard.store.memory import MemoryStore
+from taskyard.store.port import Identity, Numbered, Reader, StoredTask
+from taskyard.vocabulary import ENDED, DaemonStatus, EventName, Level, Scope, SourceType
+from taskyard.wire import frames
+
+T = TypeVar("T")
+START_MS = 1_800_000_000_000
+
+
+class GatewayHub:
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.store = MemoryStore()
+        self.identity: Identity = self.store.open()
+        self.settings = settings or Settings()
+        self.directory = CommittedDirectory()
+        self.ready = True
+        self.down: Unavailable | None = None
+        """Set it, and every question is answered with it."""
+        self.told: list[Command] = []
+        self.wall_ms = START_MS
+        self._mint = Mint()
+        self._tokens = Tokens(b"0" * 32)
+        self._frames = Frames(self.identity, self.settings, self._tokens)
+        self._sessions: dict[int, Session] = {}
+        self._subscribers: list[Subscriber] = []
+        self._progress: dict[str, ProgressView] = {}
+        self._ended: dict[str, asyncio.Event] = {}
+        self.core = self._restored()
+
+    def _restored(self) -> Core:
+        image = self.store.load()
+        state = State(
+            self.settings, cluster_id=self.identity.cluster_id, epoch=self.identity.epoch, seq=self.identity.seq
+        )
+        recovery.restore(
+            state,
+            self._now(),
+            users=image.users,
+            numbers=image.numbers,
+            keys=image.keys,
+            daemons=image.daemons,
+            tasks=image.tasks,
+            log_bytes=image.log_bytes,
+        )
+        return Core(state, Random(1))
+
+    # --- what tests arrange ---
+
+    def a_user(self, name: str) -> str:
+        user_id = f"u_{name}"
+        self._done(CreateUser(user_id=user_id, name=name, actor="test"))
+        return user_id
+
+    def a_key(
+        self,
+        user_id: str,
+        *scopes: Scope,
+        max_priority: Level | None = None,
+        sources: tuple[SourceType, ...] | None = None,
+        expires_at: int | None = None,
+    ) -> str:
+        secret = f"{KEY_PREFIX}{mint_secret()}"
+        self._done(
+            CreateKey(
+                key_id=f"k_{self.mint()}",
+                user_id=user_id,
+                name="test",
+                hash=hash_of(secret),
+                scopes=scopes,
+                actor="test",
+                max_priority=max_priority,
+                sources=sources,
+                expires_at=expires_at,
+            )
+        )
+        return secret
+
+    def _done(self, command: Command) -> None:
+        answer, _ = self.decide(command)
+        assert not isinstance(answer, Refused), answer
+
+    def decide(self, command: Command) -> tuple[Answer | None, dict[str, StoredTask]]:
+        """One command, committed and released."""
+        for _ in range(3):
+            lookup = missing(self.core.state, command)
+            if lookup is None:
+                break
+            command = msgspec.structs.replace(command, known=self._known(command, lookup))
+        now = self._now()
+        effects = self.core.handle(command, now) + self.core.dispatch(now)
+        batch = self.core.cut(batch_id=self.mint(), now=now)
+        if not batch.is_empty():
+            self.store.write(batch)
+            self.identity = Identity(self.identity.cluster_id, self.identity.epoch, batch.seq)
+        self.core.forget(through_seq=self.identity.seq)
+        return self._release(batch, effects)
+
+    def _known(self, command: Command, lookup: Lookup) -> object:
+        found = self.store.reader().known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
+        return merge(command.known, lookup, found)  # type: ignore[union-attr]
+
+    def _release(self, batch: Batch, effects: list[Effect]) -> tuple[Answer | None, dict[str, StoredTask]]:
+        self.directory.update(batch.users, batch.keys)
+        reader = self.store.reader()
+        answer = next((effect.answer for effect in effects if isinstance(effect, Reply)), None)
+        for effect in effects:
+            self._perform(effect, batch.seq, reader)
+        self._publish([Numbered(batch.epoch, batch.seq, index, event) for index, event in enumerate(batch.events)])
+        rows = (*batch.created, *batch.changed, *batch.ended, *batch.revived, *batch.amended)
+        for row in rows:
+            if row.task.status in ENDED and row.task.id in self._ended:
+                self._ended[row.task.id].set()
+        found = (reader.find(user_id=None, task=row.task.id) for row in rows)
+        return answer, {one.task.id: one for one in found if one is not None}
+
+    def _perform(self, effect: Effect, seq: int, reader: Reader) -> None:
+        if isinstance(effect, Progressed):
+            self._progress[effect.task_id] = ProgressView(effect.percent, effect.message)
+            event = Event(
+                EventName.TASK_PROGRESS, self.wall_ms, effect.user_id, effect.task_id, effect.number, effect.attempt
+            )
+            self._publish([Numbered(self.identity.epoch, seq, 0, event)])
+        elif not isinstance(effect, Reply):
+            session = self._sessions.get(effect.session)
+            if session is None:
+                return
+            loads = reader.loads((effect.task_id,)) if isinstance(effect, Execute) else {}
+            session.send([self._frames.of(effect, seq, loads)])
+            if isinstance(effect, CloseSession):
+                session.close(CLOSE_CODES.get(effect.code, frames.CLOSE_PROTOCOL), effect.message)
+
+    def _publish(self, events: list[Numbered]) -> None:
+        for subscriber in self._subscribers:
+            subscriber.offer(events)
+
+    def _now(self) -> Now:
+        return Now(wall=self.wall_ms, mono=self.wall_ms)
+
+    # --- the port ---
+
+    async def ask(self, command: Command) -> tuple[Answer, dict[str, StoredTask]]:
+        if self.down is not None:
+            raise self.down
+        answer, written = self.decide(msgspec.structs.replace(command, reply_to=1))
+        assert answer is not None, "whoever asks is answered"
+        return answer, written
+
+    def tell(self, command: Command) -> None:
+        self.told.append(command)
+        self.decide(command)
+
+    async def read(self, look: Callable[[Reader], T]) -> T:
+        return look(self.store.reader())
+
+    def attach(self, session: Session) -> None:
+        self._sessions[session.id] = session
+
+    def detach(self, session: Session) -> None:
+        self._sessions.pop(session.id, None)
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        self._subscribers.append(subscriber)
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        self._subscribers.remove(subscriber)
+
+    def daemons(self) -> list[DaemonView]:
+        return [
+            DaemonView(
+                id=record.id,
+                name=record.name,
+                user_id=record.user_id,
+                shared=record.shared,
+                status=DaemonStatus.ONLINE if record.online else DaemonStatus.OFFLINE,
+                capabilities=record.capabilities,
+                models=record.models,
+                types=record.types,
+                active_tasks=len(daemon.holding),
+                max_concurrent_tasks=record.slots,
+                current_load=0.0,
+                memory_free_mb=None,
+                last_heartbeat=record.last_seen_at,
+                connected_at=record.connected_at,
+                version=record.version,
+                running=[(task.id, 1) for task in daemon.holding.values()],
+            )
+            for daemon in self.core.state.daemons.values()
+            for record in (daemon.record,)
+        ]
+
+    def progress(self, task_id: str) -> ProgressView | None:
+        return self._progress.get(task_id)
+
+    async def ended(self, task_id: str, wait_s: float) -> None:
+        event = self._ended.setdefault(task_id, asyncio.Event())
+        try:
+            async with asyncio.timeout(wait_s):
+                await event.wait()
+        except TimeoutError:
+            return
+
+    def mint(self) -> str:
+        return self._mint.id()
+
+    def mint_secret(self) -> str:
+        return mint_secret()
+
+    def now_ms(self) -> int:
+        return self.wall_ms
+
+    def token_for(self, task_id: str, attempt: int) -> str:
+        return self._tokens.make(task_id, attempt)
+
+    def attempt_of(self, token: str) -> tuple[str, int] | None:
+        return self._tokens.read(token)
+
+    def user(self, user_id: str) -> UserRecord:
+        user = self.directory.user(user_id)
+        assert user is not None
+        return user
+
+    def key_named(self, secret: str) -> KeyRecord:
+        key = self.directory.key_by_hash(hash_of(secret))
+        assert key is not None
+        return key
