@@ -5,7 +5,7 @@ Ids and instants come from a counter: two runs of one test build the same bytes.
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -109,10 +109,15 @@ def a_batch(
 class Yard:
     """A store and where its log ends, so that a test can write one batch after another."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, identity: Identity | None = None) -> None:
         self.store = store
-        self.identity = store.open()
+        self.identity = store.open() if identity is None else identity
         self.reader = store.reader()
+
+    @classmethod
+    def of(cls, store: Store) -> Self:
+        """Of a store that is open."""
+        return cls(store, store.load().identity)
 
     def write(self, **changes: Any) -> Batch:
         batch = a_batch(self.identity, **changes)

@@ -9,8 +9,10 @@ import os
 from pathlib import Path
 from typing import Final
 
+import apsw
+
 from taskyard.store.port import StoreRefused
-from taskyard.store.sqlite.migrate import APPLICATION_ID, SCHEMA_VERSION
+from taskyard.store.sqlite.migrate import APPLICATION_ID, SCHEMA_VERSION, is_empty
 
 # SQLite from 3.7.0 to 3.51.2 can lose committed transactions when one connection writes while another
 # checkpoints (the WAL-reset race). We never do that, but a backup tool or a curious shell might.
@@ -108,11 +110,12 @@ def refuse_foreign_file(file: Path) -> None:
     if not header:
         _refuse_orphaned_log(file)
         return
+    if _has_content(file.with_name(f"{file.name}-journal")):
+        # The first opening was cut off while SQLite wrote this page. It rolls that back before anything else.
+        return
     if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
         raise StoreRefused(f"{file} is not a SQLite database. Move it away, or restore a backup in its place.")
     version, application_id = int.from_bytes(header[60:64]), int.from_bytes(header[68:72])
-    if application_id not in {0, APPLICATION_ID}:
-        raise StoreRefused(f"{file} is a database of another program. Name another file.")
     if application_id == APPLICATION_ID:
         refuse_newer_schema(file, version)
 
@@ -122,14 +125,25 @@ def _header_of(file: Path) -> bytes:
         return stream.read(_HEADER_BYTES)
 
 
+def _has_content(file: Path) -> bool:
+    return file.exists() and file.stat().st_size > 0
+
+
 def _refuse_orphaned_log(file: Path) -> None:
     """SQLite would delete the log and begin anew; it may hold everything that was ever acknowledged."""
     log = file.with_name(f"{file.name}-wal")
-    if log.exists() and log.stat().st_size:
+    if _has_content(log):
         raise StoreRefused(
             f"{file} is missing or empty, but its log {log.name} is there. Put the file back beside its log, "
             "or move the log away to begin anew."
         )
+
+
+def refuse_foreign_database(file: Path, connection: apsw.Connection) -> None:
+    """Only ours, or an empty one: a first opening may have been cut off before it made a table."""
+    ours = connection.pragma("application_id") == APPLICATION_ID
+    if not ours and not is_empty(connection):
+        raise StoreRefused(f"{file} is a database of another program. Name another file.")
 
 
 def refuse_newer_schema(file: Path, version: int) -> None:

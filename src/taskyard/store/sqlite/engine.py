@@ -45,11 +45,18 @@ CHECKED_TABLES: Final = ("task", "user", "api_key", "daemon", "numbering", "meta
 class SqliteStore:
     """`new_cluster_id` names a yard that this is the first to open; one that exists keeps its name.
 
-    `log_pages` is how long the log grows between copies; `vfs` is for tests that own the disk.
+    `log_pages` is how long the log grows between copies, `busy_ms` how long a lock of another program is waited for;
+    `vfs` is for tests that own the disk.
     """
 
     def __init__(
-        self, path: str | Path, *, new_cluster_id: str, vfs: str | None = None, log_pages: int = LOG_PAGES
+        self,
+        path: str | Path,
+        *,
+        new_cluster_id: str,
+        vfs: str | None = None,
+        log_pages: int = LOG_PAGES,
+        busy_ms: int = BUSY_MS_MAX,
     ) -> None:
         self._file = Path(path)
         self._new_cluster_id = new_cluster_id
@@ -58,6 +65,7 @@ class SqliteStore:
         self._open: apsw.Connection | None = None
         self._identity = Identity(cluster_id="", epoch=0, seq=0)
         self._log_pages_kept = log_pages
+        self._busy_ms = busy_ms
         self._log_pages = 0
 
     def __enter__(self) -> Self:
@@ -109,9 +117,10 @@ class SqliteStore:
         # Until all checks have passed, closing must not copy the log: a refusal changes nothing.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        connection.set_busy_timeout(BUSY_MS_MAX)
+        connection.set_busy_timeout(self._busy_ms)
         if connection.readonly("main"):
             raise StoreRefused(f"{self._file} is read-only. Let the hub's user write it.")
+        checks.refuse_foreign_database(self._file, connection)
         checks.refuse_newer_schema(self._file, version_of(connection))
         connection.pragma("page_size", PAGE_BYTES)
         mode = connection.pragma("journal_mode", "wal")

@@ -10,6 +10,8 @@ from typing import Final
 
 import apsw
 
+from taskyard.store.sqlite.statements import SQL
+
 APPLICATION_ID: Final = 0x54595244
 """TYRD."""
 
@@ -32,6 +34,10 @@ def version_of(connection: apsw.Connection) -> int:
     version = connection.pragma("user_version")
     assert isinstance(version, int)
     return version
+
+
+def is_empty(connection: apsw.Connection) -> bool:
+    return not connection.execute(SQL["count_objects"]).get
 
 
 def migrate(connection: apsw.Connection) -> None:

@@ -106,6 +106,10 @@ DELETE FROM commit_log WHERE seq < :seq;
 -- Zero rows: nothing in history is that old.
 SELECT 1 FROM history WHERE completed_at < :ended_before AND status <> 'permanently_failed' LIMIT 1;
 
+-- count_objects
+-- Tables, indexes and views, of whatever program.
+SELECT COUNT(*) FROM sqlite_schema;
+
 -- found_yard
 -- Zero rows changed: the yard has its identity already.
 INSERT INTO meta (name, value) VALUES ('cluster_id', :cluster_id), ('epoch', 0), ('probe', 0) ON CONFLICT DO NOTHING;
