@@ -303,7 +303,7 @@ def test_a_hub_that_falls_silent_is_left_for_a_new_connection(tmp_path: Path) ->
 
 def test_a_key_that_is_refused_ends_the_daemon(tmp_path: Path) -> None:
     async def scenario(hub: HubStub) -> None:
-        with pytest.raises(HubRefused, match="does not accept this key"):
+        with pytest.raises(HubRefused, match="does not accept this daemon"):
             await a_daemon(hub, tmp_path, key="wrong").serve()
 
     play(scenario)

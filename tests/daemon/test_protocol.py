@@ -135,7 +135,7 @@ def test_work_that_may_continue_continues() -> None:
     assert len(scene.started) == 1
 
 
-def test_aborted_work_is_stopped_and_not_mentioned_again() -> None:
+def test_aborted_work_is_stopped_and_then_told_to_be_so() -> None:
     scene = Scene().join()
     scene.runs()
     scene.disconnect()
@@ -144,7 +144,7 @@ def test_aborted_work_is_stopped_and_not_mentioned_again() -> None:
     scene.welcome({ONE: InventoryVerdict.ABORT})
     assert [stop.key for stop in scene.stops] == [ONE]
     scene.stops_as_told()
-    assert scene.sent == []
+    assert scene.sent == [TaskCancelled(*ONE, "aborted")]
     assert not scene.machine.live
 
 
@@ -525,6 +525,38 @@ def test_a_heartbeat_does_not_wait_for_the_disk() -> None:
     assert [type(message) for message in scene.sent] == [frames.Heartbeat]
 
 
+def test_a_heartbeat_that_overtakes_an_outcome_still_lists_its_attempt() -> None:
+    scene = Scene().join()
+    scene.runs()
+    scene.take_sent()
+    scene.slow_disk = True
+    scene.ends(done())
+    scene.passes(5_000)
+    assert scene.take_sent() == [frames.Heartbeat(0.0, None, [Item(*ONE)])]
+    scene.disk_catches_up()
+    scene.passes(5_000)
+    assert scene.sent == [done(), frames.Heartbeat()]
+
+
+def test_heartbeats_list_the_outcomes_that_wait_for_their_turn_to_be_told_again() -> None:
+    large = frames.encode(done(ONE, b'"' + b"x" * 1_000_000 + b'"'))
+    scene = Scene(memory=Memory(ended={(f"t{n}", 1): large for n in range(7)}))
+    scene.connect()
+    scene.welcome()
+    scene.take_sent()
+    scene.passes(5_000)
+    assert scene.sent == [frames.Heartbeat(0.0, None, [Item("t5", 1), Item("t6", 1)])]
+
+
+@pytest.mark.parametrize("code", ["UNAUTHENTICATED", "DAEMON_NOT_FOUND"])
+def test_an_error_that_no_retry_can_mend_ends_the_daemon(code: str) -> None:
+    scene = Scene()
+    scene.connect()
+    scene.hears(frames.Error(code, "not yours"))
+    scene.disconnect(1000)
+    assert scene.left == "the hub does not accept this daemon: not yours"
+
+
 def answer_heartbeats(scene: Scene, ms: int) -> None:
     for _ in range(ms // 5_000):
         scene.passes(5_000)
@@ -576,7 +608,18 @@ def test_the_lease_counts_from_when_the_answered_heartbeat_was_sent() -> None:
     assert [stop.key for stop in scene.stops] == [ONE]
 
 
-def test_fenced_work_is_handed_back_if_the_hub_is_there_again() -> None:
+def test_fenced_work_is_told_to_be_lost_by_a_list_without_it() -> None:
+    scene = Scene().join()
+    scene.runs(ONE, exclusive="db")
+    scene.disconnect()
+    scene.passes(25_000)
+    scene.stops_as_told()
+    scene.take_sent()
+    scene.connect()
+    assert hello(scene).inventory == []
+
+
+def test_fenced_work_is_told_to_have_stopped_if_the_hub_is_there_again() -> None:
     scene = Scene().join()
     scene.runs(ONE, exclusive="db")
     scene.disconnect()
@@ -585,7 +628,7 @@ def test_fenced_work_is_handed_back_if_the_hub_is_there_again() -> None:
     scene.welcome({ONE: InventoryVerdict.CONTINUE})
     scene.take_sent()
     scene.stops_as_told()
-    assert scene.sent == [TaskRejected(*ONE, "lease lost")]
+    assert scene.sent == [TaskCancelled(*ONE, "lease lost")]
 
 
 def test_messages_of_an_older_epoch_are_ignored() -> None:
@@ -695,7 +738,7 @@ def test_a_superseded_daemon_waits_long(announced: bool) -> None:
 def test_a_refused_key_ends_the_daemon_with_a_message() -> None:
     scene = Scene()
     scene.disconnect(frames.CLOSE_UNAUTHENTICATED, "unknown key")
-    assert scene.left == "the hub does not accept this key: unknown key"
+    assert scene.left == "the hub does not accept this daemon: unknown key"
     assert scene.connect_in_ms is None
 
 

@@ -33,11 +33,11 @@ class Ending(StrEnum):
     CANCELLED = "cancelled"
     """The hub asked: confirm it."""
     ABORTED = "aborted"
-    """The hub has given it up already: say nothing."""
+    """The hub has given it up already, and waits for its slot."""
     TIMED_OUT = "timed_out"
     HANDED_BACK = "handed_back"
     FENCED = "fenced"
-    """The lease is about to end, and this must not run twice at once."""
+    """The lease is about to end, and this must not run twice at once. Stopped on our own account, it is lost."""
 
 
 class Attempt(Struct):
@@ -81,17 +81,17 @@ class Attempt(Struct):
         self.progress_at = now_ms + PROGRESS_MS
         return news
 
-    def told_as(self) -> TaskCancelled | TaskRejected | TaskFailed | None:
+    def told_as(self) -> TaskCancelled | TaskRejected | TaskFailed:
         """What to tell of work that stopped without an outcome of its own."""
         match self.ending:
             case Ending.CANCELLED:
                 return TaskCancelled(*self.key, self.cancel_reason)
             case Ending.ABORTED:
-                return None
+                return TaskCancelled(*self.key, Ending.ABORTED)
             case Ending.HANDED_BACK:
                 return TaskRejected(*self.key, DRAINED)
             case Ending.FENCED:
-                return TaskRejected(*self.key, "lease lost")
+                return TaskCancelled(*self.key, "lease lost")
             case Ending.TIMED_OUT:
                 error = WireError(ErrorCode.EXECUTION_TIMEOUT, f"ran over {self.timeout_ms / 1000:g} s")
                 return TaskFailed(*self.key, error)

@@ -53,6 +53,17 @@ def hello(settings: Settings, ledger: Ledger, live: Mapping[Key, Attempt]) -> He
     )
 
 
+def held(ledger: Ledger, live: Mapping[Key, Attempt]) -> list[Item]:
+    """What a heartbeat lists: accepted or running, as far as the hub can know.
+
+    A heartbeat does not wait for the disk and so may overtake an outcome that does. Without the attempt in
+    its list, the hub would call lost what has just succeeded.
+    """
+    running = [Item(*key, attempt.state) for key, attempt in live.items()]
+    running += [Item(*key) for key in islice(ledger.not_yet_told(), INVENTORY_MAX)]
+    return running
+
+
 def objection_to(welcome: Welcome, ledger: Ledger) -> str | None:
     """Why this daemon cannot work for the hub that welcomes it."""
     if welcome.protocol != PROTOCOL:

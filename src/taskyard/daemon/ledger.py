@@ -119,6 +119,15 @@ class Ledger:
                 self._retold_bytes += len(self.ended[key])
                 yield key
 
+    def not_yet_told(self) -> Iterator[Key]:
+        """Outcomes this connection has not heard of. To the hub these attempts still run."""
+        for key, gate in self._gates.items():
+            if gate > self._durable:
+                yield key
+        for key in self._to_retell:
+            if key in self.ended:
+                yield key
+
     def may_say(self, message: bytes, gate: int) -> bool:
         """Whether batch `gate` is on disk; if not, the message is held until it is."""
         if gate <= self._durable:

@@ -26,7 +26,7 @@ from msgspec import Raw, Struct
 
 from taskyard.daemon.attempt import Attempt, Ending, offered
 from taskyard.daemon.departure import STOP_GRACE_MS, Departure
-from taskyard.daemon.introduction import Settings, hello, objection_to
+from taskyard.daemon.introduction import Settings, held, hello, objection_to
 from taskyard.daemon.lease import Lease
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop
@@ -271,8 +271,7 @@ class Protocol:
             self._spool(key, _encode(told), now_ms)
             return
         del self.live[key]
-        if told is not None:
-            self._tell(_encode(told), attempt.gate)
+        self._tell(_encode(told), attempt.gate)
         self._left_work(now_ms)
 
     def _spool(self, key: Key, outcome: bytes, now_ms: int) -> None:
@@ -335,7 +334,7 @@ class Protocol:
 
     def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
         vitals = vitals or Vitals(self.load)
-        running = [frames.Item(*key, attempt.state) for key, attempt in self.live.items()]
+        running = held(self.ledger, self.live)
         self._orders.send.append(_encode(frames.Heartbeat(vitals.load, vitals.memory_free_mb, running)))
         self._lease.sent_beat(now_ms)
 

@@ -16,9 +16,11 @@ CLOSE_CODES: Final = {
     "superseded": frames.CLOSE_SUPERSEDED,
     "unauthenticated": frames.CLOSE_UNAUTHENTICATED,
     "forbidden": frames.CLOSE_UNAUTHENTICATED,
-    "rewound": frames.CLOSE_REWOUND,
+    "daemon_not_found": frames.CLOSE_UNAUTHENTICATED,
+    "cloned_identity": frames.CLOSE_SUPERSEDED,
+    "hub_rewound": frames.CLOSE_REWOUND,
 }
-"""What an `error` message announces, in case the close code after it is lost."""
+"""What an `error` message announces; the close code after it may be lost, or say less."""
 
 # After these another try at once would only do harm: somebody else has this daemon's identity, or the hub
 # lost part of its past and a person has to look.
@@ -44,7 +46,7 @@ class Redial:
 def refusal(close_code: int | None, reason: str, *, was_welcome: bool) -> str | None:
     """Why no later try can succeed, in words for whoever started the daemon; None if one can."""
     if close_code == frames.CLOSE_UNAUTHENTICATED:
-        return f"the hub does not accept this key: {reason or 'unauthenticated'}"
+        return f"the hub does not accept this daemon: {reason or 'unauthenticated'}"
     if close_code == frames.CLOSE_PROTOCOL and not was_welcome:
         return f"the hub does not speak protocol {frames.PROTOCOL}: {reason or 'refused at hello'}"
     return None
