@@ -17,6 +17,7 @@ from tests.support.http_stub import Reply, Reset, StubHub, problem
         (problem(404, "TASK_NOT_FOUND", "No task T-1."), 1, "No task T-1."),
         (problem(409, "INVALID_TRANSITION", "T-1 has ended."), 1, "T-1 has ended."),
         (problem(422, "INVALID_INPUT", "Bad.", errors=[{"path": "a", "message": "is wrong"}]), 2, "Bad. a: is wrong."),
+        (problem(422, "INVALID_INPUT", "`a`: no.", errors=[{"path": "a", "message": "no."}]), 2, "`a`: no."),
         (problem(422, "DEPENDENCY_CYCLE", "a → b → a."), 2, "a → b → a."),
         (Reply(body=b"<html>"), 3, None),
         (problem(401, "UNAUTHENTICATED", "This key is unknown."), 4,

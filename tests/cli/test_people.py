@@ -102,13 +102,13 @@ def test_the_audit_says_who_did_what(hub: StubHub, cli: Cli) -> None:
         "actor": "local",
         "action": "user.changed",
         "subject": "u_1",
-        "old": None,
+        "old": "free",
         "new": {"plan": "pro"},
     }
     hub.on("GET", "audit", Reply(body=[entry, entry]))
     assert cli("audit", "-n", "1") == (
         0,
-        'WHEN       WHO    DID           TO   WAS  IS\n3 min ago  local  user.changed  u_1  -    {"plan":"pro"}\n',
+        'WHEN       WHO    DID           TO   WAS   IS\n3 min ago  local  user.changed  u_1  free  {"plan":"pro"}\n',
         "",
     )
     assert len(json.loads(cli("audit", "--json").out)) == 2

@@ -164,6 +164,8 @@ def test_progress_is_told_once_per_change(hub: StubHub, driver: Driver) -> None:
 
     assert [status for status, _ in told] == ["queued", "running", "permanently_failed"]
     assert told[1][1].percent == 40
+    polls = [float(call.query["wait_s"]) for call in hub.calls[1:]]
+    assert polls == [0.1, 0.2, 0.4]
     assert not task.succeeded
 
 

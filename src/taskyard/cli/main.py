@@ -130,8 +130,10 @@ def _sentence(error: "TaskyardError") -> str:
             return f"{error} Give another key with --key, or the hub's directory with --data."
         case errors.Limited(retry_after=float(wait_s)) | errors.Unavailable(retry_after=float(wait_s)):
             return f"{error} Try again in {wait_s:.0f} s."
-        case errors.Invalid(errors=faults) if faults:
-            return f"{error} " + " ".join(f"{fault.path}: {fault.message}." for fault in faults)
+        case errors.Invalid(detail=detail, errors=faults):
+            # Where the detail says it all, the faults only repeat it.
+            more = [f"{fault.path}: {fault.message}" for fault in faults if fault.message not in detail]
+            return " ".join([detail, *(words if words.endswith(".") else f"{words}." for words in more)])
         case _:
             return str(error)
 

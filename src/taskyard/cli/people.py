@@ -215,4 +215,6 @@ def audit(
 
 
 def _short(value: object) -> str:
-    return "-" if value is None else msgspec.json.encode(value).decode()
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return msgspec.json.encode(value).decode()

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from taskyard.sdk.client import Client
 
 PROGRESS_S: Final = 1.0
-# How long one poll lasts when somebody watches the progress: the hub tells it at most once a second.
+PROGRESS_S_FIRST: Final = 0.1
+# How long one poll lasts when somebody watches the progress. The hub learns it about once a second; the first
+# polls are shorter, since most happens at the beginning: queued, scheduled, started.
 
 R = TypeVar("R", bound=TaskRecord)
 
@@ -26,19 +28,21 @@ class Patience:
     """How long each poll of a wait may take, and when the wait is over. Decides; does not sleep."""
 
     def __init__(self, *, timeout_s: float | None, watched: bool) -> None:
-        self._poll_s = PROGRESS_S if watched else requests.WAIT_S_MAX
+        self._poll_s = PROGRESS_S_FIRST if watched else requests.WAIT_S_MAX
+        self._poll_s_max = PROGRESS_S if watched else requests.WAIT_S_MAX
         self._until = None if timeout_s is None else time.monotonic() + timeout_s
         self._asked = False
 
     def next_poll_s(self, task: TaskRecord) -> float:
         """The `wait_s` of the next poll; `WaitTimeout` when none is left. At least one is made."""
+        poll_s, self._poll_s = self._poll_s, min(2 * self._poll_s, self._poll_s_max)
         if self._until is None:
-            return self._poll_s
+            return poll_s
         left_s = self._until - time.monotonic()
         if left_s <= 0 and self._asked:
             raise WaitTimeout(f"{task.ref} is still {task.status}.")
         self._asked = True
-        return max(0.0, min(self._poll_s, left_s))
+        return max(0.0, min(poll_s, left_s))
 
 
 def renew(task: R, newer: TaskRecord) -> R:
