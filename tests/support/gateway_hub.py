@@ -114,7 +114,10 @@ class GatewayHub:
                 break
             command = msgspec.structs.replace(command, known=self._known(command, lookup))
         now = self._now()
-        effects = self.core.handle(command, now) + self.core.dispatch(now)
+        turn = self.core.turn(now)
+        self.core.decide(turn, command)
+        self.core.dispatch(turn)
+        effects = turn.effects
         batch = self.core.cut(batch_id=self.mint(), now=now)
         if not batch.is_empty():
             self.store.write(batch)

@@ -81,10 +81,12 @@ class HubHarness:
 
     def step(self, command: Command) -> list[Effect]:
         """Decide one command, start what may start, cut the batch, check everything."""
-        effects = self.core.handle(command, self.now)
-        effects += self.core.dispatch(self.now)
+        turn = self.core.turn(self.now)
+        self.core.decide(turn, command)
+        self.core.dispatch(turn)
         while self.state.echoes:
-            effects += self.core.dispatch(self.now)
+            self.core.dispatch(turn)
+        effects = turn.effects
         batch = self.core.cut(batch_id=f"b{len(self.batches)}", now=self.now)
         self.batches.append(batch)
         self.core.forget(through_seq=batch.seq - 1)

@@ -55,8 +55,7 @@ def i5_ready_tasks_are_in_their_lane(state: State) -> None:
             waiting += len(tasks)
             assert len(tasks) == lane.size > 0, f"I5: lane of {lane.size} holds {len(tasks)}"
             assert all(key_of(t) == key for t in tasks), "I5: a task waits in the lane its key names"
-            if lane.blocker is None:
-                assert lane.entry is not None, "I5: a lane that is awake is in its line"
+            assert (lane.blocker is None) == lane.line.has(lane), "I5: a lane is in its line while it is awake"
     queued = sum(t.status is Status.QUEUED for t in state.tasks.values())
     assert waiting == queued == state.yard.waiting, f"I5: {queued} queued, {waiting} in lanes"
 

@@ -128,19 +128,25 @@ class Core:
         self.state = state
         self._dice = dice
 
-    def handle(self, command: Command, now: Now) -> list[Effect]:
-        """Decide one command. Starts what became ready only with `dispatch`."""
-        turn = Turn(self.state, now, self._dice)
-        cast("_Decision", ON_COMMAND[type(command)])(turn, command)
-        return turn.effects
+    def turn(self, now: Now) -> Turn:
+        """A turn at this instant: commands to `decide` in, effects out."""
+        return Turn(self.state, now, self._dice)
 
-    def dispatch(self, now: Now) -> list[Effect]:
+    def decide(self, turn: Turn, command: Command) -> None:
+        """Decide one command. What became ready starts with `dispatch`."""
+        cast("_Decision", ON_COMMAND[type(command)])(turn, command)
+
+    def dispatch(self, turn: Turn) -> None:
         """After the commands at hand: let dependants hear of ends, then start what may start."""
-        turn = Turn(self.state, now, self._dice)
         if self.state.echoes:
             spread(turn)
         if self.state.yard.woken:
             dispatch(turn)
+
+    def handle(self, command: Command, now: Now) -> list[Effect]:
+        """One command in a turn of its own, without starting anything."""
+        turn = self.turn(now)
+        self.decide(turn, command)
         return turn.effects
 
     def next_due_ms(self, now: Now) -> int | None:

@@ -2,8 +2,8 @@
 
 Shape and size were checked at the edge. Here the rules, in the specification's order: idempotency, routing,
 dependencies, priority. Each is a function that answers with a `Refused` or None; the limits of later rules are
-further entries of `CHECKS`. A batch is looked at whole before the first of its tasks exists; with `partial` the refused ones are
-left out and named.
+further entries of `CHECKS`. A batch is looked at whole before the first of its tasks exists; with `partial` the
+refused ones are left out and named.
 """
 
 from collections.abc import Callable

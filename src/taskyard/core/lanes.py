@@ -74,26 +74,19 @@ def key_of(task: Task) -> LaneKey:
 class Lane:
     """Alike tasks of one user, best first."""
 
-    __slots__ = ("_heap", "blocker", "entry", "key", "line", "size", "user")
+    __slots__ = ("_heap", "blocker", "entry", "key", "kind", "level", "line", "size", "special", "user")
 
     def __init__(self, user: "User", key: LaneKey, line: "Line") -> None:
         self.user = user
         self.key = key
+        self.kind, self.level, self.special = key
         self.line = line
         self.size = 0
         self.blocker: Blocker | None = None
         """What it sleeps on; None while it is in its line."""
         self.entry: Entry | None = None
-        """Its one valid entry in its line's heap."""
+        """Its one valid entry in its line's heap, while it has one."""
         self._heap: list[tuple[int, str, Task]] = []
-
-    @property
-    def level(self) -> Level:
-        return self.key[1]
-
-    @property
-    def special(self) -> Special:
-        return self.key[2]
 
     def push(self, task: Task) -> None:
         self.size += 1
@@ -114,9 +107,9 @@ class Lane:
         return (
             task.status is Status.QUEUED
             and task.value == -entry[0]
-            and task.kind is self.key[0]
-            and task.level is self.key[1]
-            and special_of(task) == self.key[2]
+            and task.kind is self.kind
+            and task.level is self.level
+            and special_of(task) == self.special
         )
 
     def tasks(self) -> Iterator[Task]:
@@ -124,61 +117,88 @@ class Lane:
         return iter({e[1]: e[2] for e in self._heap if self._is_here(e)}.values())
 
 
-Entry = tuple[Rank, int, str, Lane]
+Order = tuple[Rank, int, str]
+Entry = tuple[Order, int, Lane]
+
+
+def order_of(lane: Lane) -> Order:
+    """Among lanes of one level the smallest goes first: whose turn it is, then number, then age."""
+    head = lane.head()
+    return rank_of(lane.user), -head.value, head.id
 
 
 class Line:
     """Lanes that the same daemons could serve."""
 
-    __slots__ = ("_heaps", "key", "lanes", "servers")
+    __slots__ = ("_awake", "_entries", "_heaps", "key", "needs", "servers")
 
     def __init__(self, key: LineKey) -> None:
         self.key = key
+        self.needs = key[1]
         self.servers: list[Daemon] = []
         """Daemons that could run its tasks, full or not, there or not (`placement.py`)."""
-        self.lanes: dict[int, int] = dict.fromkeys(RANK.values(), 0)
-        """Per level: how many lanes are awake here."""
-        self._heaps: dict[int, list[Entry]] = {rank: [] for rank in RANK.values()}
-
-    @property
-    def needs(self) -> Needs:
-        return self.key[1]
+        self._awake: tuple[dict[Lane, None], ...] = tuple({} for _ in RANK)
+        """Per level: the lanes that may be looked at."""
+        self._heaps: tuple[list[Entry], ...] = tuple([] for _ in RANK)
+        """Per level: the same lanes in order, while there are several."""
+        self._entries = 0
 
     def is_waiting(self) -> bool:
-        return any(self.lanes.values())
+        return any(self._awake)
+
+    def has(self, lane: Lane) -> bool:
+        return lane in self._awake[RANK[lane.level]]
 
     def has_room(self) -> bool:
         return any(daemon.has_room() for daemon in self.servers)
 
-    def rank_up(self, lane: Lane) -> None:
-        """(Re)place a lane that is awake: its head or its user's turn changed."""
-        head = lane.head()
-        entry = (rank_of(lane.user), -head.value, head.id, lane)
-        lane.entry = entry
-        heap = self._heaps[RANK[lane.level]]
-        heappush(heap, entry)
-        if len(heap) > 2 * self.lanes[RANK[lane.level]] + LEFTOVERS_MAX:
-            heap[:] = [e for e in heap if e[3].entry is e]
+    def join(self, lane: Lane) -> None:
+        awake = self._awake[RANK[lane.level]]
+        awake[lane] = None
+        if len(awake) == 2:
+            # A lane by itself was not kept in order.
+            for each in awake:
+                self.rank(each)
+        else:
+            self.rank(lane)
+
+    def part(self, lane: Lane) -> None:
+        del self._awake[RANK[lane.level]][lane]
+        lane.entry = None
+
+    def rank(self, lane: Lane) -> None:
+        """Put a lane where it now belongs: it is new, has a better head, or its user's turn came nearer."""
+        rank = RANK[lane.level]
+        awake = self._awake[rank]
+        if len(awake) < 2:
+            return
+        self._entries += 1
+        lane.entry = (order_of(lane), self._entries, lane)
+        heap = self._heaps[rank]
+        heappush(heap, lane.entry)
+        if len(heap) > 2 * len(awake) + LEFTOVERS_MAX:
+            heap[:] = [entry for entry in heap if entry[2].entry is entry]
             heapify(heap)
 
-    def best(self, rank: int) -> Entry | None:
+    def best(self, rank: int) -> Lane | None:
         """The lane of this level whose turn it is.
 
         A lane whose head left or whose user was served since is ranked anew when it surfaces: it can only have
-        moved back. What moves a lane forward (a better head, a user's slot freed) ranks it at once.
+        moved back. What moves a lane forward ranks it at once.
         """
+        awake = self._awake[rank]
+        if len(awake) < 2:
+            return next(iter(awake), None)
         heap = self._heaps[rank]
-        while heap:
-            entry = heap[0]
-            lane = entry[3]
-            if lane.entry is not entry:
+        while True:
+            order, _, lane = heap[0]
+            if lane.entry is not heap[0]:
                 heappop(heap)
-            elif lane.head().id != entry[2] or rank_of(lane.user) != entry[0]:
+            elif order_of(lane) != order:
                 heappop(heap)
-                self.rank_up(lane)
+                self.rank(lane)
             else:
-                return entry
-        return None
+                return lane
 
 
 class Yard:
@@ -205,8 +225,9 @@ class Yard:
         self.waiting += 1
         if lane.blocker is None:
             if is_new:
-                lane.line.lanes[RANK[lane.level]] += 1
-            lane.line.rank_up(lane)
+                lane.line.join(lane)
+            elif lane.head() is task:
+                lane.line.rank(lane)
             self.woken[lane.line.key] = lane.line
 
     def leave(self, user: "User", task: Task) -> None:
@@ -221,12 +242,11 @@ class Yard:
         """The user's turn came nearer: put its lanes where they now belong."""
         for lane in user.lanes.values():
             if lane.blocker is None:
-                lane.line.rank_up(lane)
+                lane.line.rank(lane)
 
     def sleep(self, lane: Lane, blocker: Blocker) -> None:
         lane.blocker = blocker
-        lane.entry = None
-        lane.line.lanes[RANK[lane.level]] -= 1
+        lane.line.part(lane)
         self._sleeping.setdefault(blocker, {})[id(lane)] = lane
 
     def wake(self, blocker: Blocker) -> None:
@@ -267,29 +287,25 @@ class Yard:
         for lane in user.lanes.values():
             line = self.line_for(user, lane.key)
             if lane.blocker is None:
-                lane.line.lanes[RANK[lane.level]] -= 1
-                line.lanes[RANK[lane.level]] += 1
-            lane.line = line
-            if lane.blocker is None:
-                line.rank_up(lane)
+                lane.line.part(lane)
+                line.join(lane)
                 self.woken[line.key] = line
+            lane.line = line
 
     def _awaken(self, lane: Lane) -> None:
         lane.blocker = None
-        lane.line.lanes[RANK[lane.level]] += 1
-        lane.line.rank_up(lane)
+        lane.line.join(lane)
         self.woken[lane.line.key] = lane.line
 
     def _remove(self, lane: Lane) -> None:
         del lane.user.lanes[lane.key]
         if lane.blocker is None:
-            lane.line.lanes[RANK[lane.level]] -= 1
+            lane.line.part(lane)
         else:
             asleep = self._sleeping[lane.blocker]
             del asleep[id(lane)]
             if not asleep:
                 del self._sleeping[lane.blocker]
-        lane.entry = None
 
     def _prune(self) -> None:
         """Forget lines nobody waits in, once there are many: each odd requirement once made one."""

@@ -101,13 +101,14 @@ def could_serve(line: "Line", daemon: "Daemon") -> bool:
 
 def choose(lane: "Lane") -> "Daemon | None":
     """The daemon for this lane's head, if one of its line's has room."""
-    best, best_score = None, None
-    for daemon in lane.line.servers:
-        if daemon.has_room() and is_not_held(lane, daemon) is None and has_memory(lane, daemon) is None:
-            score = _score(lane, daemon)
-            if best_score is None or score < best_score:
-                best, best_score = daemon, score
-    return best
+    free = [
+        daemon
+        for daemon in lane.line.servers
+        if daemon.has_room() and is_not_held(lane, daemon) is None and has_memory(lane, daemon) is None
+    ]
+    if len(free) > 1:
+        return min(free, key=lambda daemon: _score(lane, daemon))
+    return free[0] if free else None
 
 
 def _score(lane: "Lane", daemon: "Daemon") -> tuple[bool, bool, bool, int, int, int]:

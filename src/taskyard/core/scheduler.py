@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.core.attempts import grant
-from taskyard.core.lanes import Blocker, Lane, Line
+from taskyard.core.lanes import Blocker, Lane, Line, order_of
 from taskyard.core.placement import choose
 from taskyard.core.state import State, Turn
 from taskyard.core.suspects import watch_suspect
@@ -75,23 +75,18 @@ def dispatch(turn: Turn) -> None:
 
 def _next_lane(lines: list[Line]) -> Lane | None:
     for rank in RANKS:
-        if len(lines) == 1:
-            entry = lines[0].best(rank)
-            if entry is not None:
-                return entry[3]
-            continue
-        entries = [entry for line in lines if (entry := line.best(rank)) is not None]
-        if entries:
-            return min(entries, key=lambda entry: entry[:3])[3]
+        lanes = [lane for line in lines if (lane := line.best(rank)) is not None]
+        if lanes:
+            return lanes[0] if len(lanes) == 1 else min(lanes, key=order_of)
     return None
 
 
 def _tell_unplaceable(turn: Turn, line: Line) -> None:
     """A critical task that no daemon there can run: its user hears of it at once, and once."""
-    entry = line.best(RANK[Level.CRITICAL])
-    if entry is None:
+    lane = line.best(RANK[Level.CRITICAL])
+    if lane is None:
         return
-    task = entry[3].head()
+    task = lane.head()
     trouble = task.trouble = task.trouble or Trouble()
     if not trouble.told_critical:
         trouble.told_critical = True

@@ -43,9 +43,10 @@ class Dice(Protocol):
 class User:
     """An owner of tasks and daemons, with what of theirs is live."""
 
-    __slots__ = ("lanes", "live", "number", "owns_daemons", "record", "served")
+    __slots__ = ("id", "lanes", "live", "number", "owns_daemons", "record", "served")
 
     def __init__(self, record: UserRecord, number: int) -> None:
+        self.id = record.id
         self.record = record
         self.number = number
         """The highest task number given so far."""
@@ -57,10 +58,6 @@ class User:
         """When it was last given a slot, counted in grants."""
         self.owns_daemons = False
 
-    @property
-    def id(self) -> str:
-        return self.record.id
-
 
 class Daemon:
     """A worker as the hub knows it: who it is, whether it is there, what it holds."""
@@ -69,6 +66,7 @@ class Daemon:
         "alone",
         "cpu_intensive",
         "holding",
+        "id",
         "lines",
         "lingering",
         "load",
@@ -81,6 +79,7 @@ class Daemon:
     )
 
     def __init__(self, record: DaemonRecord, seen_mono: int) -> None:
+        self.id = record.id
         self.record = record
         self.session = 0
         """Its live socket, 0 when there is none."""
@@ -98,10 +97,6 @@ class Daemon:
         """The suspect that runs here, or is to: nothing else is given to this daemon."""
         self.cpu_intensive = 0
         self.superseded: list[int] = []
-
-    @property
-    def id(self) -> str:
-        return self.record.id
 
     @property
     def active(self) -> int:

@@ -238,7 +238,9 @@ class Hub:
                     command.known = merge(command.known, wanted, found)  # type: ignore[union-attr]
                     wanted = missing(core.state, command)
             if core is self._core and self._is_open:
-                self._gathered += core.handle(command, read_clock())
+                turn = core.turn(read_clock())
+                core.decide(turn, command)
+                self._gathered += turn.effects
                 self._decide()
         finally:
             del self._reading[number]
@@ -250,22 +252,24 @@ class Hub:
         self._turn_is_due = False
         if not self._is_open:
             return
-        now, core = read_clock(), self._core
+        core = self._core
+        turn = core.turn(read_clock())
         left = COMMANDS_PER_TURN_MAX
         while left and (inbox := self._urgent or self._inbox) and self._has_room(inbox):
             left -= 1
             command = inbox.popleft()
             lookup = missing(core.state, command)
             if lookup is None:
-                self._gathered += core.handle(command, now)
+                core.decide(turn, command)
             else:
                 self._spawn(self._look_up(command, lookup))
-        self._gathered += core.dispatch(now)
+        core.dispatch(turn)
+        self._gathered += turn.effects
         self._commit()
         if not left and not self._turn_is_due:
             self._turn_is_due = True
             self._loop.call_soon(self._decide)
-        self._set_timer(now)
+        self._set_timer(turn.now)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = self._loop.create_task(work)

@@ -1,8 +1,8 @@
 """Structured logs: one JSON object a line, the events of a commit in one write.
 
 Events are logged as they are released, so a line never tells of something a crash took back. A task's input, a key
-or a token is not in any event, hence in no line. The encoder is the one that writes records: about a microsecond a line, where a
-logging framework takes twenty, and at full speed there are a hundred thousand lines a second.
+or a token is not in any event, hence in no line. The encoder is the one that writes records: about a microsecond a
+line, where a logging framework takes twenty, and at full speed there are a hundred thousand lines a second.
 """
 
 import sys
@@ -11,7 +11,6 @@ from typing import Final, TextIO
 import msgspec
 
 from taskyard.core.changes import Event
-from taskyard.core.task import ref_of
 from taskyard.hub.clock import read_clock
 from taskyard.wire.fields import instant_of
 
@@ -19,16 +18,15 @@ _encoder: Final = msgspec.json.Encoder()
 
 
 class Line(msgspec.Struct, omit_defaults=True):
-    at: object
+    at: str
     event: str
     level: str = "info"
     user_id: str | None = None
     task_id: str | None = None
-    ref: str | None = None
     attempt: int | None = None
     was: str | None = msgspec.field(default=None, name="from")
     now: str | None = msgspec.field(default=None, name="to")
-    data: dict[str, object] | None = None
+    data: object = None
 
 
 class Log:
@@ -39,13 +37,30 @@ class Log:
         self._tasks = tasks
 
     def events(self, events: list[Event]) -> None:
-        if self._tasks and events:
-            self._write(_encoder.encode_lines([_line_of(event) for event in events]))
+        if not self._tasks or not events:
+            return
+        at_ms, at, lines = 0, "", []
+        for event in events:
+            if event.at != at_ms:
+                at_ms, at = event.at, _instant(event.at)
+            lines.append(
+                Line(
+                    at,
+                    event.name,
+                    "info",
+                    event.user_id,
+                    event.task_id,
+                    event.attempt,
+                    event.was,
+                    event.now,
+                    event.data,
+                )
+            )
+        self._write(_encoder.encode_lines(lines))
 
     def say(self, event: str, *, level: str = "info", **data: object) -> None:
         """Something of the hub itself."""
-        line = Line(instant_of(read_clock().wall), event, level, data=data or None)
-        self._write(_encoder.encode(line) + b"\n")
+        self._write(_encoder.encode(Line(_instant(read_clock().wall), event, level, data=data or None)) + b"\n")
 
     def _write(self, lines: bytes) -> None:
         try:
@@ -55,16 +70,5 @@ class Log:
             self._tasks = False
 
 
-def _line_of(event: Event) -> Line:
-    return Line(
-        instant_of(event.at),
-        event.name,
-        "info",
-        event.user_id,
-        event.task_id,
-        None if event.number is None else ref_of(event.number),
-        event.attempt,
-        event.was,
-        event.now,
-        event.data,  # type: ignore[arg-type]
-    )
+def _instant(ms: int) -> str:
+    return instant_of(ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")

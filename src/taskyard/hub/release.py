@@ -84,23 +84,23 @@ class Frames:
         self._tokens = tokens
 
     def of(self, effect: Effect, seq: int, loads: dict[str, Load]) -> bytes:
-        """The message of an effect that goes to a daemon."""
+        """The message of an effect that goes to a daemon. The frequent ones first: this runs per task."""
         identity = self._identity
-        match effect:
-            case Execute(task_id=task_id, attempt=attempt, timeout_ms=timeout_ms):
-                return execute_frame(loads[task_id], attempt, timeout_ms, self._tokens.make(task_id, attempt))
-            case Acknowledge(task_id=task_id, attempt=attempt):
-                return frames.encode(frames.Ack(task_id, attempt, identity.cluster_id, identity.epoch, seq))
-            case CancelWork(task_id=task_id, attempt=attempt, reason=reason, grace_ms=grace_ms):
-                return frames.encode(frames.CancelTask(task_id, attempt, reason, grace_ms / 1000))
-            case AcknowledgeBeat():
-                return frames.encode(frames.HeartbeatAck(identity.cluster_id, identity.epoch, seq))
-            case Welcome():
-                return frames.encode(self._welcome(effect, seq))
-            case CloseSession(code=code, message=message):
-                return frames.encode(frames.Error(code, message))
-            case _:
-                raise TypeError(f"{type(effect).__name__} does not go to a daemon")
+        if isinstance(effect, Execute):
+            token = self._tokens.make(effect.task_id, effect.attempt)
+            return execute_frame(loads[effect.task_id], effect.attempt, effect.timeout_ms, token)
+        if isinstance(effect, Acknowledge):
+            ack = frames.Ack(effect.task_id, effect.attempt, identity.cluster_id, identity.epoch, seq)
+            return frames.encode(ack)
+        if isinstance(effect, AcknowledgeBeat):
+            return frames.encode(frames.HeartbeatAck(identity.cluster_id, identity.epoch, seq))
+        if isinstance(effect, CancelWork):
+            grace_s = effect.grace_ms / 1000
+            return frames.encode(frames.CancelTask(effect.task_id, effect.attempt, effect.reason, grace_s))
+        if isinstance(effect, Welcome):
+            return frames.encode(self._welcome(effect, seq))
+        assert isinstance(effect, CloseSession), f"{type(effect).__name__} does not go to a daemon"
+        return frames.encode(frames.Error(effect.code, effect.message))
 
     def _welcome(self, effect: Welcome, seq: int) -> frames.Welcome:
         return frames.Welcome(

@@ -1,0 +1,132 @@
+"""Hub and daemon processes for a benchmark, in a directory of their own, on loopback."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+WAIT_S = 120.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class BenchYard:
+    """One hub, any number of `bench.worker` processes."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.port = free_port()
+        self.data = directory / "data"
+        self.starts = directory / "starts"
+        self.starts.mkdir(parents=True, exist_ok=True)
+        self._hub: subprocess.Popen[bytes] | None = None
+        self._workers: list[subprocess.Popen[bytes]] = []
+
+    def up(self) -> float:
+        """Start the hub; seconds until it is ready."""
+        begun = time.perf_counter()
+        command = [sys.executable, "-m", "taskyard", "up", "--no-daemon", "--data", str(self.data), "--port", str(self.port)]
+        self._hub = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _until(self.is_ready, "the hub to be ready")
+        return time.perf_counter() - begun
+
+    def is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=1) as answer:
+                return bool(answer.status == 200) and (self.data / "credentials.json").exists()
+        except (urllib.error.URLError, OSError):
+            return False
+
+    @property
+    def key(self) -> str:
+        return str(json.loads((self.data / "credentials.json").read_text())["key"])
+
+    @property
+    def address(self) -> tuple[str, int, str]:
+        return "127.0.0.1", self.port, self.key
+
+    def rss_bytes(self) -> int:
+        assert self._hub is not None
+        return int(psutil.Process(self._hub.pid).memory_info().rss)
+
+    def cpu_s(self) -> float:
+        assert self._hub is not None
+        times = psutil.Process(self._hub.pid).cpu_times()
+        return float(times.user + times.system)
+
+    def kill(self) -> None:
+        assert self._hub is not None
+        self._hub.kill()
+        self._hub.wait()
+
+    def daemons(self, count: int, slots: int) -> None:
+        for number in range(count):
+            arguments = [f"http://127.0.0.1:{self.port}", self.key, f"w{number}", str(slots), str(self.starts)]
+            self._workers.append(subprocess.Popen([sys.executable, "-m", "bench.worker", *arguments]))
+
+    def stop_daemons(self) -> None:
+        for worker in self._workers:
+            worker.kill()
+            worker.wait()
+        self._workers.clear()
+
+    def runs(self) -> list[tuple[float, float]]:
+        """(started, submitted) of every run so far, oldest first."""
+        found: list[tuple[float, float]] = []
+        for path in self.starts.glob("*.starts"):
+            raw = path.read_bytes()
+            found += struct.iter_unpack("<2d", raw[: len(raw) // 16 * 16])  # type: ignore[arg-type]
+        return sorted(found)
+
+    def forget_runs(self) -> None:
+        for path in self.starts.glob("*.starts"):
+            os.truncate(path, 0)
+
+    def wait_for_runs(self, count: int) -> list[tuple[float, float]]:
+        def has_all() -> bool:
+            return sum(path.stat().st_size // 16 for path in self.starts.glob("*.starts")) >= count
+
+        _until(has_all, f"{count} tasks to have run")
+        return self.runs()
+
+    def down(self) -> None:
+        self.stop_daemons()
+        if self._hub is not None and self._hub.poll() is None:
+            self._hub.send_signal(signal.SIGTERM)
+            try:
+                self._hub.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+
+@contextlib.contextmanager
+def a_yard(directory: Path) -> Iterator[BenchYard]:
+    yard = BenchYard(directory)
+    try:
+        yard.up()
+        yield yard
+    finally:
+        yard.down()
+
+
+def _until(condition: object, what: str) -> None:
+    deadline = time.perf_counter() + WAIT_S
+    while not condition():  # type: ignore[operator]
+        if time.perf_counter() > deadline:
+            raise TimeoutError(f"waited {WAIT_S:.0f} s for {what}")
+        time.sleep(0.02)
