@@ -5,20 +5,22 @@ adds are written before its first field and nothing is parsed.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, UnsetType
 
 from taskyard.core.changes import AuditRecord, Event
-from taskyard.core.task import Attempt, Failure, Task, ref_of
+from taskyard.core.task import Attempt, Failure, Task, Trouble, ref_of
 from taskyard.gateway.context_input import context_input_of
 from taskyard.gateway.port import ProgressView
 from taskyard.gateway.translate import CONTENT_KEY_PREFIX
 from taskyard.store.port import Load, Numbered, StoredTask
-from taskyard.vocabulary import HELD, EventName
+from taskyard.vocabulary import HELD, DependsPolicy, EventName, Level, Status
 from taskyard.wire.fields import NULL, instant_of, instant_or_none
 from taskyard.wire.people import AuditAnswer
+from taskyard.wire.submission import Execution, Requirements
 from taskyard.wire.tasks import (
     LIST_BODY_BYTES_MAX,
     AttemptAnswer,
@@ -42,6 +44,48 @@ _outcome: Final = msgspec.json.Decoder(Outcome)
 _encoder: Final = msgspec.json.Encoder()
 _EMPTY: Final = Raw(b"{}")
 _NO_OUTCOME: Final = Outcome()
+_TIMES: Final = (
+    "deadline",
+    "sla",
+    "not_before",
+    "cancel_requested_at",
+    "queued_at",
+    "scheduled_at",
+    "started_at",
+    "completed_at",
+)
+_BLANK: Final = TaskAnswer(
+    id="",
+    ref="",
+    user_id="",
+    status=Status.PENDING,
+    type="",
+    title=None,
+    input="",
+    goal=None,
+    constraints=[],
+    context=_EMPTY,
+    payload=_EMPTY,
+    metadata=_EMPTY,
+    source=SourceAnswer(),
+    model=None,
+    queue="",
+    project_id=None,
+    priority=Level.NORMAL,
+    priority_value=0,
+    deadline=None,
+    sla=None,
+    scheduled_for=None,
+    depends_on=[],
+    on_depends_fail=DependsPolicy.BLOCK,
+    parent_task_id=None,
+    correlation_id=None,
+    idempotency_key=None,
+    dedupe=None,
+    requirements=RequirementsAnswer(),
+    execution=ExecutionAnswer(),
+    created_at=instant_of(0),
+)
 
 
 def task_answer(
@@ -54,68 +98,93 @@ def task_answer(
     in_list: bool = False,
 ) -> TaskAnswer:
     task = stored.task
-    content = _content.decode(stored.body)
-    outcome = _NO_OUTCOME if stored.outcome is None else _outcome.decode(stored.outcome)
-    trouble = task.trouble
-    newest = task.newest
-    answer = TaskAnswer(
-        id=task.id,
-        ref=ref_of(task.number),
-        user_id=task.user_id,
-        status=task.status,
-        type=content.type,
-        title=content.title,
-        input=content.input,
-        goal=content.goal,
-        constraints=content.constraints or [],
-        context=_object(content.context),
-        payload=_object(content.payload),
-        metadata=_object(content.metadata),
-        source=_source(content, task),
-        model=content.model,
-        queue=task.kind.queue,
-        project_id=content.project_id,
-        priority=task.level,
-        priority_value=task.value,
-        deadline=instant_or_none(task.deadline),
-        sla=instant_or_none(task.sla),
-        scheduled_for=_scheduled_for(content, task),
-        depends_on=[depends.id for depends in task.depends or ()],
-        on_depends_fail=task.terms.on_depends_fail,
-        parent_task_id=task.parent_id,
-        correlation_id=task.correlation_id,
-        idempotency_key=_own_key(task),
-        dedupe=content.dedupe,
-        requirements=_requirements(content),
-        execution=_execution(content),
-        assigned_daemon=newest.daemon_id if newest is not None and task.status in HELD else None,
-        progress=None if progress is None else ProgressAnswer(progress.percent, progress.message),
-        checkpoint=None if checkpoint is None else Raw(checkpoint),
-        context_input=context_input_of(task, parents),
-        result=_value(outcome.result),
-        result_summary=task.summary,
-        result_status=task.result_status,
-        files_changed=outcome.files_changed or [],
-        decision_report=_value(outcome.decision_report),
-        error=error_answer(task.error),
-        failure_reason=None if task.error is None else f"{task.error.code}: {task.error.message}",
-        not_before=instant_or_none(task.not_before),
-        blocked_reason=None if trouble is None else trouble.blocked_reason,
-        skipped_reason=None if trouble is None else trouble.skipped_reason,
-        waiting_for_daemon=None if trouble is None else trouble.waiting_for_daemon,
-        cancel_requested_at=instant_or_none(task.cancel_requested_at),
-        created_at=instant_of(task.created_at),
-        queued_at=instant_or_none(task.queued_at),
-        scheduled_at=instant_or_none(task.scheduled_at),
-        started_at=instant_or_none(task.started_at),
-        completed_at=instant_or_none(task.completed_at),
-        deduplicated=deduplicated,
-    )
+    # Most fields of most tasks are as in a blank one; filling in the others costs half of making it anew.
+    answer = copy(_BLANK)
+    _tell_identity(answer, task)
+    _tell_content(answer, task, _content.decode(stored.body))
+    _tell_times(answer, task)
+    if task.trouble is not None:
+        _tell_trouble(answer, task.trouble)
+    if parents or task.trouble is not None:
+        answer.context_input = context_input_of(task, parents)
+    if stored.outcome is not None or task.summary is not None or task.error is not None:
+        _tell_end(answer, task, stored.outcome)
+    answer.result_status = task.result_status
+    answer.deduplicated = deduplicated
+    if progress is not None:
+        answer.progress = ProgressAnswer(progress.percent, progress.message)
+    if checkpoint is not None:
+        answer.checkpoint = Raw(checkpoint)
     if in_list:
         _cut(answer)
     else:
         answer.attempts = [attempt_answer(attempt, stored) for attempt in task.attempts or ()]
     return answer
+
+
+def _tell_identity(answer: TaskAnswer, task: Task) -> None:
+    newest = task.newest
+    answer.id = task.id
+    answer.ref = ref_of(task.number)
+    answer.user_id = task.user_id
+    answer.status = task.status
+    answer.queue = task.kind.queue
+    answer.priority = task.level
+    answer.priority_value = task.value
+    answer.on_depends_fail = task.terms.on_depends_fail
+    answer.parent_task_id = task.parent_id
+    answer.correlation_id = task.correlation_id
+    if task.depends is not None:
+        answer.depends_on = [depends.id for depends in task.depends]
+    if task.key is not None and not task.key.startswith(CONTENT_KEY_PREFIX):
+        answer.idempotency_key = task.key
+    if newest is not None and task.status in HELD:
+        answer.assigned_daemon = newest.daemon_id
+
+
+def _tell_content(answer: TaskAnswer, task: Task, content: Content) -> None:
+    answer.type = content.type
+    answer.input = content.input
+    answer.title = content.title
+    answer.goal = content.goal
+    answer.constraints = content.constraints or []
+    answer.context = _object(content.context)
+    answer.payload = _object(content.payload)
+    answer.metadata = _object(content.metadata)
+    answer.source = _source(content, task)
+    answer.model = content.model
+    answer.project_id = content.project_id
+    answer.dedupe = content.dedupe
+    answer.scheduled_for = _scheduled_for(content, task)
+    if content.requirements is not None:
+        answer.requirements = _requirements(content.requirements)
+    if content.execution is not None:
+        answer.execution = _execution(content.execution)
+
+
+def _tell_times(answer: TaskAnswer, task: Task) -> None:
+    answer.created_at = instant_of(task.created_at)
+    for name in _TIMES:
+        at = getattr(task, name)
+        if at is not None:
+            setattr(answer, name, instant_of(at))
+
+
+def _tell_trouble(answer: TaskAnswer, trouble: Trouble) -> None:
+    answer.blocked_reason = trouble.blocked_reason
+    answer.skipped_reason = trouble.skipped_reason
+    answer.waiting_for_daemon = trouble.waiting_for_daemon
+
+
+def _tell_end(answer: TaskAnswer, task: Task, raw: bytes | None) -> None:
+    outcome = _NO_OUTCOME if raw is None else _outcome.decode(raw)
+    answer.result = _value(outcome.result)
+    answer.result_summary = task.summary
+    answer.files_changed = outcome.files_changed or []
+    answer.decision_report = _value(outcome.decision_report)
+    if task.error is not None:
+        answer.error = error_answer(task.error)
+        answer.failure_reason = f"{task.error.code}: {task.error.message}"
 
 
 def _object(raw: Raw | UnsetType) -> Raw:
@@ -133,10 +202,7 @@ def _source(content: Content, task: Task) -> SourceAnswer:
     return SourceAnswer(type=task.kind.source, id=source.id, channel=source.channel)
 
 
-def _requirements(content: Content) -> RequirementsAnswer:
-    asked = content.requirements
-    if asked is None:
-        return RequirementsAnswer()
+def _requirements(asked: Requirements) -> RequirementsAnswer:
     return RequirementsAnswer(
         capabilities=asked.capabilities,
         target_daemon=asked.target_daemon,
@@ -147,10 +213,7 @@ def _requirements(content: Content) -> RequirementsAnswer:
     )
 
 
-def _execution(content: Content) -> ExecutionAnswer:
-    asked = content.execution
-    if asked is None:
-        return ExecutionAnswer()
+def _execution(asked: Execution) -> ExecutionAnswer:
     return ExecutionAnswer(
         timeout=asked.timeout,
         max_attempts=asked.max_attempts,
@@ -167,10 +230,6 @@ def _scheduled_for(content: Content, task: Task) -> Any:
     if not task.attempts and task.not_before is not None:
         return instant_of(task.not_before)
     return content.scheduled_for
-
-
-def _own_key(task: Task) -> str | None:
-    return None if task.key is None or task.key.startswith(CONTENT_KEY_PREFIX) else task.key
 
 
 def _cut(answer: TaskAnswer) -> None:
