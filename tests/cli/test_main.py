@@ -124,6 +124,11 @@ def test_the_version_is_told(cli: Cli) -> None:
     assert result.out.startswith("taskyard 0.")
 
 
+def test_it_runs_as_a_module_too() -> None:
+    command = [sys.executable, "-m", "taskyard.cli", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("taskyard 0.")
+
+
 def test_help_comes_up_without_loading_any_client() -> None:
     program = (
         "import sys; from taskyard.cli.main import run; run(['--help']);"
