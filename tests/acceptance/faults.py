@@ -1,0 +1,208 @@
+"""Faults done to a yard of real processes under load, one kind at a time or all together, and the history they leave.
+
+The faults fall at random moments while there is work to be hit; whether they did is judged afterwards from the
+journals, and a run in which they mostly did not is a failed run.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from taskyard.sdk.client import Client
+from taskyard.vocabulary import ENDED
+from tests.acceptance.history import Fault, History, Kind, in_flight, lost_results, read_journals, violations
+from tests.acceptance.load import JournalTail, Load
+from tests.support.live import STUBBORN, LiveDaemon, LiveYard, live_yard, wait_online, wait_until
+
+DAEMONS, SLOTS = 3, 5
+WORK_S: Final = 30.0
+DRAIN_S: Final = 90.0
+# Longer than the 2 s lease of these yards as the hub judges it, which is 20 % more.
+STOPPED_S: Final = (2.6, 4.0)
+HUB_STOPPED_S: Final = (0.2, 3.2)
+
+
+class Yard:
+    """A hub, some daemons and a load; and how to hurt them."""
+
+    def __init__(self, live: LiveYard, *, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.hub = live.hub()
+        self.daemons = [live.daemon(self.hub, f"d{n}", slots=SLOTS) for n in range(1, DAEMONS + 1)]
+        self.faults: list[Fault] = []
+        self.tail = JournalTail([daemon.journal for daemon in self.daemons])
+        self.load = Load(self.hub, self.tail, seed=seed)
+
+    def begin(self) -> None:
+        with self.hub.client(retry=STUBBORN) as client:
+            wait_online(client, DAEMONS)
+        self.load.start()
+        self.await_work(None)
+
+    def await_work(self, pid: int | None) -> None:
+        """Until there is work to hit, then a moment more: not always the same moment of it."""
+        wait_until(lambda: self.tail.works(pid), within_s=WORK_S, what="work to be hit")
+        time.sleep(self.rng.uniform(0.0, 0.15))
+
+    def note(self, kind: Kind, pid: int, began: int) -> None:
+        self.faults.append(Fault(kind, pid, began, time.monotonic_ns()))
+
+    # --- the kinds -----------------------------------------------------------------------------------------
+
+    def kill_hub(self) -> int:
+        self.await_work(None)
+        pid, began = self.hub.process.pid, time.monotonic_ns()
+        self.hub.kill()
+        time.sleep(self.rng.choice((0.0, 0.0, 0.3)))
+        self.hub.start()
+        self.note(Kind.HUB_KILL, pid, began)
+        time.sleep(self.rng.uniform(0.1, 0.8))
+        return 1
+
+    def stop_hub(self) -> int:
+        self.await_work(None)
+        pid, began = self.hub.process.pid, time.monotonic_ns()
+        self.hub.process.pause()
+        time.sleep(self.rng.uniform(*HUB_STOPPED_S))
+        self.hub.process.resume()
+        self.note(Kind.HUB_STOP, pid, began)
+        time.sleep(self.rng.uniform(0.1, 0.5))
+        return 1
+
+    def kill_daemon(self) -> int:
+        daemon = self.rng.choice(self.daemons)
+        pid = daemon.process.pid
+        self.await_work(pid)
+        began = time.monotonic_ns()
+        daemon.process.kill()
+        self.tail.read()
+        self.tail.forget(pid)
+        time.sleep(self.rng.choice((0.0, 0.0, 0.5)))
+        daemon.start()
+        self.note(Kind.DAEMON_KILL, pid, began)
+        return 1
+
+    def stop_daemons(self, count: int = 2) -> int:
+        """Several at a time, one after another, so that a fleet of three is down to one."""
+        stopped: list[tuple[LiveDaemon, int]] = []
+        for daemon in self.rng.sample(self.daemons, count):
+            self.await_work(daemon.process.pid)
+            stopped.append((daemon, time.monotonic_ns()))
+            daemon.process.pause()
+        time.sleep(self.rng.uniform(*STOPPED_S))
+        for daemon, began in stopped:
+            daemon.process.resume()
+            self.note(Kind.DAEMON_STOP, daemon.process.pid, began)
+            time.sleep(self.rng.uniform(0.0, 0.1))
+        return len(stopped)
+
+    # --- afterwards ----------------------------------------------------------------------------------------
+
+    def finish(self) -> History:
+        """Stop the load, let everything drain, and gather what everybody knows."""
+        self.load.stop()
+        with self.hub.client(retry=STUBBORN) as client:
+            wait_until(lambda: self._drained(client), within_s=DRAIN_S, what="every task ended", every_s=0.2)
+            wait_online(client, DAEMONS)
+            history = self._history(client)
+            wait_until(lambda: self._owes_nothing(client, history), within_s=DRAIN_S, what="results told", every_s=0.5)
+            wait_until(lambda: not self._unread(history), within_s=DRAIN_S, what="events read")
+        self.load.finish()
+        history.streamed = tuple(self.load.streamed)
+        return history
+
+    def _drained(self, client: Client) -> bool:
+        return all(task.status in ENDED for task in client.tasks(type="record"))
+
+    def _history(self, client: Client) -> History:
+        ids = [task.id for task in client.tasks(type="record")]
+        return History(
+            runs=read_journals(daemon.journal for daemon in self.daemons),
+            faults=self.faults,
+            acknowledged=self.load.acknowledged,
+            tasks={task_id: client.task(task_id) for task_id in ids},
+            events={task_id: [(e.id or "", e.event) for e in client.task_events(task_id)] for task_id in ids},
+        )
+
+    def _owes_nothing(self, client: Client, history: History) -> bool:
+        """Late results arrive a moment after the task ended by another attempt; look again at those only."""
+        late = {line.split()[0] for line in lost_results(history)}
+        history.tasks = {**history.tasks, **{task_id: client.task(task_id) for task_id in late}}
+        return not lost_results(history)
+
+    def _unread(self, history: History) -> bool:
+        """Whether the reader of the stream has yet to come to the newest event that is known."""
+        newest = max(place for events in history.events.values() for place in (_place(e[0]) for e in events))
+        streamed = self.load.streamed
+        return not streamed or _place(streamed[-1][0]) < newest
+
+
+def _place(place: str) -> tuple[int, ...]:
+    return tuple(map(int, place.split("-")))
+
+
+KINDS: Final[Mapping[Kind, Callable[[Yard], int]]] = {
+    Kind.HUB_KILL: Yard.kill_hub,
+    Kind.DAEMON_KILL: Yard.kill_daemon,
+    Kind.DAEMON_STOP: Yard.stop_daemons,
+    Kind.HUB_STOP: Yard.stop_hub,
+}
+
+
+@dataclass
+class Report:
+    """The figures of a run."""
+
+    name: str
+    history: History
+    errors: list[str]
+    took_s: float
+
+    @property
+    def broken(self) -> dict[str, list[str]]:
+        found = violations(self.history)
+        return {**found, "errors of clients": self.errors} if self.errors else found
+
+    def figures(self) -> dict[str, str]:
+        history = self.history
+        hit = sum(in_flight(history, fault) > 0 for fault in history.faults)
+        attempts = sum(len(task.attempts) for task in history.tasks.values())
+        return {
+            "run": self.name,
+            "faults": str(len(history.faults)),
+            "hit work": f"{100 * hit / max(1, len(history.faults)):.0f} %",
+            "tasks": str(len(history.acknowledged)),
+            "starts": str(len(history.runs)),
+            "attempts": str(attempts),
+            "late": str(sum(a.late_result is not None for t in history.tasks.values() for a in t.attempts)),
+            "events": str(len(history.streamed)),
+            "broken": str(sum(map(len, self.broken.values()))),
+            "s": f"{self.took_s:.0f}",
+        }
+
+
+def run(directory: Path, kinds: Sequence[Kind], *, faults: int, seed: int, until: float | None = None) -> Report:
+    """So many faults of each of these kinds, in random order, or fewer if the time is up."""
+    directory.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with live_yard(directory) as live:
+        yard = Yard(live, seed=seed)
+        yard.begin()
+        left = dict.fromkeys(kinds, faults)
+        while left and (until is None or time.monotonic() < until):
+            kind = yard.rng.choice(sorted(left))
+            left[kind] -= KINDS[kind](yard)
+            left = {kind: count for kind, count in left.items() if count > 0}
+        history = yard.finish()
+        name = kinds[0] if len(kinds) == 1 else "all kinds"
+        return Report(name, history, yard.load.errors, time.monotonic() - began)
+
+
+def table(reports: Sequence[Report]) -> str:
+    rows = [report.figures() for report in reports]
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]}
+    lines = [{name: name for name in rows[0]}, *rows]
+    return "\n".join("  ".join(f"{row[name]:<{widths[name]}}" for name in widths).rstrip() for row in lines)

@@ -1,0 +1,267 @@
+"""Hubs and daemons as real processes, on free ports of the loopback address, in a directory of the test's own.
+
+Each process leads a group of its own and is ended by its number when the yard closes, whatever the test did to it.
+Nothing here sleeps for a fixed time: `wait_until` looks again and again until its deadline.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from taskyard.sdk.client import Client
+from taskyard.sdk.retry import NEVER, RetryPolicy
+
+T = TypeVar("T")
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+LOOK_S: Final = 0.02
+START_S: Final = 60.0
+STOP_S: Final = 30.0
+
+SHORT_LEASES: Final = """\
+[lease]
+heartbeat_s = 0.4
+lease_s = 2
+accept_s = 2
+start_s = 5
+cancel_grace_s = 2
+"""
+"""Everything that a lease decides, fifteen times as fast as by default."""
+
+STUBBORN: Final = RetryPolicy(attempts_max=200, delay_s=0.05, delay_s_max=0.3)
+"""For a client that goes on while hubs are killed."""
+
+
+class TooLate(AssertionError):
+    """What was waited for did not happen in time."""
+
+
+def wait_until(condition: Callable[[], T], *, within_s: float, what: str, every_s: float = LOOK_S) -> T:
+    """The first answer that counts as true. Raises `TooLate`."""
+    until = time.monotonic() + within_s
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() >= until:
+            raise TooLate(f"not within {within_s:g} s: {what}")
+        time.sleep(every_s)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def environment(**more: str) -> dict[str, str]:
+    """This process's environment, without what would lead a child to somebody else's hub."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TASKYARD_")}
+    return {**kept, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", **more}
+
+
+class Process:
+    """A child with a group of its own, its output in a file, and signals by name."""
+
+    def __init__(self, command: Sequence[str], *, output: Path, env: Mapping[str, str]) -> None:
+        self.output = output
+        with output.open("ab") as file:
+            self._child = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=ROOT, env=env, start_new_session=True
+            )
+        self._is_paused = False
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._child.poll()
+
+    @property
+    def said(self) -> str:
+        return self.output.read_text(errors="replace")
+
+    def kill(self) -> None:
+        """SIGKILL; returns when it is gone."""
+        self._child.kill()
+        self._child.wait(STOP_S)
+
+    def pause(self) -> None:
+        self._child.send_signal(signal.SIGSTOP)
+        self._is_paused = True
+
+    def resume(self) -> None:
+        self._child.send_signal(signal.SIGCONT)
+        self._is_paused = False
+
+    def terminate(self) -> int:
+        """SIGTERM, and the exit code."""
+        self._child.terminate()
+        return self._child.wait(STOP_S)
+
+    def wait(self, within_s: float = STOP_S) -> int:
+        return self._child.wait(within_s)
+
+    def end(self) -> None:
+        """Gone, one way or another."""
+        if self._child.poll() is not None:
+            return
+        if self._is_paused:
+            self.kill()
+            return
+        self._child.terminate()
+        try:
+            self._child.wait(5)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+class LiveHub:
+    """`taskyard up` on one port and one directory, as often as it is killed."""
+
+    def __init__(self, data: Path, *, port: int, command: Sequence[str]) -> None:
+        self.data = data
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+        self._command = command
+        self.process: Process
+
+    def start(self, *, wait: bool = True) -> None:
+        self.process = Process(self._command, output=self.data.with_suffix(".out"), env=environment())
+        if wait:
+            self.wait_ready()
+
+    def wait_ready(self) -> None:
+        wait_until(self.is_ready, within_s=START_S, what="a hub that answers /readyz")
+
+    def is_ready(self) -> bool:
+        if self.process.exit_code is not None:
+            raise AssertionError(f"the hub left with {self.process.exit_code}: {self.process.said[-2000:]}")
+        return get_status(f"{self.url}/readyz") == 200
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    def restart(self) -> None:
+        self.kill()
+        self.start()
+
+    @property
+    def seen_data(self) -> Path:
+        """The data directory as this process sees it, also if the hub has it on a file system of its own."""
+        if self.data.joinpath("credentials.json").exists():
+            return self.data
+        return Path(f"/proc/{self.process.pid}/root{self.data}")
+
+    @property
+    def key(self) -> str:
+        return str(json.loads((self.seen_data / "credentials.json").read_text())["key"])
+
+    def client(self, *, retry: RetryPolicy = NEVER, key: str | None = None, timeout_s: float = 10.0) -> Client:
+        """Asks once unless told otherwise, so that a test sees each answer."""
+        return Client(self.url, key or self.key, retry=retry, patience=retry, timeout_s=timeout_s)
+
+
+class LiveDaemon:
+    """A process of `tests.support.fleet`, as often as it is killed. Its journal stays."""
+
+    def __init__(self, hub: LiveHub, directory: Path, name: str, slots: int) -> None:
+        self._hub = hub
+        self._directory = directory
+        self.name = name
+        self.slots = slots
+        self.journal = directory / f"{name}.journal"
+        self.process: Process
+
+    def start(self) -> None:
+        command = [
+            *(sys.executable, "-m", "tests.support.fleet", "--name", self.name, "--slots", str(self.slots)),
+            *("--data", str(self._directory / self.name), "--journal", str(self.journal)),
+        ]
+        env = environment(TASKYARD_HUB=self._hub.url, TASKYARD_KEY=self._hub.key)
+        self.process = Process(command, output=self._directory / f"{self.name}.out", env=env)
+
+
+class LiveYard:
+    """Makes processes and ends them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.hubs: list[LiveHub] = []
+        self.daemons: list[LiveDaemon] = []
+
+    def hub(
+        self,
+        name: str = "yard",
+        *,
+        settings: str = SHORT_LEASES,
+        options: Sequence[str] = ("--no-daemon",),
+        prefix: Sequence[str] = (),
+        start: bool = True,
+    ) -> LiveHub:
+        data, port = self.directory / name, free_port()
+        data.mkdir(exist_ok=True)
+        config = self.directory / f"{name}.toml"
+        config.write_text(settings)
+        command = [
+            *(*prefix, sys.executable, "-m", "taskyard", "up", "--data", str(data), "--config", str(config)),
+            *("--port", str(port), *options),
+        ]
+        hub = LiveHub(data, port=port, command=command)
+        self.hubs.append(hub)
+        if start:
+            hub.start()
+        return hub
+
+    def daemon(self, hub: LiveHub, name: str = "d1", *, slots: int = 4) -> LiveDaemon:
+        daemon = LiveDaemon(hub, self.directory, name, slots)
+        self.daemons.append(daemon)
+        daemon.start()
+        return daemon
+
+    def close(self) -> None:
+        for party in (*self.daemons, *self.hubs):
+            if hasattr(party, "process"):
+                party.process.end()
+
+
+@contextlib.contextmanager
+def live_yard(directory: Path) -> Iterator[LiveYard]:
+    yard = LiveYard(directory)
+    try:
+        yield yard
+    finally:
+        yard.close()
+
+
+def get_status(url: str) -> int | None:
+    """The status of a GET; None if nobody answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code
+    except OSError:
+        return None
+
+
+def wait_online(client: Client, count: int) -> None:
+    """Until so many daemons are there."""
+    wait_until(
+        lambda: sum(daemon.status in ("online", "busy") for daemon in client.daemons()) >= count,
+        within_s=START_S,
+        what=f"{count} daemons online",
+    )
