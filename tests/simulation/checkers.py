@@ -1,0 +1,401 @@
+"""What must never be seen, one property and one function each. `MOMENTS` says after what each one is asked.
+
+They trust the disk's batches, the work's own log and the frames that were sent, never the core's word for it; where
+one looks into the core (`slots_and_lanes_are_what_they_are_derived_from` and its like) it recomputes from scratch.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from taskyard.core.changes import Batch
+from taskyard.core.effects import Acknowledge, CancelWork, Effect, Execute
+from taskyard.core.state import State
+from taskyard.core.task import Attempt, Task
+from taskyard.core.timers import Clock, Due
+from taskyard.store.committer import Release
+from taskyard.vocabulary import AttemptStatus, DependsPolicy, ErrorCode, Status
+from tests.simulation.history import History, Spawn, Violation
+from tests.support.invariants import check_invariants
+
+# Spelled out here and not imported: a mistake in the core's own tables must not excuse itself.
+FINAL: Final = (Status.COMPLETED, Status.CANCELLED, Status.STALE)
+OUT: Final = (*FINAL, Status.SKIPPED, Status.PERMANENTLY_FAILED)
+HELD: Final = (Status.SCHEDULED, Status.RUNNING)
+COUNTED: Final = (AttemptStatus.FAILED, AttemptStatus.TIMEOUT, AttemptStatus.INCOMPLETE)
+REPORTED: Final = (*COUNTED, AttemptStatus.SUCCESS, AttemptStatus.RATE_LIMITED, AttemptStatus.CANCELLED)
+# Dead letters for which attempts were not counted.
+UNCOUNTED_ENDS: Final = (
+    ErrorCode.POISON_TASK,
+    ErrorCode.NOT_STARTED,
+    ErrorCode.DEADLINE_PASSED,
+    ErrorCode.DAEMON_NOT_FOUND,
+    ErrorCode.INVALID_INPUT,
+    ErrorCode.PERMISSION_DENIED,
+    ErrorCode.RESOURCE_NOT_FOUND,
+)
+LOST_CODES: Final = (ErrorCode.DAEMON_UNRESPONSIVE, ErrorCode.DAEMON_DISCONNECTED, ErrorCode.DAEMON_CRASHED)
+INVARIANTS_EVERY: Final = 8
+TIMER_SLACK_MS: Final = 50
+
+
+class _By(msgspec.Struct):
+    by: tuple[str, int, str | None]
+
+
+class _Outcome(msgspec.Struct):
+    result: _By | None = None
+
+
+_outcome = msgspec.json.Decoder(_Outcome)
+
+
+def expect(is_so: bool, message: str) -> None:
+    if not is_so:
+        raise Violation(message)
+
+
+# --- each row that reaches the disk ------------------------------------------------------------------------
+
+
+def final_states_never_change(history: History, old: Task | None, task: Task) -> None:
+    if old is not None and old.status in FINAL:
+        expect(task.status is old.status, f"{task.id} was {old.status} and is now {task.status}")
+
+
+def attempts_are_only_added(history: History, old: Task | None, task: Task) -> None:
+    """Numbers 1, 2, 3 …, each bound to its daemon for good."""
+    before, after = (old.attempts if old else None) or [], task.attempts or []
+    expect([a.number for a in after] == list(range(1, len(after) + 1)), f"{task.id}: attempt numbers are reused")
+    expect(len(after) >= len(before), f"{task.id}: an attempt was forgotten")
+    for was, now in zip(before, after, strict=False):
+        expect(was.daemon_id == now.daemon_id, f"{task.id}: attempt {was.number} moved to another daemon")
+
+
+def at_most_one_attempt_is_live(history: History, old: Task | None, task: Task) -> None:
+    live = [a.number for a in task.attempts or () if a.status is AttemptStatus.RUNNING]
+    allowed = [len(task.attempts or ())] if task.status in HELD else []
+    expect(live == allowed, f"{task.id} is {task.status} with live attempts {live}")
+
+
+def at_most_one_attempt_succeeds(history: History, old: Task | None, task: Task) -> None:
+    successes = sum(a.status is AttemptStatus.SUCCESS for a in task.attempts or ())
+    expect(successes == (task.status is Status.COMPLETED), f"{task.id} is {task.status} with {successes} successes")
+
+
+def only_failures_count(history: History, old: Task | None, task: Task) -> None:
+    """Given up for its attempts: then exactly so many of this series counted. Lost ones never do."""
+    is_new = old is None or old.status is not Status.PERMANENTLY_FAILED
+    error = task.error
+    if task.status is not Status.PERMANENTLY_FAILED or not is_new or error is None:
+        return
+    if error.code in UNCOUNTED_ENDS or error.code in LOST_CODES or error.retryable is False:
+        return
+    counted = sum(a.series == task.series and a.status in COUNTED for a in task.attempts or ())
+    most = task.terms.max_attempts
+    expect(counted >= most, f"{task.id} was given up after {counted} failures of {most}")
+
+
+def no_task_is_tried_too_often(history: History, old: Task | None, task: Task) -> None:
+    counted = Counter(a.series for a in task.attempts or () if a.status in COUNTED)
+    expect(max(counted.values(), default=0) <= task.terms.max_attempts, f"{task.id} was tried too often")
+
+
+def _newly(old: Task | None, task: Task, status: AttemptStatus) -> list[Attempt]:
+    was = {a.number: a.status for a in (old.attempts if old else None) or ()}
+    return [a for a in task.attempts or () if a.status is status and was.get(a.number) is not status]
+
+
+def no_running_work_is_called_lost(history: History, old: Task | None, task: Task) -> None:
+    """Not by a closed socket, not by a restart of the hub: only by a lease that really ran out."""
+    for attempt in _newly(old, task, AttemptStatus.LOST):
+        if (task.id, attempt.number) not in history.running:
+            continue
+        code = attempt.error.code if attempt.error else None
+        heard = max(history.heard.get(attempt.daemon_id, 0), history.loaded_at)
+        silent_ms = history.clock.now - heard
+        judged_ms = history.state.settings.lease.judged_ms if history.state else 0
+        expect(
+            code == ErrorCode.DAEMON_UNRESPONSIVE and silent_ms >= judged_ms,
+            f"{task.id} attempt {attempt.number} still runs and was called lost ({code}) after {silent_ms} ms",
+        )
+
+
+def finished_work_is_not_called_lost(history: History, old: Task | None, task: Task) -> None:
+    """Its daemon is there, has the outcome, and only waits for its own disk or the line."""
+    for attempt in _newly(old, task, AttemptStatus.LOST):
+        daemon = history.good.get(attempt.daemon_id)
+        code = attempt.error.code if attempt.error else None
+        if daemon is not None and daemon.is_alive and code != ErrorCode.DAEMON_UNRESPONSIVE:
+            key = (task.id, attempt.number)
+            expect(
+                key not in daemon.machine.ledger.ended,
+                f"{task.id} attempt {attempt.number} has ended on {daemon.name}, and was called lost ({code})",
+            )
+
+
+def no_attempt_times_out_early(history: History, old: Task | None, task: Task) -> None:
+    """By the clock that does not jump."""
+    for attempt in _newly(old, task, AttemptStatus.TIMEOUT):
+        spawn = history.spawns.get((task.id, attempt.number))
+        if spawn is not None:
+            ran_ms = history.clock.now - spawn.at
+            expect(
+                ran_ms >= attempt.timeout_ms * 0.94,
+                f"{task.id} attempt {attempt.number} timed out after {ran_ms} ms of {attempt.timeout_ms}",
+            )
+
+
+def cancelled_means_stopped(history: History, old: Task | None, task: Task) -> None:
+    """Work that had begun and was cancelled on its daemon's word has no process any more."""
+    for attempt in _newly(old, task, AttemptStatus.CANCELLED):
+        key = (task.id, attempt.number)
+        is_there = attempt.started_at is not None and key in history.running
+        expect(not is_there, f"{task.id} attempt {attempt.number} is cancelled and still runs")
+
+
+def only_what_was_cancelled_is_cancelled(history: History, old: Task | None, task: Task) -> None:
+    """By its owner, or with a task it depends on."""
+    if task.status is not Status.CANCELLED or task.id in history.cancels:
+        return
+    causes = [d.id for d in task.depends or () if d.id in history.durable]
+    is_caused = any(history.durable[d].status is Status.CANCELLED for d in causes)
+    expect(is_caused, f"{task.id} is cancelled and nobody asked for it")
+
+
+WRITTEN: Final = (
+    final_states_never_change,
+    attempts_are_only_added,
+    at_most_one_attempt_is_live,
+    at_most_one_attempt_succeeds,
+    only_failures_count,
+    no_task_is_tried_too_often,
+    no_running_work_is_called_lost,
+    finished_work_is_not_called_lost,
+    no_attempt_times_out_early,
+    cancelled_means_stopped,
+    only_what_was_cancelled_is_cancelled,
+)
+
+
+# --- each commit -------------------------------------------------------------------------------------------
+
+
+def a_task_completes_once(history: History, batch: Batch) -> None:
+    for task_id, _ in batch.outcomes:
+        expect(history.outcomes[task_id] == 1, f"{task_id}: a second outcome was accepted")
+    for event in batch.events:
+        if event.task_id is not None:
+            expect(history.completions[event.task_id] <= 1, f"{event.task_id} completed twice")
+
+
+def the_accepted_result_is_its_attempts_own(history: History, batch: Batch) -> None:
+    for task_id, content in batch.outcomes:
+        result = _outcome.decode(content).result
+        task = history.durable[task_id]
+        winner = next((a for a in task.attempts or () if a.status is AttemptStatus.SUCCESS), None)
+        if result is not None and winner is not None:
+            expect(
+                result.by == (task_id, winner.number, winner.daemon_id),
+                f"{task_id}: attempt {winner.number} of {winner.daemon_id} got the result of {result.by}",
+            )
+
+
+COMMITTED: Final = (a_task_completes_once, the_accepted_result_is_its_attempts_own)
+
+
+# --- each release ------------------------------------------------------------------------------------------
+
+
+def nothing_leaves_before_its_commit(history: History, release: Release) -> None:
+    expect(
+        release.seq <= history.durable_seq,
+        f"effects of commit {release.seq} left while the disk was at {history.durable_seq}",
+    )
+
+
+RELEASED: Final = (nothing_leaves_before_its_commit,)
+
+
+# --- each message to a daemon ------------------------------------------------------------------------------
+
+
+def an_attempt_is_on_disk_before_it_is_sent(history: History, session: int, effect: Effect) -> None:
+    if isinstance(effect, Execute):
+        task = history.durable.get(effect.task_id)
+        attempts = (task.attempts if task else None) or []
+        is_there = any(a.number == effect.attempt and a.daemon_id == effect.daemon_id for a in attempts)
+        expect(is_there, f"{effect.task_id} attempt {effect.attempt} was sent and is not on disk")
+
+
+def an_attempt_goes_to_one_daemon(history: History, session: int, effect: Effect) -> None:
+    if isinstance(effect, Execute):
+        key = (effect.task_id, effect.attempt)
+        holder = history.assigned.setdefault(key, effect.daemon_id)
+        expect(holder == effect.daemon_id, f"{key} was sent to {holder} and to {effect.daemon_id}")
+
+
+def nothing_starts_before_what_it_waits_for(history: History, session: int, effect: Effect) -> None:
+    """A dependency's end is on disk before the dependant is sent out."""
+    if not isinstance(effect, Execute) or effect.task_id not in history.durable:
+        return
+    task = history.durable[effect.task_id]
+    for dependency in task.depends or ():
+        on_disk = history.durable[dependency.id].status if dependency.id in history.durable else None
+        if task.terms.on_depends_fail is DependsPolicy.CONTINUE:
+            expect(dependency.outcome is not None, f"{task.id} was sent before {dependency.id} ended")
+        else:
+            expect(on_disk is Status.COMPLETED, f"{task.id} was sent while {dependency.id} was {on_disk} on disk")
+
+
+def no_cancel_overtakes_its_execute(history: History, session: int, effect: Effect) -> None:
+    if isinstance(effect, Execute):
+        line = (session, effect.task_id, effect.attempt)
+        expect(line not in history.cancelled_first, f"{line}: its cancel was sent before it")
+        history.executed[line] = None
+    elif isinstance(effect, CancelWork):
+        line = (session, effect.task_id, effect.attempt)
+        if line not in history.executed:
+            history.cancelled_first[line] = None
+
+
+def what_is_acknowledged_to_a_daemon_is_kept(history: History, session: int, effect: Effect) -> None:
+    """The daemon forgets the outcome now: it is the attempt's end on disk, or kept as late."""
+    if not isinstance(effect, Acknowledge):
+        return
+    key = (effect.task_id, effect.attempt)
+    spawn = history.spawns.get(key)
+    if spawn is None or spawn.outcome is None:
+        return
+    attempt = history.durable[effect.task_id].attempts[effect.attempt - 1]  # type: ignore[index]
+    expect(
+        attempt.status in REPORTED or key in history.late,
+        f"{key}: its outcome was acknowledged, and on disk it is {attempt.status}",
+    )
+
+
+SENT: Final = (
+    an_attempt_is_on_disk_before_it_is_sent,
+    an_attempt_goes_to_one_daemon,
+    nothing_starts_before_what_it_waits_for,
+    no_cancel_overtakes_its_execute,
+    what_is_acknowledged_to_a_daemon_is_kept,
+)
+
+
+# --- each start of work ------------------------------------------------------------------------------------
+
+
+def an_attempt_starts_once(history: History, spawn: Spawn) -> None:
+    key = (spawn.task_id, spawn.attempt)
+    expect(key not in history.spawns, f"{key} was started twice")
+
+
+def no_ended_task_is_started(history: History, spawn: Spawn) -> None:
+    """What the daemon starts late may have ended meanwhile; what was sent must have been open when it was."""
+    expect((spawn.task_id, spawn.attempt) in history.assigned, f"{spawn.task_id} runs and nobody sent it")
+
+
+def exclusive_work_never_overlaps(history: History, spawn: Spawn) -> None:
+    if spawn.exclusive is None:
+        return
+    for other in history.running.values():
+        if other.exclusive == spawn.exclusive and not is_frozen(history, other):
+            raise Violation(
+                f"{spawn.exclusive}: {spawn.task_id}/{spawn.attempt} on {spawn.daemon} starts while "
+                f"{other.task_id}/{other.attempt} runs on {other.daemon} since {history.clock.now - other.at} ms"
+            )
+
+
+def is_frozen(history: History, spawn: Spawn) -> bool:
+    return any(d.name == spawn.daemon and d.asleep for d in history.good.values())
+
+
+SPAWNED: Final = (an_attempt_starts_once, no_ended_task_is_started, exclusive_work_never_overlaps)
+
+
+# --- the core's state --------------------------------------------------------------------------------------
+
+
+def slots_and_lanes_are_what_they_are_derived_from(history: History, state: State) -> None:
+    history.turns += 1
+    if history.turns % INVARIANTS_EVERY == 0:
+        check_invariants(state)
+
+
+def no_daemon_is_given_more_than_its_slots(history: History, state: State) -> None:
+    for daemon in state.daemons.values():
+        if daemon.id in history.good:
+            held, slots = len(daemon.holding), daemon.record.slots
+            expect(held <= slots, f"{daemon.id} holds {held} tasks in {slots} slots")
+
+
+def every_wait_has_its_timer(history: History, state: State) -> None:
+    """Whatever waits for a time will be woken: retries, accepted work, leases. Also after a restart."""
+    timers = state.timers
+    for task in state.tasks.values():
+        if task.status is Status.PENDING:
+            expect(timers.is_set(Clock.WALL, Due.BEGIN, task.id), f"{task.id} is pending and nothing will wake it")
+        elif task.status in HELD:
+            expect(timers.is_set(Clock.MONO, Due.ATTEMPT, task.id), f"{task.id} is held and nobody watches it")
+    for daemon in state.daemons.values():
+        if daemon.holding:
+            expect(timers.is_set(Clock.MONO, Due.LEASE, daemon.id), f"{daemon.id} holds tasks without a lease")
+
+
+def timers_and_shares_are_whole(history: History, state: State) -> None:
+    if history.turns % INVARIANTS_EVERY == 1:
+        every_wait_has_its_timer(history, state)
+        no_daemon_is_given_more_than_its_slots(history, state)
+
+
+DECIDED: Final = (slots_and_lanes_are_what_they_are_derived_from, timers_and_shares_are_whole)
+
+
+# --- each start of the hub ---------------------------------------------------------------------------------
+
+
+def no_acknowledged_task_is_lost(history: History, state: State) -> None:
+    for task_id in history.acked:
+        task = history.durable.get(task_id)
+        expect(task is not None, f"{task_id} was acknowledged and is gone")
+        if task is not None and task.status not in OUT:
+            expect(task_id in state.tasks, f"{task_id} is {task.status} on disk and was not loaded")
+
+
+def nobody_waits_for_what_has_ended(history: History, state: State) -> None:
+    """Asked when nothing is under way: every dependency without an outcome is still open."""
+    for task in state.tasks.values():
+        for dependency in task.depends or () if task.status in (Status.WAITING, Status.BLOCKED) else ():
+            on_disk = history.durable[dependency.id].status
+            is_open = dependency.outcome is not None or on_disk not in OUT
+            expect(is_open, f"{task.id} is {task.status} and never heard that {dependency.id} is {on_disk}")
+
+
+def a_key_names_one_task(history: History, state: State) -> None:
+    """Of the tasks that are alive, completed or dead letters; archived ones have given it up."""
+    holders: dict[tuple[str, str], str] = {}
+    for task in state.tasks.values():
+        if task.key is not None and task.status not in OUT:
+            holder = holders.setdefault((task.user_id, task.key), task.id)
+            expect(holder == task.id, f"{task.key} of {task.user_id} names {holder} and {task.id}")
+
+
+LOADED: Final = (
+    no_acknowledged_task_is_lost,
+    every_wait_has_its_timer,
+    a_key_names_one_task,
+    lambda h, s: check_invariants(s),
+)
+
+MOMENTS: Final[dict[str, tuple[Callable[..., None], ...]]] = {
+    "written": WRITTEN,
+    "committed": COMMITTED,
+    "released": RELEASED,
+    "sent": SENT,
+    "spawned": SPAWNED,
+    "decided": DECIDED,
+    "loaded": LOADED,
+}

@@ -1,0 +1,65 @@
+"""Which troubles one life meets, and how often. Each seed draws its own mix, some kinds not at all.
+
+A mix of everything at once hides what one kind alone would show; so each seed switches a kind off as often as on.
+"""
+
+import random
+
+from msgspec import Struct
+
+
+class Faults(Struct, kw_only=True):
+    """Mean milliseconds between events of a kind (0: never), and odds of those that strike in passing."""
+
+    # The hub
+    hub_crash_ms: int = 0
+    hub_pause_ms: int = 0
+    wall_jump_ms: int = 0
+    # The disk
+    commit_fails: float = 0.0
+    commit_ambiguous: float = 0.0
+    crash_at_commit: float = 0.0
+    crash_in_release: float = 0.0
+    # The network
+    cut_ms: int = 0
+    half_open: float = 0.0
+    one_way: float = 0.0
+    dial_fails: float = 0.0
+    slow_network: bool = False
+    answer_lost: float = 0.0
+    # The daemons
+    daemon_crash_ms: int = 0
+    daemon_sleep_ms: int = 0
+    daemon_drain_ms: int = 0
+    hostile: int = 0
+    """Daemons that lie."""
+    # The work
+    poison: float = 0.0
+    hangs: float = 0.0
+
+    @classmethod
+    def swarm(cls, rng: random.Random) -> "Faults":
+        def sometimes(low: float, high: float, odds: float = 0.6) -> float:
+            return rng.uniform(low, high) if rng.random() < odds else 0.0
+
+        return cls(
+            hub_crash_ms=int(sometimes(8_000, 90_000, 0.7)),
+            hub_pause_ms=int(sometimes(20_000, 120_000, 0.4)),
+            wall_jump_ms=int(sometimes(40_000, 300_000, 0.3)),
+            commit_fails=sometimes(0.0005, 0.01),
+            commit_ambiguous=sometimes(0.0005, 0.01),
+            crash_at_commit=sometimes(0.0005, 0.008, 0.5),
+            crash_in_release=sometimes(0.0005, 0.008, 0.5),
+            cut_ms=int(sometimes(3_000, 40_000, 0.7)),
+            half_open=sometimes(0.05, 0.5),
+            one_way=sometimes(0.05, 0.4),
+            dial_fails=sometimes(0.05, 0.4),
+            slow_network=rng.random() < 0.3,
+            answer_lost=sometimes(0.01, 0.1),
+            daemon_crash_ms=int(sometimes(8_000, 60_000, 0.7)),
+            daemon_sleep_ms=int(sometimes(20_000, 90_000, 0.5)),
+            daemon_drain_ms=int(sometimes(30_000, 120_000, 0.4)),
+            hostile=rng.choice((0, 0, 1, 2)),
+            poison=sometimes(0.002, 0.02, 0.3),
+            hangs=sometimes(0.005, 0.03, 0.5),
+        )

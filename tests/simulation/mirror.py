@@ -1,0 +1,105 @@
+"""What a start would load now, compared with what is in memory: they differ in named soft state only.
+
+Soft, and therefore left out: which attempts were accepted but not started, when an unstarted attempt was offered
+(its clock begins anew), loads, whose turn it was, slots that linger, and what has ended but is not yet forgotten.
+"""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from taskyard.core.recovery import restore
+from taskyard.core.state import State
+from taskyard.core.task import Task
+from taskyard.core.timers import Clock, Due
+from taskyard.vocabulary import ENDED
+from tests.simulation.history import Violation
+
+if TYPE_CHECKING:
+    from tests.simulation.shell import Hub
+
+_encode = msgspec.json.Encoder().encode
+# A start watches these anew: that the clock runs is what counts, not since when.
+ANEW = (Due.ATTEMPT, Due.LEASE, Due.CRITICAL_WAIT, Due.SUSPECT)
+
+
+def compare(hub: "Hub") -> None:
+    """At a quiet point: nothing is being written, nothing waits to be."""
+    image = hub.store.load()
+    identity = image.identity
+    loaded = State(hub.settings, cluster_id=identity.cluster_id, epoch=identity.epoch, seq=identity.seq)
+    restore(
+        loaded,
+        hub.now,
+        users=image.users,
+        numbers=image.numbers,
+        keys=image.keys,
+        daemons=image.daemons,
+        tasks=image.tasks,
+        log_bytes=image.log_bytes,
+    )
+    live = hub.core.state
+    for part in (tasks, places, dependants, keys, holdings, timers, people):
+        expected, found = part(live), part(loaded)
+        if expected != found:
+            raise Violation(f"{part.__name__} would not survive a crash: {difference(expected, found)}")
+
+
+def difference(expected: dict[str, object], found: dict[str, object]) -> str:
+    names = [n for n in {**expected, **found} if expected.get(n) != found.get(n)]
+    return "; ".join(f"{n}: {expected.get(n)!r} in memory, {found.get(n)!r} loaded" for n in names[:3])
+
+
+def _open(state: State) -> list[Task]:
+    return [task for task in state.tasks.values() if task.status not in ENDED]
+
+
+def tasks(state: State) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for task in _open(state):
+        copy = msgspec.json.decode(_encode(task), type=Task)
+        for attempt in copy.attempts or ():
+            attempt.accepted = False
+            if attempt.started_at is None:
+                attempt.assigned_at = 0
+        found[task.id] = _encode(copy)
+    return found
+
+
+def places(state: State) -> dict[str, object]:
+    """Who waits in which lane."""
+    return {
+        f"{user.id} {key}": sorted(task.id for task in lane.tasks())
+        for user in state.users.values()
+        for key, lane in user.lanes.items()
+    }
+
+
+def dependants(state: State) -> dict[str, object]:
+    return {name: sorted(heirs) for name, heirs in state.dependants.items()}
+
+
+def keys(state: State) -> dict[str, object]:
+    return {f"{user} {key}": i for (user, key), i in state.keys.items() if state.tasks[i].status not in ENDED}
+
+
+def holdings(state: State) -> dict[str, object]:
+    held: dict[str, object] = {d.id: (sorted(d.holding), d.cpu_intensive) for d in state.daemons.values()}
+    return {**held, "exclusive": sorted(state.exclusive.items())}
+
+
+def timers(state: State) -> dict[str, object]:
+    """The wall's timers by instant; those that begin anew by name."""
+    open_ids = {task.id: None for task in _open(state)}
+    found: dict[str, object] = {}
+    for clock in Clock:
+        for (due, whose), entry in state.timers._due[clock].items():
+            if whose in open_ids and due not in ANEW and due not in (Due.ESCALATION, Due.SLA):
+                found[f"{due.name} {whose}"] = entry[0]
+    for task in _open(state):
+        found[f"{task.id} is watched"] = state.timers.is_set(Clock.MONO, Due.ATTEMPT, task.id)
+    return found
+
+
+def people(state: State) -> dict[str, object]:
+    return {user.id: (user.number, sorted(user.live), user.owns_daemons) for user in state.users.values()}

@@ -1,0 +1,475 @@
+"""The hub around the core, with virtual time in place of threads: inbox, look-ups, group commit, release in order.
+
+It follows the rules of the real loop. Commands are decided as they come, also while a batch is being written; when
+the committer is idle the next batch is cut. What a command names and memory no longer holds is looked up first. Effects
+leave after their commit; per session they leave in one line in which nothing overtakes, also not a cancel the
+`task.execute` whose body is still being read. After a failed commit everything later is dropped, callers hear
+`None` (503), and the state is loaded anew as soon as the disk answers; then every daemon is sent away to come back
+with its list.
+"""
+
+from collections import deque
+
+import msgspec
+from msgspec import Raw
+
+from taskyard.core.changes import Batch
+from taskyard.core.commands import NOTHING, Beat, Command, HearEnded, JoinDaemon, LeaveDaemon, Tick
+from taskyard.core.effects import (
+    Acknowledge,
+    AcknowledgeBeat,
+    CancelWork,
+    CloseSession,
+    Effect,
+    Execute,
+    Progressed,
+    Reply,
+    Welcome,
+)
+from taskyard.core.hub import Core
+from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
+from taskyard.core.recovery import restore
+from taskyard.core.settings import Settings
+from taskyard.core.state import Now, State
+from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
+from taskyard.store.committer import Committer, Release
+from taskyard.store.memory import MemoryStore
+from taskyard.store.port import Load, StoreUnavailable
+from taskyard.wire import frames
+from tests.simulation.clockwork import Clockwork
+from tests.simulation.faults import Faults
+from tests.simulation.history import History
+from tests.simulation.network import Wire
+
+PROBE_MS = 100
+PROBE_MS_MAX = 5_000
+CLOSE_CODES = {"SUPERSEDED": frames.CLOSE_SUPERSEDED, "HUB_REWOUND": frames.CLOSE_REWOUND}
+
+
+class Item:
+    """A place in a session's line; `message` is None until its body is there."""
+
+    __slots__ = ("close", "effect", "message")
+
+    def __init__(
+        self, effect: Effect | None, message: bytes | None, close: tuple[int | None, str] | None = None
+    ) -> None:
+        self.effect = effect
+        self.message = message
+        self.close = close
+
+
+class Session:
+    """One daemon's socket as the hub sees it."""
+
+    __slots__ = ("line", "translator", "wire")
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.translator: Translator | None = None
+        self.line: deque[Item] = deque()
+
+
+class Hub:
+    """One hub over many lives: `life` tells the events of an earlier one, which then do nothing."""
+
+    def __init__(self, clock: Clockwork, history: History, faults: Faults, settings: Settings) -> None:
+        self.clock = clock
+        self.history = history
+        self.faults = faults
+        self.settings = settings
+        self.store = MemoryStore()
+        self.reader = self.store.reader()
+        self.core: Core
+        self.committer: Committer
+        self.life = 0
+        self.is_up = False
+        self.is_shut = False
+        """Waiting for the disk after a failed commit."""
+        self.paused_from: int | None = None
+        self.wall_offset = 1_800_000_000_000
+        self.sessions: dict[int, Session] = {}
+        self.daemon_user: dict[int, str] = {}
+        self._inbox: list[Command] = []
+        self._effects: list[Effect] = []
+        self._lookups: dict[int, int] = {}
+        self._asked = 0
+        self._batches = 0
+        self._wake_at: int | None = None
+        self._lag_ms = 0
+        self._probe_ms = PROBE_MS
+
+    @property
+    def now(self) -> Now:
+        return Now(self.clock.now + self.wall_offset, self.clock.now)
+
+    # Lives
+
+    def boot(self) -> None:
+        """A process starts: open the store, load, hear what was missed."""
+        if self.is_up:
+            return
+        self.store.open()
+        self.is_up = True
+        self.is_shut = False
+        self._load()
+
+    def _load(self) -> None:
+        image = self.store.load()
+        identity = image.identity
+        state = State(self.settings, cluster_id=identity.cluster_id, epoch=identity.epoch, seq=identity.seq)
+        restore(
+            state,
+            self.now,
+            users=image.users,
+            numbers=image.numbers,
+            keys=image.keys,
+            daemons=image.daemons,
+            tasks=image.tasks,
+            log_bytes=image.log_bytes,
+        )
+        self.core = Core(state, self.clock.rng)
+        self.committer = Committer(durable_seq=identity.seq)
+        self.life += 1
+        self._inbox, self._effects, self._lookups = [HearEnded(NOTHING)], [], {}
+        self._wake_at, self._lag_ms, self._probe_ms = None, 0, PROBE_MS
+        self.history.hub_loaded(state)
+        self._wake_in(0)
+
+    def crash(self) -> None:
+        """The process is gone, at whatever point it was."""
+        if not self.is_up:
+            return
+        self.is_up = False
+        self.life += 1
+        self.paused_from = None
+        self.store.crash()
+        for session in self.sessions.values():
+            session.wire.end_of_process("hub")
+        self.sessions.clear()
+        self.history.hub_crashed()
+        self.clock.later(50 + self.clock.about(2_000), self.boot)
+
+    def pause(self, ms: int) -> None:
+        if self.is_up and self.paused_from is None:
+            self.paused_from = self.clock.now
+            self.clock.later(ms, self._resume, self.life)
+
+    def _resume(self, life: int) -> None:
+        if life == self.life and self.paused_from is not None:
+            self._lag_ms = self.clock.now - self.paused_from
+            self.paused_from = None
+            self._wake_in(0)
+
+    def has_unwritten(self) -> bool:
+        """Whether memory is ahead of the disk, or about to be."""
+        return bool(self._effects or self._inbox or self._lookups)
+
+    # In
+
+    def accept(self, wire: Wire, user_id: str) -> None:
+        """A daemon dials in."""
+        self.sessions[wire.number] = Session(wire)
+        self.daemon_user[wire.number] = user_id
+
+    def hear(self, wire: Wire, frame: bytes) -> None:
+        session = self.sessions.get(wire.number)
+        if session is None:
+            return
+        messages = frames.decode_from_daemon(frame)
+        try:
+            for message in messages:
+                self._hear_one(session, message)
+        except BadMessage as error:
+            session.line.append(Item(None, None, (frames.CLOSE_PROTOCOL, str(error))))
+            self._flush(session)
+
+    def _hear_one(self, session: Session, message: frames.FromDaemon) -> None:
+        number = session.wire.number
+        if session.translator is not None:
+            self.tell(session.translator.command_of(message, self.now.wall))
+            return
+        if not isinstance(message, frames.Hello):
+            raise BadMessage("the first message must be hello")
+        user_id = self.daemon_user[number]
+        daemon_id = message.daemon_id or f"d_{number:06d}"
+        session.translator = Translator(session=number, daemon_id=daemon_id)
+        self.tell(join_of(message, session=number, user_id=user_id, daemon_id=daemon_id))
+
+    def hung_up(self, wire: Wire, code: int | None, reason: str) -> None:
+        session = self.sessions.pop(wire.number, None)
+        if session is not None and session.translator is not None:
+            self.tell(LeaveDaemon(wire.number, session.translator.daemon_id))
+
+    def tell(self, command: Command) -> bool:
+        """Into the inbox; False if nobody takes commands now."""
+        if not self.is_up or self.is_shut:
+            return False
+        self._inbox.append(command)
+        self._wake_in(self.clock.between(0, 2))
+        return True
+
+    # The loop
+
+    def _wake_in(self, ms: int) -> None:
+        at = self.clock.now + ms
+        if self._wake_at is None or at < self._wake_at:
+            self._wake_at = at
+            self.clock.later(ms, self._turn, self.life, at)
+
+    def _turn(self, life: int, at: int) -> None:
+        if life != self.life or at != self._wake_at:
+            return
+        self._wake_at = None
+        if self.is_shut or self.paused_from is not None:
+            return
+        now = self.now
+        if self._lag_ms or self.core.next_due_ms(now) == 0:
+            self._handle(Tick(self._lag_ms))
+            self._lag_ms = 0
+        inbox, self._inbox = self._inbox, []
+        for command in inbox:
+            self._route(command, 0)
+        turn = self.core.turn(now)
+        self.core.dispatch(turn)
+        self._effects += turn.effects
+        self.history.decided(self.core.state)
+        self._pump()
+        due_ms = self.core.next_due_ms(now)
+        if due_ms is not None:
+            self._wake_in(max(due_ms, 1))
+
+    def _route(self, command: Command, rounds: int) -> None:
+        lookup = missing(self.core.state, command)
+        if lookup is None or rounds >= ROUNDS_MAX:
+            self._handle(command)
+            return
+        self._asked += 1
+        # Whatever ended by now is on disk for this look-up to find; what ends later must stay in memory.
+        self._lookups[self._asked] = self.committer.durable_seq
+        self.clock.later(self.clock.between(0, 20), self._look, self.life, self._asked, command, lookup, rounds)
+
+    def _look(self, life: int, asked: int, command: Command, lookup: Lookup, rounds: int) -> None:
+        if life != self.life:
+            return
+        found = self.reader.known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
+        command.known = merge(command.known, lookup, found)  # type: ignore[union-attr]
+        self.clock.later(self.clock.between(0, 20), self._found, life, asked, command, rounds + 1)
+
+    def _found(self, life: int, asked: int, command: Command, rounds: int) -> None:
+        if life != self.life:
+            return
+        if self.paused_from is not None:
+            self.clock.later(50, self._found, life, asked, command, rounds)
+            return
+        self._route(command, rounds)
+        del self._lookups[asked]
+        self._wake_in(0)
+
+    def _handle(self, command: Command) -> None:
+        self.history.commanded(self.clock.steps, self.clock.now, command)
+        self._effects += self.core.handle(command, self.now)
+        if isinstance(command, Beat | JoinDaemon):
+            self.history.heard_of(command)
+
+    # Commit
+
+    def _pump(self) -> None:
+        while self.committer.idle and not self.is_shut and self.is_up:
+            effects, self._effects = self._effects, []
+            self._batches += 1
+            batch = self.core.cut(batch_id=f"b{self._batches}", now=self.now)
+            out = self.committer.begin(batch, effects)
+            if isinstance(out, Release):
+                if effects:
+                    self._release(out)
+                return
+            self.history.batch_begun(batch)
+            self.clock.later(self.clock.between(0, 8), self._write, self.life, out)
+
+    def _write(self, life: int, batch: Batch) -> None:
+        if life != self.life:
+            return
+        clock, faults = self.clock, self.faults
+        if clock.happens(faults.crash_at_commit):
+            self._crash_at_commit(batch)
+            return
+        if clock.happens(faults.commit_fails):
+            self.history.struck("commit fails")
+            self.store.fail_next(StoreUnavailable("no room"))
+        elif clock.happens(faults.commit_ambiguous):
+            self.history.struck("commit ambiguous")
+            self.store.lose_next_answer()
+        clock.later(clock.between(0, 4), self._answered, life, self._commit(batch))
+
+    def _commit(self, batch: Batch) -> bool:
+        try:
+            self.store.write(batch)
+        except StoreUnavailable:
+            is_known = False
+        else:
+            is_known = True
+        if self.reader.position() == batch.seq:
+            for row in batch.changed:
+                self.clock.note(row.record)
+            self.history.committed(batch)
+        return is_known
+
+    def _crash_at_commit(self, batch: Batch) -> None:
+        """Before the write, or after it and before anyone heard of it."""
+        self.history.struck("crash at commit")
+        if self.clock.happens(0.5):
+            self._commit(batch)
+        self.crash()
+
+    def _answered(self, life: int, is_known: bool) -> None:
+        if life != self.life:
+            return
+        if self.paused_from is not None:
+            self.clock.later(50, self._answered, life, is_known)
+            return
+        if is_known:
+            self._committed()
+        else:
+            self._failed()
+
+    def _committed(self) -> None:
+        release = self.committer.committed()
+        self._release(release)
+        if self.is_up and not self.is_shut:
+            self.core.forget(through_seq=min((self.committer.durable_seq, *self._lookups.values())))
+            self._pump()
+
+    def _failed(self) -> None:
+        """Nothing later than the last commit ever was: drop it all, wait for the disk, begin anew."""
+        self._drop(self.committer.failed() + self._effects)
+        self._effects, self._inbox = [], []
+        self.life += 1
+        self.is_shut = True
+        self.history.hub_crashed()
+        self.clock.later(self._probe_ms, self._probe, self.life)
+
+    def _drop(self, effects: list[Effect]) -> None:
+        """Whoever waits for one of these hears that nobody knows, with everybody else, in `hub_crashed`."""
+
+    def _probe(self, life: int) -> None:
+        if life != self.life:
+            return
+        if self.clock.happens(self.faults.commit_fails * 20):
+            self._probe_ms = min(self._probe_ms * 2, PROBE_MS_MAX)
+            self.clock.later(self._probe_ms, self._probe, life)
+            return
+        self.store.probe()
+        self.is_shut = False
+        sessions, self.sessions = self.sessions, {}
+        self._load()
+        for session in sessions.values():
+            session.wire.close("hub", frames.CLOSE_RESTARTING, "the hub starts anew")
+
+    # Out
+
+    def _release(self, release: Release) -> None:
+        history, life = self.history, self.life
+        history.released(release)
+        executes: list[Item] = []
+        for effect in release.effects:
+            if self.clock.happens(self.faults.crash_in_release):
+                history.struck("crash in release")
+                self.crash()
+                return
+            if isinstance(effect, Reply):
+                history.answer(effect.to, effect.answer)
+            elif not isinstance(effect, Progressed):
+                self._put_in_line(effect, release.seq, executes)
+        if executes:
+            self.clock.later(self.clock.between(0, 10), self._load_bodies, life, executes)
+
+    def _put_in_line(self, effect: Effect, seq: int, executes: list[Item]) -> None:
+        session = self.sessions.get(effect.session)  # type: ignore[union-attr]
+        if session is None:
+            return
+        item = Item(effect, self._message(effect, seq))
+        if isinstance(effect, Execute):
+            executes.append(item)
+        elif isinstance(effect, CloseSession):
+            item.close = (CLOSE_CODES.get(effect.code), effect.message)
+        session.line.append(item)
+        self._flush(session)
+
+    def _message(self, effect: Effect, seq: int) -> bytes | None:
+        state = self.core.state
+        at = (state.cluster_id, state.epoch, seq)
+        lease = self.settings.lease
+        match effect:
+            case Welcome():
+                verdicts = [frames.Judgement(j.held.task_id, j.held.attempt, j.verdict) for j in effect.verdicts]
+                welcome = frames.Welcome(
+                    frames.PROTOCOL, effect.daemon_id, lease.heartbeat_s, lease.lease_s, verdicts, *at
+                )
+                return frames.encode(welcome)
+            case CancelWork():
+                return frames.encode(
+                    frames.CancelTask(effect.task_id, effect.attempt, effect.reason, effect.grace_ms / 1000)
+                )
+            case Acknowledge():
+                return frames.encode(frames.Ack(effect.task_id, effect.attempt, *at))
+            case AcknowledgeBeat():
+                return frames.encode(frames.HeartbeatAck(*at))
+            case CloseSession():
+                return frames.encode(frames.Error(effect.code, effect.message))
+            case _:
+                return None
+
+    def _load_bodies(self, life: int, executes: list[Item]) -> None:
+        if life != self.life:
+            return
+        effects = [item.effect for item in executes if isinstance(item.effect, Execute)]
+        loads = self.reader.loads(tuple(effect.task_id for effect in effects))
+        for item, effect in zip(executes, effects, strict=True):
+            load = loads.get(effect.task_id)
+            item.message = b"" if load is None else execute_message(effect, load)
+            session = self.sessions.get(effect.session)
+            if session is not None:
+                self._flush(session)
+
+    def _flush(self, session: Session) -> None:
+        """Whatever is ready at the head of the line, as one frame."""
+        ready: list[bytes] = []
+        closing: tuple[int | None, str] | None = None
+        line = session.line
+        while line and closing is None and (line[0].message is not None or line[0].close is not None):
+            item = line.popleft()
+            closing = item.close
+            if item.message:
+                ready.append(item.message)
+                if item.effect is not None:
+                    self.history.sent(session.wire.number, item.effect)
+        if ready:
+            session.wire.to_daemon(frames.join(ready))
+        if closing is not None:
+            self.sessions.pop(session.wire.number, None)
+            session.wire.close("hub", *closing)
+            if session.translator is not None:
+                self.tell(LeaveDaemon(session.wire.number, session.translator.daemon_id))
+
+
+def execute_message(effect: Execute, load: Load) -> bytes:
+    """`task.execute` with what the daemon's machine and the fake work read."""
+    task = load.task
+    content = {
+        "id": task.id,
+        "execution": {"exclusive": task.terms.exclusive},
+        "user": task.user_id,
+        "body": load.body.decode(),
+    }
+    return frames.encode(
+        frames.TaskExecute(
+            task=Raw(msgspec.json.encode(content)),
+            attempt=effect.attempt,
+            timeout=effect.timeout_ms / 1000,
+            token="",
+            context_input=Raw(b"[]"),
+            checkpoint=Raw(b"null"),
+            previous_attempts=Raw(b"[]"),
+        )
+    )

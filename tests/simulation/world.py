@@ -1,0 +1,227 @@
+"""One life: a hub, its daemons, its users, and what befalls them. The seed decides everything.
+
+A life has two halves. In the first, faults strike and the checkers look after every step. Then the world heals, and
+everything must come to an end within a bounded time: a yard that does nothing would keep every promise of the
+first half.
+"""
+
+from collections.abc import Callable
+
+from taskyard.core.commands import Command, Draft
+from taskyard.core.effects import Answer
+from taskyard.core.settings import Lease, Settings, Suspects
+from taskyard.vocabulary import ENDED, Status
+from tests.simulation import checkers, mirror
+from tests.simulation.clockwork import Clockwork
+from tests.simulation.faults import Faults
+from tests.simulation.fleet import GoodDaemon
+from tests.simulation.history import Acked, History, Violation
+from tests.simulation.hostile import HostileDaemon
+from tests.simulation.network import End, Wire
+from tests.simulation.people import Person
+from tests.simulation.shell import Hub
+
+USERS = ("ann", "bob")
+QUIET_EVERY = 150
+"""Steps between looks for a quiet point to compare memory with disk at."""
+HEALED_MS_MAX = 3 * 3_600_000
+HEALED_STEPS_MAX = 150_000
+NEVER_KEYED = (Status.SKIPPED, Status.CANCELLED, Status.STALE)
+
+
+class World:
+    def __init__(self, seed: int, faults: Faults | None = None) -> None:
+        self.seed = seed
+        self.clock = clock = Clockwork(seed)
+        self.faults = faults or Faults.swarm(clock.rng)
+        self.history = History(clock)
+        self.history.on = dict(checkers.MOMENTS)
+        self.work_ms = clock.rng.choice((300, 2_000, 8_000))
+        self.act_ms = clock.rng.choice((200, 600, 1_500))
+        settings = Settings(lease=Lease(), suspects=Suspects(hold_after_s=20), cascade_rows_max=2)
+        self.hub = Hub(clock, self.history, self.faults, settings)
+        self.people = [Person(self, user_id) for user_id in USERS]
+        self.daemons = self._good_daemons()
+        self.liars = [HostileDaemon(self, f"liar{n}", USERS[n % 2]) for n in range(self.faults.hostile)]
+        self.is_healed = False
+        self._minted = 0
+        self._wires: dict[int, Wire] = {}
+        self._sessions = 0
+        self._asked = 0
+
+    def _good_daemons(self) -> list[GoodDaemon]:
+        rng = self.clock.rng
+        first = GoodDaemon(self, "shared", USERS[0], slots=rng.randint(2, 5), shared=True, types=())
+        others = [
+            GoodDaemon(
+                self,
+                f"own{number}",
+                rng.choice(USERS),
+                slots=rng.randint(1, 4),
+                shared=rng.random() < 0.3,
+                types=rng.choice(((), ("general",), ("code", "general"))),
+            )
+            for number in range(rng.randint(1, 3))
+        ]
+        return [first, *others]
+
+    def mint(self) -> str:
+        self._minted += 1
+        return f"t{self._minted:06d}"
+
+    # Between the parts
+
+    def dial(self, daemon: End, user_id: str) -> Wire | None:
+        hub, clock = self.hub, self.clock
+        is_known = any(person.user_id == user_id and person.is_known for person in self.people)
+        if not hub.is_up or hub.is_shut or not is_known or clock.happens(self.faults.dial_fails):
+            return None
+        self._sessions += 1
+        delay_ms = 200 if self.faults.slow_network and clock.happens(0.3) else 5
+        wire = Wire(clock, self._sessions, hub, daemon, delay_ms=delay_ms)
+        self._wires = {n: w for n, w in self._wires.items() if w.is_open_at["hub"] or w.is_open_at["daemon"]}
+        self._wires[wire.number] = wire
+        hub.accept(wire, user_id)
+        return wire
+
+    def ask(self, command: Command, then: Callable[[Answer | None], None]) -> None:
+        """A person's request; `then` hears the answer, or None when nobody knows."""
+        self._asked += 1
+        number = self._asked
+        command.reply_to = number  # type: ignore[union-attr]
+        if self.clock.happens(self.faults.answer_lost):
+            self.history.answers[number] = lambda _: then(None)
+        else:
+            self.history.answers[number] = then
+        if not self.hub.tell(command):
+            self.history.answer(number, None)
+
+    def acknowledged(self, task_id: str, draft: Draft, acked: Acked) -> None:
+        """A client was told that this task is there; with a key, always the same one while it lives."""
+        history = self.history
+        if task_id not in history.durable:
+            raise Violation(f"{task_id} was acknowledged and is not on disk")
+        if acked.key is not None:
+            self._same_as_before(task_id, acked)
+        history.acked.setdefault(task_id, acked)
+
+    def _same_as_before(self, task_id: str, acked: Acked) -> None:
+        for other_id, other in self.history.acked.items():
+            if other_id != task_id and (other.user_id, other.key) == (acked.user_id, acked.key):
+                task = self.history.durable[other_id]
+                is_archived = other_id in self.hub.store._disk.archive
+                if task.status not in NEVER_KEYED and not is_archived:
+                    raise Violation(f"key {acked.key}: {other_id} ({task.status}) and {task_id} were made of it")
+
+    # Faults
+
+    def _plan(self, mean_ms: int, fault: Callable[[], None]) -> None:
+        if mean_ms:
+            self.clock.later(self.clock.about(mean_ms), self._strike, mean_ms, fault)
+
+    def _strike(self, mean_ms: int, fault: Callable[[], None]) -> None:
+        if not self.is_healed:
+            self.history.struck(fault.__name__.strip("_"))
+            fault()
+            self._plan(mean_ms, fault)
+
+    def _crash_hub(self) -> None:
+        self.hub.crash()
+
+    def _pause_hub(self) -> None:
+        self.hub.pause(self.clock.between(100, 60_000))
+
+    def _jump_wall(self) -> None:
+        self.hub.wall_offset += self.clock.rng.choice((-3_600_000, 3_600_000, -5_000, 5_000))
+
+    def _cut_wire(self) -> None:
+        wires = [wire for wire in self._wires.values() if wire.is_open_at["daemon"]]
+        if not wires:
+            return
+        wire = self.clock.rng.choice(wires)
+        if self.clock.happens(self.faults.half_open):
+            wire.go_half_open()
+        elif self.clock.happens(self.faults.one_way):
+            wire.lose_one_way()
+        else:
+            wire.cut()
+
+    def _crash_daemon(self) -> None:
+        self.clock.rng.choice(self.daemons).crash()
+
+    def _put_daemon_to_sleep(self) -> None:
+        self.clock.rng.choice(self.daemons).sleep(self.clock.between(1_000, 90_000))
+
+    def _drain_daemon(self) -> None:
+        self.clock.rng.choice(self.daemons).drain()
+
+    # A life
+
+    def begin(self) -> None:
+        faults = self.faults
+        self.hub.boot()
+        for person in self.people:
+            person.arrive()
+        for daemon in (*self.daemons, *self.liars):
+            daemon.boot()
+        self._plan(faults.hub_crash_ms, self._crash_hub)
+        self._plan(faults.hub_pause_ms, self._pause_hub)
+        self._plan(faults.wall_jump_ms, self._jump_wall)
+        self._plan(faults.cut_ms, self._cut_wire)
+        self._plan(faults.daemon_crash_ms, self._crash_daemon)
+        self._plan(faults.daemon_sleep_ms, self._put_daemon_to_sleep)
+        self._plan(faults.daemon_drain_ms, self._drain_daemon)
+
+    def suffer(self, steps: int) -> None:
+        """The first half."""
+        end = self.clock.steps + steps
+        while self.clock.steps < end and self.clock.step():
+            if self.clock.steps % QUIET_EVERY == 0:
+                self.look_if_quiet()
+
+    def heal(self) -> None:
+        """No more faults, no more wishes; liars are shown out, and the clock is set right."""
+        self.is_healed = True
+        self.hub.faults = self.faults = Faults()
+        self.hub.wall_offset = 1_800_000_000_000
+        for person in self.people:
+            person.is_done = True
+        for liar in self.liars:
+            liar.leave()
+
+    def recover(self) -> None:
+        """The second half: run until nothing is left to do, or fail."""
+        start_ms, start = self.clock.now, self.clock.steps
+        while not self.is_drained():
+            is_late = self.clock.now - start_ms > HEALED_MS_MAX or self.clock.steps - start > HEALED_STEPS_MAX
+            if is_late or not self.clock.step():
+                raise Violation(f"not drained {self.clock.now - start_ms} ms after the last fault: {self.unfinished()}")
+            if self.clock.steps % QUIET_EVERY == 0:
+                self.look_if_quiet()
+        self.look_if_quiet()
+
+    def is_drained(self) -> bool:
+        if self.history.running or not self._is_quiet():
+            return False
+        return not self.unfinished()
+
+    def unfinished(self) -> list[str]:
+        """What still has to come to an end, and which daemon still owes or is not back."""
+        tasks = self.hub.core.state.tasks.values() if self.hub.is_up else ()
+        left = [f"{t.id} {t.status}" for t in tasks if t.status not in ENDED and t.status is not Status.BLOCKED]
+        for daemon in self.daemons:
+            if not daemon.is_alive or not daemon.machine.welcomed or daemon.machine.ledger.ended or daemon.work:
+                left.append(f"{daemon.name} is not back or owes results")
+        return left
+
+    def _is_quiet(self) -> bool:
+        hub = self.hub
+        if not hub.is_up or hub.is_shut or hub.paused_from is not None or not hub.committer.idle:
+            return False
+        state = hub.core.state
+        return not (state.echoes or hub.has_unwritten() or state.ledger.touched)
+
+    def look_if_quiet(self) -> None:
+        if self._is_quiet():
+            mirror.compare(self.hub)
+            checkers.nobody_waits_for_what_has_ended(self.history, self.hub.core.state)
