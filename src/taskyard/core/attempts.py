@@ -18,6 +18,7 @@ from taskyard.core.lifecycle import move
 from taskyard.core.readiness import enqueue, hold_until
 from taskyard.core.retry import END_OF, classify, decide, timeout_ms
 from taskyard.core.state import Daemon, Turn
+from taskyard.core.suspects import let_go
 from taskyard.core.task import Attempt, Failure, Note, Task, Trouble, Usage, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import (
@@ -61,13 +62,18 @@ def grant(turn: Turn, task: Task, daemon: Daemon) -> None:
 def take_slot(turn: Turn, task: Task, daemon: Daemon) -> None:
     """The live attempt is counted everywhere it counts."""
     state = turn.state
+    attempt = task.newest
+    assert attempt is not None, "I2: a held task has an attempt"
     daemon.holding[task.id] = task
     state.users[task.user_id].live[task.id] = task
+    began_at = turn.now.wall if attempt.started_at is None else attempt.started_at
+    state.begun[task.id] = turn.now.mono - max(turn.now.wall - began_at, 0)
     if task.terms.exclusive is not None:
         state.exclusive[task.user_id, task.terms.exclusive] = task.id
     if task.kind.needs.cpu_intensive:
         daemon.cpu_intensive += 1
     if task.trouble is not None and task.trouble.suspect:
+        let_go(turn, task)
         daemon.alone = task.id
 
 
@@ -77,7 +83,7 @@ def release(turn: Turn, task: Task, *, lingers: bool = False) -> None:
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
     daemon, user = state.daemons[attempt.daemon_id], state.users[task.user_id]
-    del daemon.holding[task.id], user.live[task.id]
+    del daemon.holding[task.id], user.live[task.id], state.begun[task.id]
     state.timers.cancel(Clock.MONO, Due.ATTEMPT, task.id)
     if task.terms.exclusive is not None:
         del state.exclusive[user.id, task.terms.exclusive]
@@ -120,10 +126,16 @@ def start(turn: Turn, task: Task, attempt: Attempt) -> None:
     attempt.accepted = True
     if task.status is not Status.SCHEDULED:
         return
-    attempt.started_at = turn.now.wall
+    if attempt.started_at is None:
+        attempt.started_at = turn.now.wall
+        turn.state.begun[task.id] = turn.now.mono
+        if attempt.timeout_ms < ms_of(turn.state.settings.lease.start_s):
+            # Longer ones are found out by the clock of the grant, which is due before them.
+            turn.state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, turn.now.mono + attempt.timeout_ms)
     if task.trouble is not None:
         task.trouble.unstarted = 0
     move(turn, task, Status.RUNNING)
+    task.started_at = attempt.started_at
 
 
 def close(

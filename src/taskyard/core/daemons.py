@@ -21,11 +21,14 @@ from taskyard.core.effects import (
 from taskyard.core.lifecycle import move
 from taskyard.core.losses import lose, not_taken_up
 from taskyard.core.outcomes import was_reported
+from taskyard.core.priority import tell_unplaceable
+from taskyard.core.readiness import tell_target_away
 from taskyard.core.state import Daemon, State, Turn
 from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import (
     EPOCHS_PER_ERA,
+    RANK,
     AttemptStatus,
     CancelReason,
     ErrorCode,
@@ -36,6 +39,10 @@ from taskyard.vocabulary import (
     Status,
 )
 
+ADOPTABLE = (AttemptStatus.LOST, AttemptStatus.REJECTED)
+# Ends the hub declared without the daemon: it may turn out to be at work all the same.
+LOAD_MAX = 100.0
+# More than this is not a load but a mistake.
 SUPERSEDED_MAX = 3
 SUPERSEDED_WITHIN_MS = 60_000
 # Two processes with one identity push each other out; a reconnecting daemon does so once.
@@ -106,6 +113,7 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
         memory_mb=command.memory_mb,
         version=command.version,
         online=True,
+        draining=daemon is not None and daemon.record.draining and daemon.record.boot_id == command.boot_id,
         last_seen_at=turn.now.wall,
     )
     if daemon is None:
@@ -129,7 +137,7 @@ def _lose_unlisted(turn: Turn, daemon: Daemon, command: JoinDaemon) -> None:
     listed = {(held.task_id, held.attempt): None for held in command.inventory}
     for task, attempt in _held(daemon):
         if (task.id, attempt.number) in listed:
-            attempt.boot_id = command.boot_id
+            _hold_on(turn, task, attempt, command.boot_id)
         elif attempt.boot_id != command.boot_id:
             lose(
                 turn,
@@ -143,6 +151,17 @@ def _lose_unlisted(turn: Turn, daemon: Daemon, command: JoinDaemon) -> None:
     daemon.lingering = {name: None for name in daemon.lingering if name in listed}
 
 
+def _hold_on(turn: Turn, task: Task, attempt: Attempt, boot_id: str) -> None:
+    """The daemon has it: what it has not begun, it gets a new while to begin."""
+    accept(attempt)
+    if attempt.boot_id != boot_id:
+        turn.state.ledger.touch(task)
+        attempt.boot_id = boot_id
+    if attempt.started_at is None:
+        turn.state.begun[task.id] = turn.now.mono
+    watch_attempt(turn, task)
+
+
 def _judge(turn: Turn, daemon: Daemon, held: Held) -> InventoryVerdict:
     """What a returning daemon shall do with an attempt it lists."""
     task = turn.state.tasks.get(held.task_id)
@@ -152,7 +171,6 @@ def _judge(turn: Turn, daemon: Daemon, held: Held) -> InventoryVerdict:
         return InventoryVerdict.FORGET if known is not None and was_reported(known) else InventoryVerdict.SEND_RESULT
     attempt = newest_of(task, held.attempt, daemon.id)
     if task is not None and attempt is not None and _goes_on(turn, daemon, task, attempt):
-        accept(attempt)
         if held.state is InventoryState.RUNNING:
             start(turn, task, attempt)
         return InventoryVerdict.CONTINUE
@@ -162,21 +180,20 @@ def _judge(turn: Turn, daemon: Daemon, held: Held) -> InventoryVerdict:
 
 
 def _goes_on(turn: Turn, daemon: Daemon, task: Task, attempt: Attempt) -> bool:
-    """It is still the one, or was only called lost and nothing newer was sent out: then it is taken back."""
+    """It is still the one, or was only given up unheard and nothing newer was sent out: then it is taken back."""
     if task.cancel_requested_at is not None:
         return False
     if attempt.status is AttemptStatus.RUNNING:
         return True
     exclusive = task.terms.exclusive
     is_free = exclusive is None or (task.user_id, exclusive) not in turn.state.exclusive
-    if attempt.status is not AttemptStatus.LOST or task.status is not Status.QUEUED or not is_free:
+    if attempt.status not in ADOPTABLE or task.status is not Status.QUEUED or not is_free:
         return False
     turn.state.yard.leave(turn.state.users[task.user_id], task)
     attempt.status, attempt.ended_at, attempt.error = AttemptStatus.RUNNING, None, None
-    attempt.boot_id = daemon.record.boot_id
     move(turn, task, Status.SCHEDULED, data={"adopted": True})
     take_slot(turn, task, daemon)
-    watch_attempt(turn, task)
+    _hold_on(turn, task, attempt, daemon.record.boot_id)
     return True
 
 
@@ -193,6 +210,18 @@ def _go_offline(turn: Turn, daemon: Daemon) -> None:
     daemon.record.online = False
     daemon.record.last_seen_at = turn.now.wall
     turn.tell_of_daemon(EventName.DAEMON_DISCONNECTED, daemon, affected_tasks=len(daemon.holding))
+    _tell_unserved(turn, daemon)
+
+
+def _tell_unserved(turn: Turn, daemon: Daemon) -> None:
+    """Where it was the last one: who waits first for its return, or for any daemon, hears of it."""
+    for line in daemon.lines:
+        if line.is_served():
+            continue
+        for task in [lane.head() for rank in RANK.values() for lane in line.awake(rank)]:
+            tell_unplaceable(turn, task)
+            if line.needs.target is not None and not daemon.session:
+                tell_target_away(turn, task, line.needs.target)
 
 
 def beat(turn: Turn, command: Beat) -> None:
@@ -201,7 +230,8 @@ def beat(turn: Turn, command: Beat) -> None:
     if daemon is None or daemon.session != command.session:
         return
     daemon.seen_mono = turn.now.mono
-    daemon.load, daemon.memory_free_mb = command.load, command.memory_free_mb
+    daemon.load = min(max(command.load, 0.0), LOAD_MAX)
+    daemon.memory_free_mb = daemon.record.memory_mb if command.memory_free_mb is None else command.memory_free_mb
     listed = {(held.task_id, held.attempt): None for held in command.running}
     for task, attempt in _held(daemon):
         # Before it accepted, a heartbeat may have passed the offer on its way.
@@ -218,7 +248,7 @@ def beat(turn: Turn, command: Beat) -> None:
 
 
 def drain(turn: Turn, command: DrainDaemon) -> None:
-    """Nothing new for this daemon until it connects again."""
+    """Nothing new for this daemon until its process is a new one."""
     daemon = turn.state.daemons.get(command.daemon_id)
     is_its = daemon is not None and command.session in (0, daemon.session)
     if daemon is None or not is_its or command.user_id not in (None, daemon.record.user_id):
@@ -227,6 +257,7 @@ def drain(turn: Turn, command: DrainDaemon) -> None:
         return
     daemon.record.draining = True
     turn.tell_of_daemon(EventName.DAEMON_DRAINING, daemon)
+    _tell_unserved(turn, daemon)
     if command.reply_to:
         turn.audit(actor=command.actor, action="daemon.drain", subject=daemon.id)
         turn.effects.append(Reply(command.reply_to, Done()))
@@ -257,47 +288,56 @@ def judge_lease(turn: Turn, daemon: Daemon) -> None:
 
 
 def allow_for_lag(turn: Turn, lag_ms: int) -> None:
-    """The hub itself was away: no daemon could have been heard meanwhile."""
+    """The hub itself was away: no daemon could have been heard meanwhile, whatever it had to say."""
+    begun, now = turn.state.begun, turn.now.mono
     for daemon in turn.state.daemons.values():
-        daemon.seen_mono = min(daemon.seen_mono + lag_ms, turn.now.mono)
+        daemon.seen_mono = min(daemon.seen_mono + lag_ms, now)
+    for task_id in begun:
+        begun[task_id] = min(begun[task_id] + lag_ms, now)
 
 
 def watch_attempt(turn: Turn, task: Task) -> None:
     """(Re)start the clock of a held task: for its acceptance, then its start, then its end."""
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
-    turn.state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, turn.now.mono + _time_left_ms(turn, attempt))
+    due = turn.state.begun[task.id] + _time_allowed_ms(turn, attempt)
+    turn.state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, due)
 
 
-def _time_left_ms(turn: Turn, attempt: Attempt) -> int:
+def _time_allowed_ms(turn: Turn, attempt: Attempt) -> int:
     lease = turn.state.settings.lease
     if attempt.started_at is not None:
-        return max(attempt.timeout_ms - (turn.now.wall - attempt.started_at), 0)
-    allowed_ms = ms_of(lease.start_s if attempt.accepted else lease.accept_s)
-    return max(allowed_ms - (turn.now.wall - attempt.assigned_at), 0)
+        return attempt.timeout_ms
+    return ms_of(lease.start_s if attempt.accepted else lease.accept_s)
 
 
 def judge_attempt(turn: Turn, task: Task) -> None:
     """A held task's timer: it runs on what was due first, so look what is due now."""
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
-    if _time_left_ms(turn, attempt) > 0:
+    daemon, has_started = turn.state.daemons[attempt.daemon_id], attempt.started_at is not None
+    if turn.now.mono < turn.state.begun[task.id] + _time_allowed_ms(turn, attempt):
         watch_attempt(turn, task)
-    elif attempt.started_at is not None:
+    elif not has_started and not daemon.session:
+        # Nobody can say whether it was begun: its daemon's list will, or its lease ends it.
+        return
+    elif not has_started and not attempt.accepted:
+        _give_up_on_session(turn, daemon)
+        if task.cancel_requested_at is None:
+            not_taken_up(turn, task, attempt, "The daemon did not accept it in time.", tell_daemon=False)
+    elif task.cancel_requested_at is not None:
+        # It was told to stop; until it says so, or its lease ends, work may be alive.
+        return
+    elif has_started:
         time_out(turn, task, attempt)
-    elif attempt.accepted:
-        not_taken_up(turn, task, attempt, "The daemon accepted it but did not start it in time.", tell_daemon=True)
     else:
-        _give_up_on_session(turn, attempt)
-        not_taken_up(turn, task, attempt, "The daemon did not accept it in time.", tell_daemon=False)
+        not_taken_up(turn, task, attempt, "The daemon accepted it but did not start it in time.", tell_daemon=True)
 
 
-def _give_up_on_session(turn: Turn, attempt: Attempt) -> None:
+def _give_up_on_session(turn: Turn, daemon: Daemon) -> None:
     """A daemon that heartbeats but does not take offers is deaf: make it come back with its list."""
-    daemon = turn.state.daemons[attempt.daemon_id]
-    if daemon.session:
-        turn.effects.append(CloseSession(daemon.session, "NOT_ACCEPTED", "An offer was not answered in time."))
-        _go_offline(turn, daemon)
+    turn.effects.append(CloseSession(daemon.session, "NOT_ACCEPTED", "An offer was not answered in time."))
+    _go_offline(turn, daemon)
 
 
 def _held(daemon: Daemon) -> list[tuple[Task, Attempt]]:

@@ -7,7 +7,7 @@ dependants does not hold up a commit; what a crash leaves unheard is found again
 """
 
 from taskyard.core.commands import HearEnded
-from taskyard.core.endings import announce, end, stop_listening
+from taskyard.core.endings import announce, end, unlist
 from taskyard.core.readiness import name_of, settle
 from taskyard.core.state import Echo, State, Turn
 from taskyard.core.task import Dependency, Note, Task, Trouble
@@ -21,6 +21,13 @@ def listen(state: State, task: Task) -> None:
     for dependency in task.depends or ():
         if dependency.outcome not in FINAL:
             state.dependants.setdefault(dependency.id, {})[task.id] = None
+    if task.parent_id is not None:
+        state.children.setdefault(task.parent_id, {})[task.id] = None
+
+
+def outcome_of(task: Task) -> Status | None:
+    """What a task is to those who depend on it; None: it may still complete by itself."""
+    return task.status if task.status in ENDED or task.status is Status.BLOCKED else None
 
 
 def spread(turn: Turn) -> None:
@@ -39,7 +46,6 @@ def spread(turn: Turn) -> None:
 
 
 def _hear(turn: Turn, task: Task, echo: Echo) -> None:
-    was_blocked = task.status is Status.BLOCKED
     for dependency in task.depends or ():
         if dependency.id == echo.task_id:
             _note_outcome(turn, task, dependency, echo)
@@ -47,16 +53,13 @@ def _hear(turn: Turn, task: Task, echo: Echo) -> None:
         end(turn, task, Status.CANCELLED, data={"because": echo.task_id})
         return
     settle(turn, task)
-    is_blocked = task.status is Status.BLOCKED
-    if is_blocked != was_blocked and task.status not in ENDED:
-        announce(turn, task.id, Status.BLOCKED if is_blocked else None)
 
 
 def _note_outcome(turn: Turn, task: Task, dependency: Dependency, echo: Echo) -> None:
     turn.state.ledger.touch(task)
     dependency.outcome, dependency.at = echo.outcome, echo.at
     if echo.outcome in FINAL:
-        stop_listening(turn, task.id, dependency.id)
+        unlist(turn.state.dependants, dependency.id, task.id)
     goes_on = task.terms.on_depends_fail is DependsPolicy.CONTINUE
     if goes_on and echo.outcome not in (None, Status.COMPLETED):
         warn(turn, task, dependency)
@@ -85,17 +88,19 @@ def heirs_of(state: State, task_id: str) -> list[str]:
     return list(found)
 
 
+def _hoped_for(state: State) -> dict[str, dict[Status | None, None]]:
+    """What open tasks hope to hear of, with what they have heard of it."""
+    hoped: dict[str, dict[Status | None, None]] = {}
+    for task in state.tasks.values():
+        for dependency in (task.depends or ()) if task.status in HOPING else ():
+            if dependency.outcome not in FINAL:
+                hoped.setdefault(dependency.id, {})[dependency.outcome] = None
+    return hoped
+
+
 def unheard(state: State) -> list[str]:
-    """Dependencies that open tasks still wait for but that are not open themselves: after a start, to be looked up."""
-    return list(
-        {
-            dependency.id: None
-            for task in state.tasks.values()
-            if task.status is Status.WAITING
-            for dependency in task.depends or ()
-            if dependency.outcome is None and dependency.id not in state.tasks
-        }
-    )
+    """After a start, to be looked up: what open tasks hope for and that is not open itself."""
+    return [task_id for task_id in _hoped_for(state) if task_id not in state.tasks]
 
 
 def reopen(turn: Turn, task: Task) -> None:
@@ -105,7 +110,12 @@ def reopen(turn: Turn, task: Task) -> None:
 
 
 def hear_ended(turn: Turn, command: HearEnded) -> None:
-    """After a start: ends that a crash kept from being heard. A task that is nowhere counts as cancelled."""
-    for task_id in unheard(turn.state):
-        found = command.known.tasks.get(task_id)
-        announce(turn, task_id, Status.CANCELLED if found is None else found.status)
+    """After a start: news that a crash kept from being heard. A task that is nowhere counts as cancelled."""
+    known = command.known
+    for task_id, heard in _hoped_for(turn.state).items():
+        task = turn.state.tasks.get(task_id) or known.tasks.get(task_id)
+        if task is None and task_id not in known.asked:
+            continue
+        outcome = Status.CANCELLED if task is None else outcome_of(task)
+        if any(each is not outcome for each in heard):
+            announce(turn, task_id, outcome)

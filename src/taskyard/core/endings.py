@@ -7,11 +7,13 @@ its dependants are told. Slots are not freed here: an attempt's end does that (`
 from typing import Final
 
 from taskyard.core.changes import Data
+from taskyard.core.commands import Known
 from taskyard.core.lifecycle import move
-from taskyard.core.state import Echo, Turn
+from taskyard.core.state import Echo, State, Turn
+from taskyard.core.suspects import let_go
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import HELD, EventName, Status
+from taskyard.vocabulary import ENDED, HELD, EventName, Status
 
 KEEPS_KEY: Final = frozenset({Status.COMPLETED, Status.PERMANENTLY_FAILED})
 # A second submission finds these; what was skipped, cancelled or stale may be submitted again.
@@ -30,7 +32,9 @@ def end(turn: Turn, task: Task, status: Status, *, event: EventName | None = Non
         if holder == task.id:
             del turn.state.keys[task.user_id, task.key]
     for dependency in task.depends or ():
-        stop_listening(turn, task.id, dependency.id)
+        unlist(turn.state.dependants, dependency.id, task.id)
+    if task.parent_id is not None:
+        unlist(turn.state.children, task.parent_id, task.id)
     announce(turn, task.id, status)
 
 
@@ -41,12 +45,23 @@ def announce(turn: Turn, task_id: str, outcome: Status | None) -> None:
         turn.state.echoes.append(Echo(task_id, outcome, turn.now.wall, list(heirs)))
 
 
-def stop_listening(turn: Turn, task_id: str, dependency_id: str) -> None:
-    heirs = turn.state.dependants.get(dependency_id)
-    if heirs is not None:
-        heirs.pop(task_id, None)
-        if not heirs:
-            del turn.state.dependants[dependency_id]
+def unlist(index: dict[str, dict[str, None]], whose: str, task_id: str) -> None:
+    """Take a task off a list of dependants or children; an empty list is not kept."""
+    listed = index.get(whose)
+    if listed is not None:
+        listed.pop(task_id, None)
+        if not listed:
+            del index[whose]
+
+
+def holder_of(state: State, known: Known, user_id: str, key: str) -> Task | None:
+    """The task that holds a user's idempotency key. What was read may have ended since, and freed it."""
+    task_id = state.keys.get((user_id, key)) or known.keys.get(key)
+    if task_id is None:
+        return None
+    task = state.tasks.get(task_id) or known.tasks.get(task_id)
+    assert task is not None, "I6: an idempotency key names a task"
+    return None if task.status in ENDED and task.status not in KEEPS_KEY else task
 
 
 def _stop_timers(turn: Turn, task: Task) -> None:
@@ -61,7 +76,5 @@ def _stop_timers(turn: Turn, task: Task) -> None:
     if task.trouble is not None:
         timers.cancel(Clock.WALL, Due.AVOIDANCE, task.id)
         timers.cancel(Clock.MONO, Due.SUSPECT, task.id)
-        for daemon in turn.state.daemons.values() if task.trouble.suspect else ():
-            if daemon.alone == task.id:
-                daemon.alone = None
-                turn.state.yard.wake_daemon(daemon)
+        if task.trouble.suspect:
+            let_go(turn, task)

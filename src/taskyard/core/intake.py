@@ -12,13 +12,14 @@ from typing import Final
 import msgspec
 
 from taskyard.core.commands import Draft, SubmitTasks
-from taskyard.core.dependencies import listen, warn
+from taskyard.core.dependencies import listen, outcome_of, warn
 from taskyard.core.effects import Refused, Reply, Submitted
-from taskyard.core.priority import assign, ceiling_of, inherit, raise_to
+from taskyard.core.endings import holder_of
+from taskyard.core.priority import assign, ceiling_of, inherit
 from taskyard.core.readiness import admit
 from taskyard.core.state import State, Turn
 from taskyard.core.task import Dependency, Task
-from taskyard.vocabulary import ENDED, HELD, DependsPolicy, Refusal, Status
+from taskyard.vocabulary import HELD, DependsPolicy, Refusal, Status
 
 
 class Intake:
@@ -59,6 +60,12 @@ def source_is_allowed(intake: Intake, draft: Draft) -> Refused | None:
     if allowed is None or draft.kind.source in allowed:
         return None
     return Refused(Refusal.FORBIDDEN, f"This key may not submit as {draft.kind.source}.", field="source.type")
+
+
+def name_is_its_own(intake: Intake, draft: Draft) -> Refused | None:
+    if draft.name is None or intake.names[draft.name] is draft:
+        return None
+    return Refused(Refusal.INVALID_INPUT, f"Two tasks of this batch are called {draft.name}.", field="name")
 
 
 def queue_is_known(intake: Intake, draft: Draft) -> Refused | None:
@@ -108,6 +115,7 @@ def dependencies_exist(intake: Intake, draft: Draft) -> Refused | None:
 
 CHECKS: Final[tuple[Check, ...]] = (
     source_is_allowed,
+    name_is_its_own,
     queue_is_known,
     model_is_routed,
     deadline_is_ahead,
@@ -161,6 +169,11 @@ def _examine(intake: Intake) -> tuple[dict[int, Refused], dict[int, str]]:
                 refused[index] = msgspec.structs.replace(refusal, index=index)
     _refuse_cycles(intake, refused)
     _refuse_heirs(intake, refused)
+    by_id = {drafts[index].id: refusal for index, refusal in refused.items()}
+    for index, twin_id in list(existing.items()):
+        if twin_id in by_id:
+            del existing[index]
+            refused[index] = msgspec.structs.replace(by_id[twin_id], index=index)
     return refused, existing
 
 
@@ -168,32 +181,26 @@ def recognise(intake: Intake, draft: Draft, keys: dict[str, Draft]) -> Refused |
     """The id of the task that this key already made; a refusal if it was made of other content."""
     if draft.key is None:
         return None
-    command = intake.command
     twin = keys.setdefault(draft.key, draft)
-    task_id = intake.state.keys.get((command.user_id, draft.key)) or command.known.keys.get(draft.key)
-    if task_id is not None:
-        task = intake.find(task_id)
-        assert task is not None, "I6: an idempotency key names a task its user has"
-        holder, digest = task_id, task.digest
-    elif twin is not draft:
-        holder, digest = twin.id, twin.digest
-    else:
+    holder = holder_of(intake.state, intake.command.known, intake.command.user_id, draft.key) or twin
+    if holder is draft:
         return None
-    if digest != draft.digest:
+    if holder.digest != draft.digest:
         detail = f"The idempotency key {draft.key} was used for other content; use a new key."
         return Refused(Refusal.IDEMPOTENCY_KEY_REUSED, detail, field="idempotency_key")
-    return holder
+    return holder.id
 
 
 def _refuse_cycles(intake: Intake, refused: dict[int, Refused]) -> None:
     """Among the drafts of one batch; what exists already cannot depend on what does not yet."""
-    cycle = find_cycle({d.id: [intake.resolve(n) for n in d.depends_on] for d in intake.planned.values()})
-    if cycle:
+    graph = {d.id: [intake.resolve(n) for n in d.depends_on] for d in intake.planned.values()}
+    while cycle := find_cycle(graph):
         labels = [intake.planned[i].name or i for i in cycle]
         detail = f"These depend on each other: {' → '.join([*labels, labels[0]])}."
         for index, draft in enumerate(intake.command.drafts):
             if draft.id in cycle:
                 refused.setdefault(index, Refused(Refusal.DEPENDENCY_CYCLE, detail, field="depends_on", index=index))
+                del graph[draft.id]
 
 
 def find_cycle(graph: dict[str, list[str]]) -> list[str]:
@@ -247,9 +254,6 @@ def _create(intake: Intake, draft: Draft) -> None:
                 warn(turn, task, dependency)
     admit(turn, task, draft.body)
     inherit(turn, task)
-    parent = intake.find(task.parent_id) if task.parent_id is not None else None
-    if parent is not None and parent.status not in ENDED:
-        raise_to(turn, task, parent.level, because=f"it is a sub-task of {parent.ref}")
 
 
 def _task_of(intake: Intake, draft: Draft) -> Task:
@@ -258,7 +262,7 @@ def _task_of(intake: Intake, draft: Draft) -> Task:
     user.number += 1
     numbers = state.settings.priorities
     ceiling = ceiling_of(draft, intake.command.ceiling, numbers)
-    level, value = assign(draft, ceiling=ceiling, now_ms=now.wall, numbers=numbers)
+    level, value = assign(draft, user, ceiling=ceiling, now_ms=now.wall, numbers=numbers)
     parent = intake.find(intake.resolve(draft.parent_id)) if draft.parent_id is not None else None
     return Task(
         id=draft.id,
@@ -300,6 +304,5 @@ def _dependencies(intake: Intake, draft: Draft) -> list[Dependency] | None:
 
 def dependency_on(task: Task | None, task_id: str, turn: Turn) -> Dependency:
     """How it stands with a task one depends on; None is one of the same batch, which has not begun."""
-    if task is None or (task.status not in ENDED and task.status is not Status.BLOCKED):
-        return Dependency(task_id)
-    return Dependency(task_id, task.status, turn.now.wall)
+    outcome = outcome_of(task) if task is not None else None
+    return Dependency(task_id) if outcome is None else Dependency(task_id, outcome, turn.now.wall)

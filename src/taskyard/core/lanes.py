@@ -52,7 +52,7 @@ class Special(Struct, frozen=True, gc=False):
 
 PLAIN: Final = Special()
 LaneKey = tuple[Kind, Level, Special]
-LineKey = tuple[str | None, Needs, tuple[str, ...], bool]
+LineKey = tuple[str | None, Needs, tuple[str, ...], str | None]
 
 
 def special_of(task: Task) -> Special:
@@ -151,6 +151,14 @@ class Line:
 
     def has_room(self) -> bool:
         return any(daemon.has_room() for daemon in self.servers)
+
+    def is_served(self) -> bool:
+        """Some daemon is there that takes its tasks, if not now then when it has room."""
+        return any(daemon.is_open for daemon in self.servers)
+
+    def awake(self, rank: int) -> list[Lane]:
+        """Its lanes of one level, in no order; for news, never for a decision."""
+        return list(self._awake[rank])
 
     def join(self, lane: Lane) -> None:
         awake = self._awake[RANK[lane.level]]
@@ -263,7 +271,7 @@ class Yard:
     def line_for(self, user: "User", key: LaneKey) -> Line:
         kind, _, special = key
         audience = user.id if user.owns_daemons else None
-        line_key = (audience, kind.needs, special.avoided, special.suspect is not None)
+        line_key = (audience, kind.needs, special.avoided, special.suspect)
         line = self.lines.get(line_key)
         if line is None:
             self._prune()

@@ -1,8 +1,9 @@
 """What daemons say about attempts: accepted, started, progress, results. The hub believes the newest attempt only.
 
 A result finds its task in one of three ways. Live: the attempt is the task's newest and holds its slot. Reclaimed: it
-was called lost or timed out, but the task is open and nothing newer was sent out, so the finished work is taken after
-all. Late: anything else; the result is kept on its attempt, the daemon may forget it, and nothing changes.
+was given up (lost, timed out, not taken up in time), but the task is open and nothing newer was sent out, so the
+finished work is taken after all. Late: anything else; the result is kept on its attempt, the daemon may forget it,
+and nothing changes.
 """
 
 from msgspec.json import Encoder
@@ -24,13 +25,15 @@ from taskyard.core.commands import (
 )
 from taskyard.core.effects import Acknowledge, Done, Progressed, Refused, Reply
 from taskyard.core.endings import end
+from taskyard.core.estimates import note_duration
 from taskyard.core.losses import hand_back, lose, not_taken_up
 from taskyard.core.state import Daemon, Turn
 from taskyard.core.task import Attempt, Failure, Task
 from taskyard.vocabulary import AttemptStatus, ErrorCode, Refusal, ResultStatus, Status
 
 _encode = Encoder().encode
-_RECLAIMABLE = (AttemptStatus.LOST, AttemptStatus.TIMEOUT)
+# Ends that the hub or the daemon declared before the work was done, as it turns out.
+_RECLAIMABLE = (AttemptStatus.LOST, AttemptStatus.TIMEOUT, AttemptStatus.REJECTED, AttemptStatus.DRAINED)
 _REPORTED = (
     AttemptStatus.SUCCESS,
     AttemptStatus.FAILED,
@@ -82,11 +85,13 @@ def complete(turn: Turn, command: CompleteTask) -> None:
 def fail_task(turn: Turn, command: FailTask) -> None:
     stop_lingering(turn, command.daemon_id, command.task_id, command.attempt)
     found = current(turn, command.task_id, command.attempt, command.daemon_id)
+    said = b'{"error":' + _encode(command.error) + b"}"
     if found is None:
-        keep_late(turn, command, b'{"error":' + _encode(command.error) + b"}")
+        keep_late(turn, command, said)
         return
     task, attempt = found
     if task.cancel_requested_at is not None:
+        turn.state.ledger.late.append(LateResult(task.id, attempt.number, turn.now.wall, said))
         cancelled(turn, task, attempt)
     else:
         fail(turn, task, attempt, command.error, said_ms=command.retry_after_ms, usage=command.usage)
@@ -206,16 +211,19 @@ def _complete_live(turn: Turn, command: CompleteTask, task: Task, attempt: Attem
     else:
         start_attempt(turn, task, attempt)
         close(turn, attempt, AttemptStatus.SUCCESS, usage=command.usage)
+        took_ms = turn.now.mono - turn.state.begun[task.id]
+        note_duration(turn.state.users[task.user_id], task.kind.needs.type, took_ms)
         release(turn, task)
         _finish(turn, command, task)
 
 
 def _reclaim(turn: Turn, command: CompleteTask, task: Task, attempt: Attempt) -> None:
-    """Finished work is not thrown away: it was only called lost."""
+    """Finished work is not thrown away: it was only given up, and nobody else was asked."""
     if task.status is Status.QUEUED:
         turn.state.yard.leave(turn.state.users[task.user_id], task)
     turn.state.ledger.touch(task)
     attempt.status, attempt.ended_at, attempt.error = AttemptStatus.SUCCESS, turn.now.wall, None
+    attempt.usage = command.usage
     _finish(turn, command, task)
 
 

@@ -131,8 +131,3 @@ def lacks_of(lane: "Lane", daemon: "Daemon") -> Iterator[Lack]:
     for standing in STANDINGS:
         if (lack := standing(lane, daemon)) is not None:
             yield lack
-
-
-def memory_step(memory_mb: int) -> int:
-    """Rounded up to a power of two, so that alike needs share a line."""
-    return 1 << (memory_mb - 1).bit_length() if memory_mb > 0 else 0

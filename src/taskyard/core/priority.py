@@ -8,9 +8,11 @@ what waits for it.
 from typing import Final
 
 from taskyard.core.commands import Draft
+from taskyard.core.estimates import estimated_ms
+from taskyard.core.lanes import key_of
 from taskyard.core.settings import Priorities
-from taskyard.core.state import Turn
-from taskyard.core.task import Task, ms_of
+from taskyard.core.state import Turn, User
+from taskyard.core.task import Task, Trouble, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import ENDED, RANK, EventName, Level, SourceType, Status
 
@@ -41,18 +43,18 @@ def ceiling_of(draft: Draft, key_ceiling: Level | None, numbers: Priorities) -> 
     return numbers.agent_max if key_ceiling is None else lower_of(key_ceiling, numbers.agent_max)
 
 
-def assign(draft: Draft, *, ceiling: Level | None, now_ms: int, numbers: Priorities) -> tuple[Level, int]:
+def assign(draft: Draft, user: User, *, ceiling: Level | None, now_ms: int, numbers: Priorities) -> tuple[Level, int]:
     """The level and number a new task begins with."""
     if draft.value is not None:
         level, value = level_of(draft.value), draft.value
     else:
-        level = draft.level or _unnamed(draft, now_ms, numbers)
+        level = draft.level or _unnamed(draft, user, now_ms, numbers)
         value = VALUE_OF[level]
     allowed = lower_of(level, ceiling)
     return (level, value) if allowed is level else (allowed, VALUE_OF[allowed])
 
 
-def _unnamed(draft: Draft, now_ms: int, numbers: Priorities) -> Level:
+def _unnamed(draft: Draft, user: User, now_ms: int, numbers: Priorities) -> Level:
     level, source, event = Level.NORMAL, draft.kind.source, draft.event_type or ""
     if source is SourceType.USER and draft.channel == "desktop":
         level = Level.HIGH
@@ -62,22 +64,20 @@ def _unnamed(draft: Draft, now_ms: int, numbers: Priorities) -> Level:
         level = Level.HIGH
     if draft.deadline is None:
         return level
-    left, estimated = draft.deadline - now_ms, estimated_ms(draft.terms.estimated_ms, numbers)
+    left = draft.deadline - now_ms
+    estimated = estimated_ms(user, draft.kind.needs.type, draft.terms.estimated_ms, numbers)
     if left < numbers.assign_critical_factor * estimated:
         return Level.CRITICAL
     return higher_of(level, Level.HIGH) if left < numbers.assign_high_factor * estimated else level
-
-
-def estimated_ms(own_ms: int | None, numbers: Priorities) -> int:
-    return ms_of(numbers.estimated_s) if own_ms is None else own_ms
 
 
 def watch_deadline(turn: Turn, task: Task) -> None:
     """A ready task whose deadline is near becomes critical, now or when it gets near."""
     if task.deadline is None:
         return
-    numbers = turn.state.settings.priorities
-    near_at = task.deadline - round(numbers.escalate_factor * estimated_ms(task.terms.estimated_ms, numbers))
+    numbers, user = turn.state.settings.priorities, turn.state.users[task.user_id]
+    estimated = estimated_ms(user, task.kind.needs.type, task.terms.estimated_ms, numbers)
+    near_at = task.deadline - round(numbers.escalate_factor * estimated)
     if turn.now.wall > near_at:
         raise_to(turn, task, Level.CRITICAL, because="deadline")
     else:
@@ -87,7 +87,7 @@ def watch_deadline(turn: Turn, task: Task) -> None:
 def escalate(turn: Turn, task: Task) -> None:
     """The timer of `watch_deadline`; a task that is not ready any more is looked at when it is again."""
     if task.status is Status.QUEUED:
-        raise_to(turn, task, Level.CRITICAL, because="deadline")
+        watch_deadline(turn, task)
 
 
 def raise_to(turn: Turn, task: Task, level: Level, *, because: str) -> None:
@@ -102,19 +102,26 @@ def raise_to(turn: Turn, task: Task, level: Level, *, because: str) -> None:
         set_level(turn, task, allowed, VALUE_OF[allowed])
         task.asked = task.asked or was
         turn.tell(EventName.TASK_ESCALATED, task, data={"level": allowed, "from_level": was, "because": because})
-        lifted += _awaited(turn, task)
+        lifted += [(other, task.level) for other in _held_up_by(turn, task)]
 
 
 def inherit(turn: Turn, task: Task) -> None:
-    """What this task waits for is at least as urgent as the task itself."""
-    for awaited, level in _awaited(turn, task):
-        raise_to(turn, awaited, level, because=f"{task.ref} waits for it")
+    """A task is at least as urgent as what waits for it, and what it waits for as the task itself."""
+    tasks = turn.state.tasks
+    for heir_id in turn.state.dependants.get(task.id, ()):
+        raise_to(turn, task, tasks[heir_id].level, because=f"{tasks[heir_id].ref} waits for it")
+    parent = tasks.get(task.parent_id) if task.parent_id is not None else None
+    if parent is not None and parent.status not in ENDED:
+        raise_to(turn, task, parent.level, because=f"it is a sub-task of {parent.ref}")
+    for other in _held_up_by(turn, task):
+        raise_to(turn, other, task.level, because=f"{task.ref} waits for it")
 
 
-def _awaited(turn: Turn, task: Task) -> list[tuple[Task, Level]]:
+def _held_up_by(turn: Turn, task: Task) -> list[Task]:
+    """What has to end before this task can: unfinished dependencies, and sub-tasks."""
     tasks = turn.state.tasks
     unfinished = [d.id for d in task.depends or () if d.outcome is None and d.id in tasks]
-    return [(tasks[task_id], task.level) for task_id in unfinished]
+    return [tasks[task_id] for task_id in (*unfinished, *turn.state.children.get(task.id, ()))]
 
 
 def set_level(turn: Turn, task: Task, level: Level, value: int) -> None:
@@ -128,6 +135,7 @@ def set_level(turn: Turn, task: Task, level: Level, value: int) -> None:
         turn.state.yard.enter(user, task)
         turn.state.yard.refresh(user)
         watch_critical(turn, task)
+        tell_unplaceable(turn, task)
 
 
 def watch_critical(turn: Turn, task: Task) -> None:
@@ -143,6 +151,18 @@ def tell_critical_waits(turn: Turn, task: Task) -> None:
         turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "CRITICAL_WAITS", "waited_ms": waited_ms})
 
 
+def tell_unplaceable(turn: Turn, task: Task) -> None:
+    """A critical task in a lane that no daemon there can serve: its user hears of it at once, and once."""
+    if task.level is not Level.CRITICAL or turn.state.users[task.user_id].lanes[key_of(task)].line.is_served():
+        return
+    trouble = task.trouble = task.trouble or Trouble()
+    if not trouble.told_critical:
+        trouble.told_critical = True
+        turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "NO_DAEMON"})
+
+
 def tell_sla_missed(turn: Turn, task: Task) -> None:
-    if task.status not in ENDED:
-        turn.tell(EventName.TASK_SLA_MISSED, task)
+    """Once, also when the hub was away at that instant."""
+    trouble = task.trouble = task.trouble or Trouble()
+    trouble.told_sla = True
+    turn.tell(EventName.TASK_SLA_MISSED, task)

@@ -6,13 +6,14 @@ task pointless (its deadline has passed, the daemon it names is unknown) is foun
 """
 
 from taskyard.core.changes import Data
-from taskyard.core.endings import end
+from taskyard.core.endings import announce, end
 from taskyard.core.lifecycle import begin, move
-from taskyard.core.priority import watch_critical, watch_deadline
+from taskyard.core.priority import tell_unplaceable, watch_critical, watch_deadline
 from taskyard.core.state import Daemon, Turn
+from taskyard.core.suspects import let_go
 from taskyard.core.task import Dependency, Failure, Task, Trouble
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import DependsPolicy, ErrorCode, EventName, Status
+from taskyard.vocabulary import ENDED, DependsPolicy, ErrorCode, EventName, Status
 
 
 def failed_dependency(task: Task) -> Dependency | None:
@@ -29,7 +30,8 @@ def belongs(turn: Turn, task: Task) -> Status:
     """The status of an open task that no daemon holds."""
     if failed_dependency(task) is not None:
         # One that its owner brings back is not left out a second time for the same reason.
-        is_left_out = task.terms.on_depends_fail is DependsPolicy.SKIP and task.status is not Status.SKIPPED
+        was_brought_back = task.status in (Status.SKIPPED, Status.BLOCKED)
+        is_left_out = task.terms.on_depends_fail is DependsPolicy.SKIP and not was_brought_back
         return Status.SKIPPED if is_left_out else Status.BLOCKED
     if any(d.outcome is None for d in task.depends or ()):
         return Status.WAITING
@@ -48,11 +50,16 @@ def admit(turn: Turn, task: Task, body: bytes) -> None:
         _become_ready(turn, task)
     elif status is Status.SKIPPED:
         end(turn, task, status)
+    elif status is Status.BLOCKED:
+        announce(turn, task.id, status)
 
 
 def settle(turn: Turn, task: Task, *, event: EventName | None = None) -> None:
-    """What a task waits for changed: move it to where it now belongs, if that is elsewhere."""
-    status = belongs(turn, task)
+    """What a task waits for changed: move it to where it now belongs, if that is elsewhere.
+
+    A blocked task is a bad end to those who wait for it, until it is blocked no longer.
+    """
+    status, was_blocked = belongs(turn, task), task.status is Status.BLOCKED
     if status is task.status:
         return
     _give_reason(turn, task, status)
@@ -63,6 +70,10 @@ def settle(turn: Turn, task: Task, *, event: EventName | None = None) -> None:
     else:
         move(turn, task, status, event=event)
         watch_clock(turn, task)
+    if status is Status.BLOCKED:
+        announce(turn, task.id, status)
+    elif was_blocked and task.status not in ENDED:
+        announce(turn, task.id, None)
 
 
 def enqueue(turn: Turn, task: Task, *, event: EventName | None = None, data: Data | None = None) -> None:
@@ -75,6 +86,8 @@ def enqueue(turn: Turn, task: Task, *, event: EventName | None = None, data: Dat
 def hold_until(turn: Turn, task: Task, at: int, *, event: EventName | None = None, data: Data | None = None) -> None:
     """Pending until an instant."""
     task.not_before = at
+    if task.trouble is not None and task.trouble.suspect:
+        let_go(turn, task)
     move(turn, task, Status.PENDING, event=event, data=data)
     turn.state.timers.set(Clock.WALL, Due.BEGIN, task.id, at)
 
@@ -92,7 +105,7 @@ def watch_clock(turn: Turn, task: Task) -> None:
         timers.set(Clock.WALL, Due.BEGIN, task.id, task.not_before)
     if task.deadline is not None:
         timers.set(Clock.WALL, Due.DEADLINE, task.id, task.deadline)
-    if task.sla is not None and task.sla > turn.now.wall:
+    if task.sla is not None and not (task.trouble is not None and task.trouble.told_sla):
         timers.set(Clock.WALL, Due.SLA, task.id, task.sla)
 
 
@@ -107,7 +120,7 @@ def pass_deadline(turn: Turn, task: Task) -> None:
 
 
 def _expire(turn: Turn, task: Task) -> None:
-    if any(a.started_at is not None for a in task.attempts or () if a.series == task.series):
+    if any(a.started_at is not None for a in task.attempts or ()):
         task.error = Failure(ErrorCode.DEADLINE_PASSED, "Its deadline passed before its next try could begin.")
         end(turn, task, Status.PERMANENTLY_FAILED)
     else:
@@ -124,6 +137,7 @@ def _become_ready(turn: Turn, task: Task) -> None:
         return
     turn.state.yard.enter(turn.state.users[task.user_id], task)
     watch_critical(turn, task)
+    tell_unplaceable(turn, task)
     watch_deadline(turn, task)
 
 
@@ -135,11 +149,15 @@ def _has_target(turn: Turn, task: Task, target: str) -> bool:
         end(turn, task, Status.PERMANENTLY_FAILED)
         return False
     if all(d.session == 0 for d in named):
-        trouble = task.trouble = task.trouble or Trouble()
-        if trouble.waiting_for_daemon is None:
-            trouble.waiting_for_daemon = target
-            turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "DAEMON_OFFLINE", "daemon": target})
+        tell_target_away(turn, task, target)
     return True
+
+
+def tell_target_away(turn: Turn, task: Task, target: str) -> None:
+    trouble = task.trouble = task.trouble or Trouble()
+    if trouble.waiting_for_daemon is None:
+        trouble.waiting_for_daemon = target
+        turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "DAEMON_OFFLINE", "daemon": target})
 
 
 def is_called(daemon: Daemon, target: str, user_id: str) -> bool:

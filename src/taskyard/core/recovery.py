@@ -2,8 +2,8 @@
 
 Rows hold what happened; places in lanes, timers, slots and indexes follow from them. Clocks for acceptance and
 start begin anew and every daemon gets a full lease to come back, so that a restart of the hub restarts no running work.
-What is soft and therefore lost: load and memory figures, lingering slots, whose turn it was (`served`), and
-which attempts were accepted but not started.
+What is soft and therefore lost: load and memory figures, lingering slots, daemons kept free for a suspect, whose turn
+it was (`served`), how long tasks took lately, and which attempts were accepted but not started.
 """
 
 from collections.abc import Iterable
@@ -78,7 +78,5 @@ def _restore_held(turn: Turn, task: Task) -> None:
     """Its daemon may be running it: it has a lease's time to come back and say so."""
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
-    if attempt.started_at is None:
-        attempt.assigned_at = turn.now.wall
     take_slot(turn, task, turn.state.daemons[attempt.daemon_id])
     watch_attempt(turn, task)

@@ -41,15 +41,17 @@ class Decision(Struct, frozen=True):
 
 def classify(error: Failure) -> Category:
     """The category of an error that an agent or daemon reported."""
-    if error.code == ErrorCode.RATE_LIMITED or _says_rate_limited(error.message) or _says_rate_limited(error.code):
+    if error.code == ErrorCode.RATE_LIMITED:
         return Category.RATE_LIMITED
-    if error.code == ErrorCode.DECISION_REPORT_MISSING:
-        return Category.INCOMPLETE
+    # What is said outright goes before what is only found in a text: a rate limit is retried without end.
     if error.retryable is False or error.code in PERMANENT:
         return Category.PERMANENT
+    if error.code == ErrorCode.DECISION_REPORT_MISSING:
+        return Category.INCOMPLETE
     if error.code == ErrorCode.EXECUTION_TIMEOUT:
         return Category.TIMEOUT
-    return Category.TRANSIENT
+    says_so = _says_rate_limited(error.message) or _says_rate_limited(error.code)
+    return Category.RATE_LIMITED if says_so else Category.TRANSIENT
 
 
 def _says_rate_limited(text: str) -> bool:
@@ -70,7 +72,7 @@ def decide(
     if category is Category.PERMANENT:
         return Decision(None, error)
     if category is Category.RATE_LIMITED:
-        times = task.trouble.rate_limits if task.trouble else 0
+        times = task.trouble.rate_limits if task.trouble else 1
         delay = rate_limit_delay_ms(times, said_ms, numbers, dice)
     else:
         failures = counted(task)
@@ -105,10 +107,10 @@ def delay_ms(task: Task, failures: int, numbers: Retry, dice: Dice) -> int:
 
 
 def rate_limit_delay_ms(times: int, said_ms: int | None, numbers: Retry, dice: Dice) -> int:
-    """When the provider said, else a minute doubling to an hour, with jitter."""
+    """When the provider said, else a minute at the first time, doubling to an hour, with jitter."""
     if said_ms is not None:
         return min(max(said_ms, 0), ms_of(numbers.rate_limit_said_max_s))
-    grown = min(numbers.rate_limit_s * 2 ** min(times, 20), numbers.rate_limit_max_s)
+    grown = min(numbers.rate_limit_s * 2 ** min(times - 1, 20), numbers.rate_limit_max_s)
     return ms_of(grown * (1 + numbers.rate_limit_jitter * dice.random()))
 
 

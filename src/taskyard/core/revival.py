@@ -5,15 +5,16 @@ and why.
 """
 
 from taskyard.core.cancel import find_own, leave_lane, not_found, not_possible
+from taskyard.core.changes import Data
 from taskyard.core.commands import ChangeTask, Keep, RetryTask, ReviewTask
-from taskyard.core.dependencies import heirs_of, reopen
+from taskyard.core.dependencies import heirs_of, outcome_of, reopen
 from taskyard.core.effects import Done, Refused, Reply
-from taskyard.core.endings import end
-from taskyard.core.intake import dependency_on
+from taskyard.core.endings import end, holder_of
 from taskyard.core.priority import VALUE_OF, inherit, lower_of, set_level, watch_deadline
 from taskyard.core.readiness import hold_until, settle, watch_clock
 from taskyard.core.state import Turn
 from taskyard.core.task import Task, Trouble
+from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import EventName, Refusal, Status, Verdict
 
 CHANGEABLE = (Status.PENDING, Status.WAITING, Status.BLOCKED, Status.QUEUED)
@@ -40,8 +41,8 @@ def _objection(turn: Turn, command: RetryTask | ReviewTask, task: Task) -> Refus
         return not_possible(task, "retried")
     if task.key is None:
         return None
-    holder = turn.state.keys.get((task.user_id, task.key)) or command.known.keys.get(task.key)
-    if holder in (None, task.id):
+    holder = holder_of(turn.state, command.known, task.user_id, task.key)
+    if holder is None or holder.id == task.id:
         return None
     return Refused(Refusal.IDEMPOTENCY_KEY_TAKEN, f"Another task has taken its idempotency key {task.key} meanwhile.")
 
@@ -61,21 +62,23 @@ def revive(turn: Turn, command: RetryTask | ReviewTask, task: Task, *, at: int |
     if task.deadline is not None and task.deadline <= turn.now.wall:
         task.deadline = None
     if task.trouble is not None:
-        task.trouble = Trouble(preemptions=task.trouble.preemptions, notes=task.trouble.notes)
+        kept = task.trouble
+        task.trouble = Trouble(preemptions=kept.preemptions, notes=kept.notes, told_sla=kept.told_sla)
     reopen(turn, task)
     watch_clock(turn, task)
     if at is not None:
         hold_until(turn, task, at)
     else:
         settle(turn, task, event=EventName.TASK_RETRYING)
+    inherit(turn, task)
 
 
 def _look_again(turn: Turn, command: RetryTask | ReviewTask, task: Task) -> None:
     """While it was out, it did not hear what became of its dependencies."""
     for dependency in task.depends or ():
         found = turn.state.tasks.get(dependency.id) or command.known.tasks.get(dependency.id)
-        now = dependency_on(found, dependency.id, turn)
-        dependency.outcome, dependency.at = now.outcome, now.at
+        if found is not None:
+            dependency.outcome, dependency.at = outcome_of(found), turn.now.wall
 
 
 def review(turn: Turn, command: ReviewTask) -> None:
@@ -87,8 +90,14 @@ def review(turn: Turn, command: ReviewTask) -> None:
     if task.status is not Status.PERMANENTLY_FAILED:
         turn.effects.append(Reply(command.reply_to, not_possible(task, "reviewed: it is no dead letter")))
         return
+    refusal = _objection(turn, command, task) if command.verdict in (Verdict.RETRY, Verdict.WAIT) else None
+    if refusal is not None:
+        turn.effects.append(Reply(command.reply_to, refusal))
+        return
     turn.state.tasks[task.id] = task
     also: tuple[str, ...] = ()
+    said: Data = {"verdict": command.verdict, "reason": command.reason, "by": command.actor}
+    turn.tell(EventName.TASK_REVIEWED, task, data=said | ({"to": command.to} if command.to else {}))
     match command.verdict:
         case Verdict.RETRY:
             revive(turn, command, task, at=None)
@@ -98,13 +107,13 @@ def review(turn: Turn, command: ReviewTask) -> None:
             also = tuple(heirs_of(turn.state, task.id))
             end(turn, task, Status.CANCELLED, data={"reason": command.reason})
         case Verdict.ESCALATE:
-            turn.tell(EventName.TASK_REVIEWED, task, data={"verdict": command.verdict, "to": command.to})
+            pass  # it is said, and the dead letter waits on
     turn.audit(
         actor=command.actor,
         action=f"dead_letter.{command.verdict}",
         subject=task.id,
         old=Status.PERMANENTLY_FAILED,
-        new=command.to or command.reason,
+        new=f"to {command.to}: {command.reason}" if command.to else command.reason,
     )
     turn.effects.append(Reply(command.reply_to, Done(task.id, also)))
 
@@ -124,9 +133,11 @@ def change(turn: Turn, command: ChangeTask) -> None:
     _change_level(turn, command, task)
     if not isinstance(command.deadline, Keep):
         task.deadline = command.deadline
+        turn.state.timers.cancel(Clock.WALL, Due.DEADLINE, task.id)
+        turn.state.timers.cancel(Clock.WALL, Due.ESCALATION, task.id)
         watch_clock(turn, task)
-        if task.status is Status.QUEUED:
-            watch_deadline(turn, task)
+    if task.status is Status.QUEUED:
+        watch_deadline(turn, task)
     if not isinstance(command.scheduled_for, Keep):
         _change_time(turn, task, command.scheduled_for)
     turn.effects.append(Reply(command.reply_to, Done(task.id)))

@@ -15,8 +15,7 @@ from taskyard.core.lanes import Blocker, Lane, Line, order_of
 from taskyard.core.placement import choose
 from taskyard.core.state import State, Turn
 from taskyard.core.suspects import watch_suspect
-from taskyard.core.task import Trouble
-from taskyard.vocabulary import RANK, EventName, Level, Reason
+from taskyard.vocabulary import RANK, Reason
 
 RANKS: Final = tuple(RANK.values())
 
@@ -46,12 +45,8 @@ def dispatch(turn: Turn) -> None:
     """Start everything that may start."""
     yard = turn.state.yard
     # 1. Which lines have both a task and room. The others wait for a slot, which will wake them.
-    lines = [line for line in yard.woken.values() if line.is_waiting()]
+    lines = [line for line in yard.woken.values() if line.is_waiting() and line.has_room()]
     yard.woken = {}
-    for line in lines:
-        if not any(daemon.session for daemon in line.servers):
-            _tell_unplaceable(turn, line)
-    lines = [line for line in lines if line.has_room()]
     while lines:
         # 2. The best lane of the highest level that has one.
         lane = _next_lane(lines)
@@ -79,15 +74,3 @@ def _next_lane(lines: list[Line]) -> Lane | None:
         if lanes:
             return lanes[0] if len(lanes) == 1 else min(lanes, key=order_of)
     return None
-
-
-def _tell_unplaceable(turn: Turn, line: Line) -> None:
-    """A critical task that no daemon there can run: its user hears of it at once, and once."""
-    lane = line.best(RANK[Level.CRITICAL])
-    if lane is None:
-        return
-    task = lane.head()
-    trouble = task.trouble = task.trouble or Trouble()
-    if not trouble.told_critical:
-        trouble.told_critical = True
-        turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "NO_DAEMON"})

@@ -43,7 +43,7 @@ class Dice(Protocol):
 class User:
     """An owner of tasks and daemons, with what of theirs is live."""
 
-    __slots__ = ("id", "lanes", "live", "number", "owns_daemons", "record", "served")
+    __slots__ = ("id", "lanes", "lately", "live", "number", "owns_daemons", "record", "served")
 
     def __init__(self, record: UserRecord, number: int) -> None:
         self.id = record.id
@@ -57,6 +57,8 @@ class User:
         self.served = 0
         """When it was last given a slot, counted in grants."""
         self.owns_daemons = False
+        self.lately: dict[str, int] = {}
+        """Per type of task: how long they took lately, in milliseconds (`estimates.py`)."""
 
 
 class Daemon:
@@ -102,12 +104,13 @@ class Daemon:
     def active(self) -> int:
         return len(self.holding) + len(self.lingering)
 
+    @property
+    def is_open(self) -> bool:
+        """It is there and takes new work, now or when a slot is free."""
+        return self.session != 0 and not self.record.draining
+
     def has_room(self) -> bool:
-        return (
-            self.session != 0
-            and not self.record.draining
-            and len(self.holding) + len(self.lingering) < self.record.slots
-        )
+        return self.is_open and len(self.holding) + len(self.lingering) < self.record.slots
 
 
 class Echo:
@@ -142,6 +145,8 @@ class State:
         self.timers = Timers()
         self.dependants: dict[str, dict[str, None]] = {}
         """Task id to the open tasks that depend on it."""
+        self.children: dict[str, dict[str, None]] = {}
+        """Task id to its open sub-tasks."""
         self.keys: dict[tuple[str, str], str] = {}
         """(user, idempotency key) to the task in memory that holds it."""
         self.exclusive: dict[tuple[str, str], str] = {}
@@ -151,6 +156,9 @@ class State:
         self.leaving: deque[tuple[int, str]] = deque()
         """(commit, task id) of ended tasks still in `tasks`."""
         self.log_bytes: dict[tuple[str, int], int] = {}
+        self.begun: dict[str, int] = {}
+        """Held task to when its present stretch (to its acceptance and start, then to its end) began, on the
+        monotonic clock: a calendar that jumps must end no attempt."""
         self.grants = 0
         self._kinds: dict[Kind, Kind] = {}
         self._terms: dict[Terms, Terms] = {}
@@ -242,7 +250,8 @@ def forget(state: State, *, through_seq: int) -> None:
     while leaving and leaving[0][0] <= through_seq:
         _, task_id = leaving.popleft()
         task = state.tasks.get(task_id)
-        if task is None or task_id in state.ledger.touched or task.status not in ENDED:
+        # One that was brought back, or spoken of again, since then leaves with its newest commit.
+        if task is None or task.status not in ENDED or task.trail[-1] > through_seq:
             continue
         del state.tasks[task_id]
         if task.key is not None and state.keys.get((task.user_id, task.key)) == task_id:

@@ -6,6 +6,7 @@ emptied for it after a while. Avoidance is softer: after a loss a task prefers o
 took up it keeps away from that daemon for a time that doubles, even if there is no other.
 """
 
+from taskyard.core.lanes import key_of
 from taskyard.core.state import Turn
 from taskyard.core.task import Avoidance, Task, Trouble, ms_of
 from taskyard.core.timers import Clock, Due
@@ -33,15 +34,25 @@ def hold_daemon(turn: Turn, task: Task) -> None:
     """The timer of `watch_suspect`: keep the emptiest daemon that could run it free of anything new."""
     if task.status is not Status.QUEUED:
         return
-    lanes = turn.state.users[task.user_id].lanes.values()
-    line = next(lane.line for lane in lanes if lane.special.suspect == task.id)
-    free = [d for d in line.servers if d.session and not d.record.draining and d.alone is None]
+    servers = turn.state.users[task.user_id].lanes[key_of(task)].line.servers
+    if any(d.alone == task.id and d.is_open for d in servers):
+        return
+    let_go(turn, task)
+    free = [d for d in servers if d.is_open and d.alone is None]
     if not free:
         watch_suspect(turn, task)
         return
     daemon = min(free, key=lambda d: (d.active, d.used))
     daemon.alone = task.id
     turn.state.yard.wake_daemon(daemon)
+
+
+def let_go(turn: Turn, task: Task) -> None:
+    """The task does not wait for an empty daemon any more: others may use the one kept for it."""
+    for daemon in turn.state.daemons.values():
+        if daemon.alone == task.id:
+            daemon.alone = None
+            turn.state.yard.wake_daemon(daemon)
 
 
 def avoid_unstarted(turn: Turn, task: Task, daemon_id: str) -> None:

@@ -138,6 +138,7 @@ class Trouble(Struct, omit_defaults=True, gc=False):
     notes: list[Note] = []
     rate_limits: int = 0
     told_critical: bool = False
+    told_sla: bool = False
 
 
 class Task(Struct, omit_defaults=True, gc=False, kw_only=True):
