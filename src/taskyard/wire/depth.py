@@ -12,10 +12,11 @@ DEPTH_MAX: Final = 64
 
 _NOT_STRUCTURE: Final = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 _NOT_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_ONE_KIND: Final = bytes.maketrans(b"[]", b"{}")
 _PLAIN_STRING: Final = re.compile(rb'"[^"]*"')
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 # Deeper than any limit asked for here: what wraps a value adds three levels at most.
-_PLAINLY_DEEP: Final = re.compile(rb"[\[{]{%d}" % (DEPTH_MAX + 4))
+_PLAINLY_DEEP: Final = re.compile(rb"\{{%d}" % (DEPTH_MAX + 4))
 # An escaped NUL; the even number of backslashes before it are escaped backslashes.
 _NUL: Final = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
@@ -28,7 +29,7 @@ def is_too_deep(text: bytes, depth_max: int = DEPTH_MAX) -> bool:
     if _PLAINLY_DEEP.search(rest):
         return True
     for _ in range(depth_max):
-        shorter = rest.replace(b"{}", b"").replace(b"[]", b"")
+        shorter = rest.replace(b"{}", b"")
         if not shorter or len(shorter) == len(rest):
             return False
         rest = shorter
@@ -36,10 +37,10 @@ def is_too_deep(text: bytes, depth_max: int = DEPTH_MAX) -> bool:
 
 
 def _brackets(text: bytes) -> bytes:
-    """The brackets outside strings."""
+    """The brackets outside strings, all of one kind: two kinds in one pass would lose count of `[{}]`."""
     if b"\\" in text:
-        return _STRING.sub(b"", text).translate(None, _NOT_BRACKETS)
-    return _PLAIN_STRING.sub(b"", text.translate(None, _NOT_STRUCTURE))
+        return _STRING.sub(b"", text).translate(_ONE_KIND, _NOT_BRACKETS)
+    return _PLAIN_STRING.sub(b"", text.translate(_ONE_KIND, _NOT_STRUCTURE))
 
 
 def has_nul(text: bytes) -> bool:

@@ -1,0 +1,77 @@
+"""Dead letters: patterns and verdicts."""
+
+from typing import Any
+
+import pytest
+
+from taskyard.gateway.app import GatewayApp
+from taskyard.vocabulary import Scope
+from tests.support.gateway_client import Client
+from tests.support.gateway_hub import GatewayHub
+
+pytestmark = pytest.mark.anyio
+TASKS = "/api/v1/tasks"
+LETTERS = "/api/v1/dead-letters"
+
+
+@pytest.fixture
+async def owner(hub: GatewayHub, app: GatewayApp) -> Client:
+    """Has three dead letters: two failed alike, one otherwise."""
+    client = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+    async with client.socket() as daemon:
+        await daemon.next()
+        daemon.say({"type": "hello", "protocol": 1, "boot_id": "b", "name": "mac-1", "max_concurrent_tasks": 9})
+        await daemon.hear()
+        for message in ("no file 17", "no file 42", "not allowed"):
+            await client.post(TASKS, {"input": message})
+            (execute,) = await daemon.hear()
+            error: dict[str, Any] = {"code": "INVALID_INPUT", "message": message}
+            about = {"task_id": execute["task"]["id"], "attempt": 1}
+            daemon.say({"type": "task.failed", **about, "error": error})
+            await daemon.hear()
+    return client
+
+
+async def test_alike_failures_share_a_pattern(owner: Client) -> None:
+    last, *alike = (await owner.get(LETTERS)).json
+    assert last["error"]["message"] == "not allowed"
+    assert last["failure_reason"] == "INVALID_INPUT: not allowed"
+    assert last["pattern"]["same_error"] == 1
+    assert [one["pattern"]["same_error"] for one in alike] == [2, 2]
+    assert alike[0]["pattern"]["same_daemon"] == "mac-1"
+    fingerprint = alike[0]["pattern"]["fingerprint"]
+    assert len((await owner.get(f"{LETTERS}?fingerprint={fingerprint}")).json) == 2
+
+
+async def test_a_list_of_dead_letters_goes_on(owner: Client) -> None:
+    page = await owner.get(f"{LETTERS}?limit=2")
+    following = page.headers["link"].partition("<")[2].partition(">")[0]
+    assert [one["ref"] for one in page.json + (await owner.get(following)).json] == ["T-003", "T-002", "T-001"]
+
+
+async def test_a_verdict_is_kept_with_its_reason(owner: Client) -> None:
+    response = await owner.post(f"{LETTERS}/T-003/review", {"verdict": "discard", "reason": "not needed"})
+    assert (response.status, response.json["status"]) == (200, "cancelled")
+    (review,) = (await owner.get(f"{LETTERS}/T-003/reviews")).json
+    assert (review["action"], review["new"]) == ("dead_letter.discard", "not needed")
+    again = await owner.post(f"{LETTERS}/T-003/review", {"verdict": "discard", "reason": "again"})
+    assert again.status in (400, 409)
+
+
+async def test_one_verdict_takes_a_whole_pattern(owner: Client) -> None:
+    fingerprint = (await owner.get(LETTERS)).json[1]["pattern"]["fingerprint"]
+    body = {"fingerprint": fingerprint, "verdict": "discard", "reason": "known"}
+    response = await owner.post(f"{LETTERS}/review", body)
+    assert len(response.json["reviewed"]) == 2
+    assert [one["ref"] for one in (await owner.get(LETTERS)).json] == ["T-003"]
+
+
+@pytest.mark.parametrize(("verdict", "missing"), [("wait", "until"), ("escalate", "to")])
+async def test_a_verdict_needs_its_particulars(owner: Client, verdict: str, missing: str) -> None:
+    response = await owner.post(f"{LETTERS}/T-003/review", {"verdict": verdict, "reason": "x"})
+    assert (response.status, response.json["errors"][0]["path"]) == (422, missing)
+
+
+async def test_anothers_dead_letters_are_not_seen(owner: Client, bob: Client) -> None:
+    assert (await bob.get(LETTERS)).json == []
+    assert (await bob.post(f"{LETTERS}/T-003/review", {"verdict": "retry", "reason": ""})).status == 404

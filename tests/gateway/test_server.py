@@ -1,0 +1,87 @@
+"""Real sockets: what only the server can see."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from taskyard.gateway import server as server_module
+from taskyard.gateway.app import GatewayApp, build_app
+from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.server import GatewayServer
+from taskyard.vocabulary import Scope
+from tests.support.gateway_hub import GatewayHub
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def server(hub: GatewayHub) -> AsyncIterator[GatewayServer]:
+    built = GatewayServer(build_app(hub, GatewaySettings(port=0, connections_max=3)))
+    await built.start()
+    yield built
+    await built.stop()
+
+
+async def exchanged(server: GatewayServer, sent: bytes) -> bytes:
+    """Everything that comes back until the server closes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    try:
+        writer.write(sent)
+        async with asyncio.timeout(5):
+            return await reader.read()
+    except ConnectionResetError:
+        return b""
+    finally:
+        writer.close()
+
+
+async def test_a_request_through_a_real_socket(hub: GatewayHub, server: GatewayServer) -> None:
+    key = hub.a_key(hub.a_user("ann"), Scope.TASKS)
+    body = b'{"input": "a"}'
+    head = f"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n"
+    answer = await exchanged(server, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    assert answer.startswith(b"HTTP/1.1 201 Created\r\n")
+    assert b"\r\nserver:" not in answer.lower()
+
+
+async def test_a_head_that_does_not_end_is_closed(server: GatewayServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "HEAD_S", 0.05)
+    assert await exchanged(server, b"") == b""
+    assert await exchanged(server, b"GET /healthz HTTP/1.1\r\nHost: local") == b""
+
+
+async def test_a_head_without_bound_is_closed(server: GatewayServer) -> None:
+    head = b"GET /healthz HTTP/1.1\r\n" + b"".join(b"x-%d: %s\r\n" % (n, b"y" * 1000) for n in range(100))
+    assert await exchanged(server, head) == b""
+
+
+async def test_what_is_no_http_is_a_problem(server: GatewayServer) -> None:
+    assert b"application/problem+json" in await exchanged(server, b"\x00\x01 nonsense\r\n\r\n")
+
+
+async def test_connections_have_a_bound(server: GatewayServer) -> None:
+    opened = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(3)]
+    await asyncio.sleep(0.05)
+    assert await exchanged(server, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") == b""
+    for _, writer in opened:
+        writer.close()
+
+
+async def test_a_port_in_use_is_an_error_at_the_start(hub: GatewayHub, server: GatewayServer) -> None:
+    second = GatewayServer(build_app(hub, GatewaySettings(port=server.port)))
+    with pytest.raises(OSError, match="in use"):
+        await second.start()
+
+
+async def test_stopping_ends_open_streams(hub: GatewayHub, app: GatewayApp) -> None:
+    server = GatewayServer(build_app(hub, GatewaySettings(port=0)))
+    await server.start()
+    key = hub.a_key(hub.a_user("ann"), Scope.TASKS)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
+    await reader.readuntil(b": taskyard\n\n")
+    async with asyncio.timeout(4):
+        await server.stop()
+        await reader.read()
+    writer.close()

@@ -1,0 +1,66 @@
+"""Depth and NULs are found without parsing."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taskyard.wire.depth import DEPTH_MAX, has_nul, is_too_deep, without_nul
+
+
+def nested(depth: int, opening: bytes = b"[", closing: bytes = b"]") -> bytes:
+    return opening * depth + closing * depth
+
+
+@pytest.mark.parametrize("depth", [1, 63, 64])
+def test_a_text_to_the_limit_is_not_too_deep(depth: int) -> None:
+    assert not is_too_deep(nested(depth))
+
+
+@pytest.mark.parametrize("depth", [65, 66, 70, 10_000, 1_000_000])
+def test_a_text_beyond_it_is(depth: int) -> None:
+    assert is_too_deep(nested(depth))
+    assert is_too_deep(b'{"input":"a","context":' + nested(depth, b'{"a":', b"}").replace(b":}", b":1}") + b"}")
+
+
+def test_brackets_in_strings_do_not_count() -> None:
+    assert not is_too_deep(b'["' + b"[" * 1000 + b'"]')
+    assert not is_too_deep(b'["\\"' + b"[{" * 1000 + b'\\\\"]')
+
+
+def test_breadth_is_not_depth() -> None:
+    assert not is_too_deep(b"[" + b",".join([b'{"a":[{}]}'] * 10_000) + b"]")
+
+
+def test_of_a_text_that_is_no_json_nothing_is_said() -> None:
+    assert not is_too_deep(b"[}" * 1000)
+
+
+def depth_of(value: object) -> int:
+    if isinstance(value, dict):
+        return 1 + max(map(depth_of, value.values()), default=0)
+    return 1 + max(map(depth_of, value), default=0) if isinstance(value, list) else 0
+
+
+JSON = st.recursive(
+    st.none() | st.text() | st.integers(-9, 9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=30,
+)
+
+
+@given(JSON, st.integers(0, 8))
+def test_it_agrees_with_the_parsed_depth(value: object, depth_max: int) -> None:
+    assert is_too_deep(msgspec.json.encode(value), depth_max) == (depth_of(value) > depth_max)
+
+
+@given(st.text())
+def test_a_nul_is_found_exactly_where_one_is(text: str) -> None:
+    for said in (text, text + "\0", "\\u0000" + text, "\\" + "\0" + text):
+        raw = msgspec.json.encode({"a": said})
+        assert has_nul(raw) == ("\0" in said)
+        assert msgspec.json.decode(without_nul(raw)) == {"a": said.replace("\0", "\ufffd")}
+
+
+def test_the_limit_is_the_specifications() -> None:
+    assert DEPTH_MAX == 64

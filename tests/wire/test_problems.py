@@ -1,0 +1,44 @@
+"""Problems: one row per refusal, and the body made of it."""
+
+import msgspec
+import pytest
+
+from taskyard.vocabulary import Refusal
+from taskyard.wire.invalid import faults_in
+from taskyard.wire.problems import PROBLEMS, FieldError, problem
+
+
+@pytest.mark.parametrize("refusal", Refusal)
+def test_every_refusal_has_a_status_and_a_title(refusal: Refusal) -> None:
+    row = PROBLEMS[refusal]
+    assert 400 <= row.status < 600
+    assert row.title
+
+
+def test_a_problem_is_what_the_caller_reads() -> None:
+    body = problem(Refusal.INVALID_INPUT, "no", errors=(FieldError("a", "b"),))
+    assert msgspec.json.encode(body) == (
+        b'{"status":422,"title":"The request is not valid","detail":"no","code":"INVALID_INPUT",'
+        b'"errors":[{"path":"a","message":"b"}]}'
+    )
+    assert msgspec.json.encode(problem(Refusal.STALE_ATTEMPT, "late", kept=True)) == (
+        b'{"status":409,"title":"A newer attempt has taken over","detail":"late","code":"STALE_ATTEMPT","kept":true}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("complaint", "path"),
+    [
+        ("Expected `str`, got `int` - at `$.input`", "input"),
+        ("Expected `str`, got `int` - at `$.tasks[1].input`", "tasks[1].input"),
+        ("Object contains unknown field `colour`", "colour"),
+        ("Object contains unknown field `x` - at `$.execution`", "execution.x"),
+        ("Object missing required field `name`", "name"),
+        ("Expected `object`, got `array`", ""),
+        ("Expected `str`, got `int` - at `key` in `$.overrides`", "overrides"),
+    ],
+)
+def test_a_complaint_names_its_field(complaint: str, path: str) -> None:
+    (fault,) = faults_in(complaint)
+    assert fault.path == path
+    assert " - at " not in fault.message
