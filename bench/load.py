@@ -5,7 +5,6 @@ The SDK's clients are measured too (`peers/`); here the client must not be the b
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -43,7 +42,7 @@ class Line:
         self._writer.close()
 
 
-async def submit_singly(address: tuple[str, int, str], tasks: int, lines: int, **_: object) -> float:
+async def submit_singly(address: tuple[str, int, str], tasks: int, lines: int) -> float:
     """Tasks per second, one request each, over so many connections."""
     connections = [await Line(*address).open() for _ in range(lines)]
     left = iter(range(tasks))
@@ -78,7 +77,7 @@ async def submit_batched(address: tuple[str, int, str], tasks: int, *, size: int
     return tasks / seconds
 
 
-async def submit_paced(address: tuple[str, int, str], tasks: int, per_s: float) -> None:
+async def submit_paced(address: tuple[str, int, str], tasks: int, per_s: float, *, timed: bool = True) -> None:
     """Open loop: each task leaves at its own time, carrying it."""
     lines = [await Line(*address).open() for _ in range(8)]
     free: asyncio.Queue[Line] = asyncio.Queue()
@@ -88,7 +87,7 @@ async def submit_paced(address: tuple[str, int, str], tasks: int, per_s: float) 
 
     async def send() -> None:
         line = await free.get()
-        await line.post("/api/v1/tasks", _encode(a_task(time.time())))
+        await line.post("/api/v1/tasks", _encode(a_task(time.time() if timed else None)))
         free.put_nowait(line)
 
     sending = []

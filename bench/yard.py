@@ -40,7 +40,7 @@ class BenchYard:
     def up(self) -> float:
         """Start the hub; seconds until it is ready."""
         begun = time.perf_counter()
-        command = [sys.executable, "-m", "taskyard", "up", "--no-daemon", "--data", str(self.data), "--port", str(self.port)]
+        command = [sys.executable, "-m", "taskyard.cli", "up", "--no-daemon", "--data", str(self.data), "--port", str(self.port)]
         self._hub = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         _until(self.is_ready, "the hub to be ready")
         return time.perf_counter() - begun

@@ -1,0 +1,160 @@
+"""`make bench`: the figures of `bench/README.md`, each also as a ratio within the same run.
+
+    python -m bench [--quick] [--json FILE] [--only NAME,NAME]
+
+Real sockets, separate processes, durable settings; one measurement at a time. Nothing else should run meanwhile.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.ceiling import measure
+from bench.load import submit_batched, submit_paced, submit_singly
+from bench.yard import BenchYard, a_yard
+
+Figures = dict[str, float]
+
+
+class Bench:
+    """One run: its sizes, and what it found."""
+
+    def __init__(self, *, quick: bool) -> None:
+        self.drained = 10_000 if quick else 60_000
+        self.backlog = 20_000 if quick else 200_000
+        self.figures: Figures = {}
+
+    def note(self, name: str, value: float, unit: str) -> None:
+        self.figures[name] = value
+        sys.stdout.write(f"{name:<46} {value:>12,.2f} {unit}\n")
+        sys.stdout.flush()
+
+
+def ceiling(bench: Bench) -> None:
+    for size in (64, 256):
+        lives = max(measure(min(bench.drained, 200 * size), size) for _ in range(2))
+        bench.note(f"bare SQLite, same rows, commits of {size}", lives, "tasks/s")
+
+
+def submission(bench: Bench) -> None:
+    with _yard() as yard:
+        tasks = bench.drained // 500 * 500
+        bench.note("submit, batches of 500", asyncio.run(submit_batched(yard.address, tasks)), "tasks/s")
+        single = asyncio.run(submit_singly(yard.address, bench.drained // 4, 50))
+        bench.note("submit, one by one, 50 connections", single, "tasks/s")
+        bench.note("submit, one by one, 1 connection", asyncio.run(submit_singly(yard.address, 2000, 1)), "tasks/s")
+
+
+def drain(bench: Bench) -> None:
+    for daemons, slots in ((1, 64), (4, 64), (20, 5)):
+        with _yard() as yard:
+            rate, cpu_us = _drain(yard, bench.drained, daemons, slots)
+            bench.note(f"drain, {daemons} daemons of {slots}", rate, "tasks/s")
+            bench.note(f"hub CPU per task, {daemons} daemons of {slots}", cpu_us, "µs")
+            if daemons == 4 and "bare SQLite, same rows, commits of 256" in bench.figures:
+                share = rate / bench.figures["bare SQLite, same rows, commits of 256"]
+                bench.note("drain as a share of bare SQLite", share, "")
+
+
+def _drain(yard: BenchYard, tasks: int, daemons: int, slots: int) -> tuple[float, float]:
+    tasks = tasks // 500 * 500
+    asyncio.run(submit_batched(yard.address, tasks))
+    cpu = yard.cpu_s()
+    yard.daemons(daemons, slots)
+    runs = yard.wait_for_runs(tasks)
+    assert len(runs) == tasks, f"{len(runs)} runs of {tasks} tasks"
+    cpu_us = (yard.cpu_s() - cpu) / tasks * 1e6
+    return (tasks - 1) / (runs[-1][0] - runs[0][0]), cpu_us
+
+
+def latency(bench: Bench) -> None:
+    with _yard() as yard:
+        yard.daemons(1, 64)
+        asyncio.run(submit_paced(yard.address, 20, 50))
+        yard.wait_for_runs(20)
+        for name, load in (("idle", 0.0), ("half-loaded", 0.5)):
+            yard.forget_runs()
+            waits = asyncio.run(_latencies(yard, bench, load))
+            bench.note(f"submit to start, {name} hub, p50", statistics.median(waits) * 1000, "ms")
+            bench.note(f"submit to start, {name} hub, p99", statistics.quantiles(waits, n=100)[98] * 1000, "ms")
+
+
+async def _latencies(yard: BenchYard, bench: Bench, load: float) -> list[float]:
+    """300 tasks at 50 a second, beside a background of `load` times the rate of single submissions."""
+    background = 0
+    noise: asyncio.Task[None] | None = None
+    if load:
+        per_s = load * bench.figures.get("submit, one by one, 50 connections", 2000.0)
+        background = round(per_s * 6)
+        noise = asyncio.create_task(submit_paced(yard.address, background, per_s, timed=False))
+    await submit_paced(yard.address, 300, 50)
+    if noise is not None:
+        await noise
+    runs = await asyncio.to_thread(yard.wait_for_runs, 300 + background)
+    return [started - submitted for started, submitted in runs if submitted]
+
+
+def backlog(bench: Bench) -> None:
+    """The first 2,000 starts with 2,000 waiting, and with very many; memory and restart on the way."""
+    small = []
+    for _ in range(3):
+        with _yard() as yard:
+            small.append(_first_starts(yard, 2000))
+    bench.note("drain of the first 2,000 of 2,000 waiting", statistics.median(small), "tasks/s")
+    with _yard() as yard:
+        asyncio.run(submit_batched(yard.address, 1000))
+        before = yard.rss_bytes()
+        asyncio.run(submit_batched(yard.address, bench.backlog))
+        bench.note("memory per waiting task", (yard.rss_bytes() - before) / bench.backlog, "bytes")
+        yard.kill()
+        bench.note(f"restart with {bench.backlog:,} waiting", yard.up(), "s")
+        bench.note("memory per waiting task after a restart", yard.rss_bytes() / bench.backlog, "bytes (whole process)")
+        many = _first_starts(yard, 2000, submit=False)
+        bench.note(f"drain of the first 2,000 of {bench.backlog:,} waiting", many, "tasks/s")
+        bench.note("the same as a ratio", many / statistics.median(small), "")
+
+
+def _first_starts(yard: BenchYard, count: int, *, submit: bool = True) -> float:
+    if submit:
+        asyncio.run(submit_batched(yard.address, count))
+    yard.daemons(4, 64)
+    runs = yard.wait_for_runs(count)[:count]
+    yard.stop_daemons()
+    return (count - 1) / (runs[-1][0] - runs[0][0])
+
+
+def _yard():  # type: ignore[no-untyped-def]
+    return a_yard(Path(tempfile.mkdtemp(prefix="taskyard-bench-")))
+
+
+PARTS: dict[str, Callable[[Bench], None]] = {
+    "ceiling": ceiling,
+    "submission": submission,
+    "drain": drain,
+    "latency": latency,
+    "backlog": backlog,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work; the figures are rough")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there too")
+    parser.add_argument("--only", help="of: " + ", ".join(PARTS))
+    options = parser.parse_args()
+    bench = Bench(quick=options.quick)
+    begun = time.perf_counter()
+    for name in options.only.split(",") if options.only else PARTS:
+        PARTS[name](bench)
+    sys.stdout.write(f"took {time.perf_counter() - begun:.0f} s\n")
+    if options.json:
+        Path(options.json).write_text(json.dumps(bench.figures, indent=2) + "\n")
+
+
+main()
