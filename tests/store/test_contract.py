@@ -7,7 +7,7 @@ from taskyard.core.changes import AuditRecord, DaemonRecord, KeyRecord, LateResu
 from taskyard.core.task import Attempt, Dependency, Task
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import BadCursor, Identity, Store, StoredTask, StoreRefused, TaskFilter
-from taskyard.vocabulary import EventName, Level, Scope, SourceType, Status
+from taskyard.vocabulary import EPOCHS_PER_ERA, EventName, Level, Scope, SourceType, Status
 from tests.support.records import NOW, USER, Yard, a_batch, a_body, a_task, an_event, an_id, assigned, ended
 
 EVERYBODY = TaskFilter(user_id=None)
@@ -575,3 +575,11 @@ def test_an_attempt_is_kept_with_all_it_says(yard: Yard) -> None:
     )
     yard.has(task)
     assert yard.store.load().tasks == [task]
+
+
+def test_a_new_era_begins_past_every_epoch_of_the_one_before(yard: Yard) -> None:
+    yard.store.close()
+    first = yard.store.open(new_era=True).epoch
+    assert first == EPOCHS_PER_ERA
+    yard.store.close()
+    assert yard.store.open().epoch == first + 1

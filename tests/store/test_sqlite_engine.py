@@ -90,7 +90,7 @@ def test_a_reader_cannot_write(file: Path) -> None:
     with SqliteStore(file, new_cluster_id="c") as store:
         reader = Yard.of(store).reader
         with pytest.raises(apsw.ReadOnlyError):
-            reader._connection.execute("DELETE FROM meta")  # type: ignore[attr-defined]
+            reader._connection.execute("DELETE FROM identity")  # type: ignore[attr-defined]
         reader.close()
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from taskyard.core.changes import AuditRecord, Batch, DaemonRecord, Event, KeyRecord, LateResult, UserRecord
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
-from taskyard.vocabulary import Level, SourceType, Status
+from taskyard.vocabulary import EPOCHS_PER_ERA, Level, SourceType, Status
 
 ARCHIVE_ROWS_MAX = 500
 # Rows one commit moves to the archive: about 1 ms of writing, so that a sweep never holds up a batch.
@@ -40,6 +40,11 @@ class Identity(Struct, frozen=True):
     cluster_id: str
     epoch: int
     seq: int
+
+
+def next_epoch(epoch: int, *, new_era: bool) -> int:
+    """A new era begins past every epoch of the one before, whichever copy of the store they were counted in."""
+    return (epoch // EPOCHS_PER_ERA + 1) * EPOCHS_PER_ERA if new_era else epoch + 1
 
 
 class Image(Struct):

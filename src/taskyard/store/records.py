@@ -5,6 +5,8 @@ A CRC-32 travels with every stored value. Databases notice a broken page structu
 inside a value; a hub must not act on either.
 """
 
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Final, TypeVar
 from zlib import crc32
 
@@ -47,9 +49,14 @@ def decode_record(decoder: msgspec.json.Decoder[T], record: bytes, *, of: str) -
         raise StoreBroken(f"the record of {of} cannot be read: {error}") from error
 
 
-def verified(content: object, crc: object, *, of: str) -> bytes:
-    """The content, if it is still what was written: a damaged row may hold anything."""
-    if not isinstance(content, bytes) or crc32(content) != crc:
+def checksum(content: bytes, *facts: object) -> int:
+    """Of a value and the numbers and names in the row beside it that nothing else vouches for."""
+    return crc32(content, crc32(repr(facts).encode())) if facts else crc32(content)
+
+
+def verified(content: object, crc: object, *facts: object, of: str) -> bytes:
+    """The content, if all of it is still what was written: a damaged row may hold anything."""
+    if not isinstance(content, bytes) or checksum(content, *facts) != crc:
         raise StoreBroken(f"{of} is not what was written: its checksum differs")
     return content
 
@@ -73,6 +80,16 @@ def columns_of(task: Task) -> Columns:
         task.correlation_id,
         task.parent_id,
     )
+
+
+PLACES_PER_COMMIT: Final = 1 << 20
+# Log chunks or audit entries of one commit at most. The inbox holds 10,000 commands, each with one or two.
+
+
+def numbered(entries: Sequence[T], *, seq: int) -> Iterator[tuple[int, T]]:
+    """Entries with numbers that grow along the log, known before they are written."""
+    assert len(entries) <= PLACES_PER_COMMIT
+    return zip(count(seq * PLACES_PER_COMMIT), entries, strict=False)
 
 
 def ended_at(row: TaskRow, *, at: int) -> int:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from taskyard.core.changes import Batch, TaskRow
 from taskyard.core.task import Task
 from taskyard.store.port import ARCHIVE_ROWS_MAX
-from taskyard.store.records import TASK, Columns, columns_of, decode_record, encode, encode_events, ended_at
+from taskyard.store.records import TASK, Columns, columns_of, decode_record, encode, encode_events, ended_at, numbered
 from taskyard.vocabulary import Status
 
 
@@ -50,7 +50,7 @@ class Disk(Struct):
     users: dict[str, bytes] = field(default_factory=dict)
     keys: dict[str, bytes] = field(default_factory=dict)
     daemons: dict[str, bytes] = field(default_factory=dict)
-    audit: list[tuple[str, bytes]] = field(default_factory=list)
+    audit: list[tuple[int, str, bytes]] = field(default_factory=list)
 
     def places(self) -> tuple[dict[str, Row], dict[str, Row], dict[str, Row]]:
         return self.hot, self.history, self.archive
@@ -68,7 +68,7 @@ def write_batch(disk: Disk, batch: Batch) -> None:
     disk.users.update((user.id, encode(user)) for user in batch.users)
     disk.keys.update((key.id, encode(key)) for key in batch.keys)
     disk.daemons.update((daemon.id, encode(daemon)) for daemon in batch.daemons)
-    disk.audit.extend((entry.subject, encode(entry)) for entry in batch.audit)
+    disk.audit.extend((n, entry.subject, encode(entry)) for n, entry in numbered(batch.audit, seq=batch.seq))
     if batch.archive is not None:
         ended_before, events_before = batch.archive
         _archive(disk, ended_before=ended_before)

@@ -3,9 +3,8 @@
 from taskyard.core.changes import Batch
 from taskyard.store.memory.disk import Disk, decoded, write_batch
 from taskyard.store.memory.reader import MemoryReader
-from taskyard.store.port import Identity, Image, Reader, StoreRefused, StoreUnavailable
+from taskyard.store.port import Identity, Image, Reader, StoreRefused, StoreUnavailable, next_epoch
 from taskyard.store.records import DAEMON, KEY, USER
-from taskyard.vocabulary import EPOCHS_PER_ERA
 
 
 class MemoryStore:
@@ -38,7 +37,7 @@ class MemoryStore:
             raise StoreRefused("Another hub uses this store. Stop that one first.")
         self._opened = True
         epoch = self._disk.epoch
-        self._disk.epoch = (epoch // EPOCHS_PER_ERA + 1) * EPOCHS_PER_ERA if new_era else epoch + 1
+        self._disk.epoch = next_epoch(epoch, new_era=new_era)
         return self._identity()
 
     def _identity(self) -> Identity:

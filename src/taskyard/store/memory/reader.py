@@ -168,7 +168,7 @@ class MemoryReader:
     def audit(self, *, subject: str | None, limit: int, before: int | None) -> list[tuple[int, AuditRecord]]:
         entries = (
             (n, AUDIT.decode(record))
-            for n, (about, record) in reversed([*enumerate(self._disk.audit, start=1)])
+            for n, about, record in reversed(self._disk.audit)
             if subject in {None, about} and (before is None or n < before)
         )
         return list(islice(entries, limit))

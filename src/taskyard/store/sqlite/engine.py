@@ -18,12 +18,11 @@ from taskyard.core.changes import Batch
 from taskyard.store.port import Identity, Image, Reader, StoreBroken, StoreRefused
 from taskyard.store.sqlite import checks
 from taskyard.store.sqlite.faults import BREAKING, PASSING, translated
-from taskyard.store.sqlite.image import identity_of, load_image
+from taskyard.store.sqlite.image import begin_epoch, load_image
 from taskyard.store.sqlite.migrate import migrate, version_of
 from taskyard.store.sqlite.reader import SqliteReader
 from taskyard.store.sqlite.rows import write_rows
 from taskyard.store.sqlite.statements import SQL
-from taskyard.vocabulary import EPOCHS_PER_ERA
 
 PAGE_BYTES: Final = 8192
 # Measured (bench/ceiling.py): 10 % more lives a second than 4096; 16384 gains 5 % more in large batches and loses
@@ -39,7 +38,7 @@ FORCED_FACTOR: Final = 16
 BUSY_MS_MAX: Final = 2_000
 
 CHECKED_WHOLE_BYTES_MAX: Final = 64 * 1024 * 1024
-CHECKED_TABLES: Final = ("task", "user", "api_key", "daemon", "numbering", "meta", "commit_log")
+CHECKED_TABLES: Final = ("task", "user", "api_key", "daemon", "numbering", "identity", "commit_log")
 
 
 class SqliteStore:
@@ -99,7 +98,8 @@ class SqliteStore:
             self._configure(connection)
             migrate(connection)
             check_structure(connection)
-            self._identity = self._begin_epoch(connection, new_era=new_era)
+            with connection:
+                self._identity = begin_epoch(connection, new_cluster_id=self._new_cluster_id, new_era=new_era)
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         except (StoreBroken, apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError) as error:
             raise StoreRefused(
@@ -136,15 +136,6 @@ class SqliteStore:
     def _note_log_size(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         self._log_pages = pages
         return apsw.SQLITE_OK
-
-    def _begin_epoch(self, connection: apsw.Connection, *, new_era: bool) -> Identity:
-        with connection:
-            connection.execute(SQL["found_yard"], {"cluster_id": self._new_cluster_id})
-            if new_era:
-                connection.execute(SQL["begin_era"], {"epochs": EPOCHS_PER_ERA})
-            else:
-                connection.execute(SQL["begin_epoch"])
-        return identity_of(connection)
 
     def load(self) -> Image:
         try:

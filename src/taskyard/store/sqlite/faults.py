@@ -27,5 +27,6 @@ def translated() -> Iterator[None]:
         yield
     except PASSING as error:
         raise StoreUnavailable(str(error)) from error
-    except BREAKING as error:
+    except (*BREAKING, UnicodeDecodeError) as error:
+        # Text that is no text: what was written was.
         raise StoreBroken(str(error)) from error

@@ -7,8 +7,8 @@ import apsw
 import msgspec
 
 from taskyard.core.task import Task
-from taskyard.store.port import Identity, Image, StoreBroken
-from taskyard.store.records import DAEMON, KEY, TASK, USER, columns_of, decode_record, encode, verified
+from taskyard.store.port import Identity, Image, StoreBroken, next_epoch
+from taskyard.store.records import DAEMON, KEY, TASK, USER, checksum, columns_of, decode_record, encode, verified
 from taskyard.store.sqlite.statements import SQL
 
 T = TypeVar("T")
@@ -38,23 +38,35 @@ def position_of(connection: apsw.Connection) -> int:
     return seq
 
 
-def identity_of(connection: apsw.Connection) -> Identity:
-    meta = dict(connection.execute(SQL["read_meta"]))
-    cluster_id, epoch = meta.get("cluster_id"), meta.get("epoch")
-    if not isinstance(cluster_id, str) or not isinstance(epoch, int):
-        raise StoreBroken("the identity of this yard cannot be read")
+def identity_of(connection: apsw.Connection) -> Identity | None:
+    """Who this yard is; None before its first epoch."""
+    row = connection.execute(SQL["read_identity"]).fetchone()
+    if row is None:
+        return None
+    cluster_id, epoch, crc = row
+    verified(b"", crc, cluster_id, epoch, of="the identity of this yard")
+    return Identity(cluster_id=cluster_id, epoch=epoch, seq=position_of(connection))
+
+
+def begin_epoch(connection: apsw.Connection, *, new_cluster_id: str, new_era: bool) -> Identity:
+    """The caller holds the transaction."""
+    before = identity_of(connection) or Identity(cluster_id=new_cluster_id, epoch=0, seq=0)
+    cluster_id, epoch = before.cluster_id, next_epoch(before.epoch, new_era=new_era)
+    connection.execute(SQL["set_epoch"], (cluster_id, epoch, checksum(b"", cluster_id, epoch)))
     return Identity(cluster_id=cluster_id, epoch=epoch, seq=position_of(connection))
 
 
 def load_image(connection: apsw.Connection) -> Image:
+    identity = identity_of(connection)
+    assert identity is not None, "the store was opened"
     tasks = [task_of(row) for row in connection.execute(SQL["every_hot_task"])]
     return Image(
-        identity=identity_of(connection),
+        identity=identity,
         tasks=tasks,
         users=_records(USER, connection.execute(SQL["every_user"]), of="user"),
         keys=_records(KEY, connection.execute(SQL["every_key"]), of="key"),
         daemons=_records(DAEMON, connection.execute(SQL["every_daemon"]), of="daemon"),
-        numbers=dict(connection.execute(SQL["every_number"])),
+        numbers=_numbers(connection),
         log_bytes=_log_sizes(connection, tasks),
     )
 
@@ -63,6 +75,14 @@ def _records(decoder: msgspec.json.Decoder[T], rows: Iterable[tuple[Any, ...]], 
     return [
         decode_record(decoder, verified(record, crc, of=f"{of} {id_}"), of=f"{of} {id_}") for id_, record, crc in rows
     ]
+
+
+def _numbers(connection: apsw.Connection) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for user_id, number, crc in connection.execute(SQL["every_number"]):
+        verified(b"", crc, user_id, number, of=f"the numbering of user {user_id}")
+        numbers[user_id] = number
+    return numbers
 
 
 def _log_sizes(connection: apsw.Connection, tasks: list[Task]) -> dict[tuple[str, int], int]:

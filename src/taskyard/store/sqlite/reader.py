@@ -166,7 +166,7 @@ class SqliteReader:
         for task_id, attempt, at, content, crc in self._connection.execute(
             SQL["late_results_of"], {"ids": json_of(ids)}
         ):
-            body = verified(content, crc, of=f"the late result of task {task_id}")
+            body = verified(content, crc, attempt, at, of=f"the late result of task {task_id}")
             late.setdefault(task_id, []).append(LateResult(task_id=task_id, attempt=attempt, at=at, body=body))
         return late
 
@@ -181,8 +181,8 @@ class SqliteReader:
         with self._snapshot():
             rows = self._connection.execute(SQL["log_of"], {"task_id": task_id, "attempt": attempt})
             return [
-                (number, at, verified(text, crc, of=f"the log of task {task_id}").decode())
-                for number, at, text, crc in rows
+                (number, at, verified(text, crc, number, n, at, of=f"the log of task {task_id}").decode())
+                for number, n, at, text, crc in rows
             ]
 
     # --- the log of commits ---
@@ -224,7 +224,7 @@ class SqliteReader:
         statement = SQL["audit_entries"] if subject is None else SQL["audit_entries_about"]
         with self._snapshot():
             return [
-                (n, decode_record(AUDIT, verified(record, crc, of=f"audit entry {n}"), of=f"audit entry {n}"))
+                (n, decode_record(AUDIT, verified(record, crc, n, of=f"audit entry {n}"), of=f"audit entry {n}"))
                 for n, record, crc in self._connection.execute(statement, asked)
             ]
 
@@ -235,6 +235,6 @@ def _placed(rows: _Rows) -> list[tuple[int, Task]]:
 
 def _events_of(rows: _Rows) -> Iterator[Numbered]:
     for seq, epoch, content, crc in rows:
-        events = decode_events(verified(content, crc, of=f"commit {seq}"), seq=seq)
+        events = decode_events(verified(content, crc, seq, epoch, of=f"commit {seq}"), seq=seq)
         for index, event in enumerate(events):
             yield Numbered(epoch=epoch, seq=seq, index=index, event=event)

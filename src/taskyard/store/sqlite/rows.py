@@ -7,18 +7,14 @@ does not fit the table is a bug, and is rolled back rather than half believed.
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Final
 from zlib import crc32
 
 import apsw
 
 from taskyard.core.changes import Batch, DaemonRecord, KeyRecord, LogChunk, TaskRow, UserRecord
 from taskyard.store.port import ARCHIVE_ROWS_MAX
-from taskyard.store.records import columns_of, encode, encode_events, ended_at
+from taskyard.store.records import checksum, columns_of, encode, encode_events, ended_at, numbered
 from taskyard.store.sqlite.statements import SQL
-
-LOG_CHUNKS_PER_COMMIT_MAX: Final = 1 << 20
-# Places within one commit's logs. The inbox holds 10,000 commands, each with one chunk at most.
 
 _Row = tuple[str | int | bytes | None, ...]
 
@@ -33,7 +29,8 @@ def write_rows(connection: apsw.Connection, batch: Batch) -> None:
         _archive(connection, ended_before=ended_before)
         _drop_events(connection, events_before=events_before)
     events = encode_events(batch.events)
-    connection.execute(SQL["insert_commit"], (batch.seq, batch.epoch, batch.batch_id, batch.at, events, crc32(events)))
+    crc = checksum(events, batch.seq, batch.epoch)
+    connection.execute(SQL["insert_commit"], (batch.seq, batch.epoch, batch.batch_id, batch.at, events, crc))
 
 
 def _write_tasks(connection: apsw.Connection, batch: Batch) -> None:
@@ -70,13 +67,14 @@ def _ended_row(row: TaskRow, *, at: int) -> _Row:
     return (*columns_of(task), row.record, crc32(row.record), ended_at(row, at=at), task.key)
 
 
-def _highest_numbers(batch: Batch) -> Iterable[tuple[str, int]]:
+def _highest_numbers(batch: Batch) -> Iterator[_Row]:
     highest: dict[str, int] = {}
     for row in chain(batch.created, batch.ended):
         task = row.task
         if task.number > highest.get(task.user_id, 0):
             highest[task.user_id] = task.number
-    return highest.items()
+    for user_id, number in highest.items():
+        yield user_id, number, checksum(b"", user_id, number)
 
 
 def _leave_the_past(connection: apsw.Connection, revived: list[TaskRow]) -> None:
@@ -118,18 +116,19 @@ def _write_contents(connection: apsw.Connection, batch: Batch) -> None:
     if batch.late:
         connection.executemany(
             SQL["upsert_late_result"],
-            [(late.task_id, late.attempt, late.at, late.body, crc32(late.body)) for late in batch.late],
+            [
+                (late.task_id, late.attempt, late.at, late.body, checksum(late.body, late.attempt, late.at))
+                for late in batch.late
+            ],
         )
     if batch.logs:
         connection.executemany(SQL["insert_log_chunk"], _log_rows(batch.logs, seq=batch.seq))
 
 
 def _log_rows(chunks: list[LogChunk], *, seq: int) -> Iterator[_Row]:
-    assert len(chunks) <= LOG_CHUNKS_PER_COMMIT_MAX
-    first = seq * LOG_CHUNKS_PER_COMMIT_MAX
-    for n, chunk in enumerate(chunks, start=first):
+    for n, chunk in numbered(chunks, seq=seq):
         text = chunk.text.encode()
-        yield chunk.task_id, chunk.attempt, n, chunk.at, text, crc32(text)
+        yield chunk.task_id, chunk.attempt, n, chunk.at, text, checksum(text, chunk.attempt, n, chunk.at)
 
 
 def _write_people(connection: apsw.Connection, batch: Batch) -> None:
@@ -139,8 +138,10 @@ def _write_people(connection: apsw.Connection, batch: Batch) -> None:
     connection.executemany(SQL["upsert_user"], _record_rows(batch.users))
     connection.executemany(SQL["upsert_key"], _record_rows(batch.keys))
     connection.executemany(SQL["upsert_daemon"], _record_rows(batch.daemons))
-    entries = ((entry.subject, encode(entry)) for entry in batch.audit)
-    connection.executemany(SQL["insert_audit"], [(subject, record, crc32(record)) for subject, record in entries])
+    entries = ((n, entry.subject, encode(entry)) for n, entry in numbered(batch.audit, seq=batch.seq))
+    connection.executemany(
+        SQL["insert_audit"], [(n, subject, record, checksum(record, n)) for n, subject, record in entries]
+    )
 
 
 def _record_rows(records: Iterable[UserRecord | KeyRecord | DaemonRecord]) -> Iterator[_Row]:

@@ -61,8 +61,9 @@ ON CONFLICT (task_id, attempt) DO UPDATE SET at = excluded.at, content = exclude
 INSERT INTO log_chunk (task_id, attempt, n, at, text, crc) VALUES (:task_id, :attempt, :n, :at, :text, :crc);
 
 -- raise_number
-INSERT INTO numbering (user_id, number) VALUES (:user_id, :number)
-ON CONFLICT (user_id) DO UPDATE SET number = MAX(number, excluded.number);
+-- Zero rows changed: the number is not the highest.
+INSERT INTO numbering (user_id, number, crc) VALUES (:user_id, :number, :crc)
+ON CONFLICT (user_id) DO UPDATE SET number = excluded.number, crc = excluded.crc WHERE excluded.number > number;
 
 -- upsert_user
 INSERT INTO user (id, record, crc) VALUES (:id, :record, :crc)
@@ -77,7 +78,7 @@ INSERT INTO daemon (id, record, crc) VALUES (:id, :record, :crc)
 ON CONFLICT (id) DO UPDATE SET record = excluded.record, crc = excluded.crc;
 
 -- insert_audit
-INSERT INTO audit (subject, record, crc) VALUES (:subject, :record, :crc);
+INSERT INTO audit (n, subject, record, crc) VALUES (:n, :subject, :record, :crc);
 
 -- insert_commit
 -- The primary key is the fence: two commits cannot have one place in the log.
@@ -110,23 +111,17 @@ SELECT 1 FROM history WHERE completed_at < :ended_before AND status <> 'permanen
 -- Tables, indexes and views, of whatever program.
 SELECT COUNT(*) FROM sqlite_schema;
 
--- found_yard
--- Zero rows changed: the yard has its identity already.
-INSERT INTO meta (name, value) VALUES ('cluster_id', :cluster_id), ('epoch', 0), ('probe', 0) ON CONFLICT DO NOTHING;
+-- read_identity
+-- Zero rows: nobody has opened this yard yet.
+SELECT cluster_id, epoch, crc FROM identity;
 
--- begin_epoch
-UPDATE meta SET value = value + 1 WHERE name = 'epoch';
-
--- begin_era
--- Past every epoch of the era before, whichever copy of the file it was counted in.
-UPDATE meta SET value = (value / :epochs + 1) * :epochs WHERE name = 'epoch';
+-- set_epoch
+INSERT INTO identity (one, cluster_id, epoch, crc) VALUES (1, :cluster_id, :epoch, :crc)
+ON CONFLICT (one) DO UPDATE SET epoch = excluded.epoch, crc = excluded.crc;
 
 -- touch_probe
 -- A real change, so that it needs a real write; nobody reads it.
-UPDATE meta SET value = value + 1 WHERE name = 'probe';
-
--- read_meta
-SELECT name, value FROM meta;
+UPDATE identity SET probes = probes + 1;
 
 -- read_position
 -- Zero: no commit yet. The newest commit is never dropped.
@@ -147,7 +142,7 @@ SELECT id, record, crc FROM api_key ORDER BY id;
 SELECT id, record, crc FROM daemon ORDER BY id;
 
 -- every_number
-SELECT user_id, number FROM numbering;
+SELECT user_id, number, crc FROM numbering;
 
 -- log_sizes
 -- By the primary key; SQLite knows a value's size without reading it.
@@ -305,7 +300,7 @@ SELECT task_id, attempt, at, content, crc FROM late_result
 WHERE task_id IN (SELECT value FROM json_each(:ids)) ORDER BY task_id, attempt;
 
 -- log_of
-SELECT attempt, at, text, crc FROM log_chunk
+SELECT attempt, n, at, text, crc FROM log_chunk
 WHERE task_id = :task_id AND (:attempt IS NULL OR attempt = :attempt) ORDER BY attempt, n;
 
 -- epochs_around

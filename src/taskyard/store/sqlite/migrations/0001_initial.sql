@@ -104,13 +104,20 @@ CREATE TABLE commit_log (
 );
 
 -- The highest task number ever given to each user, so that starting does not walk the past to find it.
-CREATE TABLE numbering (user_id TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE numbering (user_id TEXT PRIMARY KEY, number INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE user (id TEXT PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE api_key (id TEXT PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE daemon (id TEXT PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE audit (n INTEGER PRIMARY KEY AUTOINCREMENT, subject TEXT NOT NULL, record BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE audit (n INTEGER PRIMARY KEY, subject TEXT NOT NULL, record BLOB NOT NULL, crc INTEGER NOT NULL);
 CREATE INDEX audit_subject ON audit (subject);
-CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+-- One row: who this yard is, and how often it was opened.
+CREATE TABLE identity (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    cluster_id TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    crc INTEGER NOT NULL,
+    probes INTEGER NOT NULL DEFAULT 0
+);
 
 -- Every task wherever it lies. `place` is 0 hot, 1 history, 2 archive: a list names the places it wants,
 -- and SQLite then walks only those, merging them by their indexes.
