@@ -631,6 +631,15 @@ def test_fenced_work_is_told_to_have_stopped_if_the_hub_is_there_again() -> None
     assert scene.sent == [TaskCancelled(*ONE, "lease lost")]
 
 
+def test_an_offer_read_after_the_lease_ran_out_is_not_taken() -> None:
+    # A process that was stopped finds the offer in its socket; meanwhile the hub gave the task to another daemon.
+    scene = Scene().join()
+    scene.now += 30_000
+    scene.hears(execute(ONE, exclusive="db"), execute(TWO))
+    assert scene.started == []
+    assert scene.sent == [TaskRejected(*key, "lease ran out") for key in (ONE, TWO)]
+
+
 def test_messages_of_an_older_epoch_are_ignored() -> None:
     scene = Scene()
     scene.connect()
@@ -710,6 +719,15 @@ def test_reconnects_are_spread_over_a_growing_span_of_at_most_a_minute() -> None
         scene.disconnect()
         delays.add(scene.connect_in_ms)
     assert max(filter(None, delays)) > 30_000
+
+
+def test_a_daemon_that_holds_work_comes_back_within_its_lease() -> None:
+    scene = Scene().join()
+    scene.runs()
+    for _ in range(20):
+        scene.disconnect()
+        assert scene.connect_in_ms is not None
+        assert scene.connect_in_ms <= 30_000 // 4
 
 
 def test_a_welcome_makes_the_next_reconnect_quick_again() -> None:

@@ -64,6 +64,14 @@ class Lease:
     def fence_at(self) -> int | None:
         return None if self._held_from is None else self._held_from + self.lease_ms - self.fence_grace_ms
 
+    def is_fenced(self, now_ms: int) -> bool:
+        return self.fence_at is not None and now_ms >= self.fence_at
+
+    @property
+    def redial_ms(self) -> int:
+        """Several tries within a lease, so that one that fails does not cost the work."""
+        return self.lease_ms // 4
+
     @property
     def fence_grace_ms(self) -> int:
         return self.lease_ms // 6

@@ -31,7 +31,7 @@ from taskyard.daemon.lease import Lease
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop
 from taskyard.daemon.outcome import pack
-from taskyard.daemon.redial import CLOSE_CODES, Redial, refusal
+from taskyard.daemon.redial import CLOSE_CODES, DELAY_MS_MAX, Redial, refusal
 from taskyard.vocabulary import InventoryState, InventoryVerdict
 from taskyard.wire import frames
 from taskyard.wire.frames import TaskCompleted, TaskFailed, ToDaemon
@@ -100,7 +100,8 @@ class Protocol:
         if final is not None:
             self._orders.leave = final
         else:
-            self._orders.connect_in_ms = self._redial.delay_ms(close_code)
+            within_ms = self._lease.redial_ms if self.live or self.ledger.ended else DELAY_MS_MAX
+            self._orders.connect_in_ms = self._redial.delay_ms(close_code, within_ms=within_ms)
 
     # --- what the hub says ---------------------------------------------------------------------------------
 
@@ -114,7 +115,7 @@ class Protocol:
                 continue
             match message:
                 case frames.TaskExecute():
-                    self._execute(message)
+                    self._execute(message, now_ms)
                 case frames.Ack():
                     if self.ledger.heard(message, now_ms):
                         self._forget((message.task_id, message.attempt), now_ms)
@@ -177,7 +178,7 @@ class Protocol:
         for key in self.ledger.untold():
             self._tell(self.ledger.ended[key], self.ledger.gate_of(key))
 
-    def _execute(self, message: frames.TaskExecute) -> None:
+    def _execute(self, message: frames.TaskExecute, now_ms: int) -> None:
         if (attempt := offered(message, self.ledger.number)) is None:
             return
         key = attempt.key
@@ -187,7 +188,7 @@ class Protocol:
         if (outcome := self.ledger.ended.get(key)) is not None:
             self._tell(outcome, self.ledger.gate_of(key))
             return
-        if (objection := self._objection(attempt)) is not None:
+        if (objection := self._objection(attempt, now_ms)) is not None:
             self._tell(_encode(frames.TaskRejected(*key, objection)), 0)
             return
         self.live[key] = attempt
@@ -195,8 +196,10 @@ class Protocol:
         self._orders.start.append(Start(key, message))
         self._tell_state(attempt)
 
-    def _objection(self, attempt: Attempt) -> str | None:
+    def _objection(self, attempt: Attempt, now_ms: int) -> str | None:
         """Why this daemon cannot take another attempt now."""
+        if self._lease.is_fenced(now_ms):
+            return "lease ran out"  # this process was stopped; by now the hub has given the task to another
         if self.draining:
             return "draining"
         if self.trouble is not None:
@@ -319,7 +322,7 @@ class Protocol:
             self._beat(now_ms, vitals)
         if lease.deaf_at is not None and now_ms >= lease.deaf_at:
             self._orders.hang_up = True
-        if lease.fence_at is not None and now_ms >= lease.fence_at:
+        if lease.is_fenced(now_ms):
             for attempt in self._fenced():
                 self._end(attempt, Ending.FENCED, lease.fence_grace_ms)
         for attempt in self.live.values():

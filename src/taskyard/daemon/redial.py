@@ -1,6 +1,7 @@
 """When to connect again after a connection ended, or why not to.
 
-Full jitter: a hub that restarts under a thousand daemons must not meet them all in its first second.
+Full jitter: a hub that restarts under a thousand daemons must not meet them all in its first second. But one that
+holds work has its lease to come back in, else what it runs is run again elsewhere: `within_ms` bounds its patience.
 """
 
 from random import Random
@@ -35,10 +36,10 @@ class Redial:
     def welcomed(self) -> None:
         self._tries = 0
 
-    def delay_ms(self, close_code: int | None) -> int:
+    def delay_ms(self, close_code: int | None, *, within_ms: int = DELAY_MS_MAX) -> int:
         if close_code in _WAIT_LONG:
             return LONG_DELAY_MS + int(self._rng.random() * LONG_DELAY_MS)
-        ceiling = min(DELAY_MS_MAX, DELAY_MS << min(self._tries, 16))
+        ceiling = min(DELAY_MS_MAX, within_ms, DELAY_MS << min(self._tries, 16))
         self._tries += 1
         return int(self._rng.random() * ceiling)
 
