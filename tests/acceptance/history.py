@@ -223,8 +223,8 @@ def _awake(history: History, run: Run) -> list[tuple[int, int]]:
     for began, went_on in stops:
         if start < began < ended:
             spans.append((start, began))
-            start = min(ended, went_on + WAKE_NS)
-    return [*spans, (start, ended)]
+            start = went_on + WAKE_NS
+    return [*spans, (start, ended)] if start < ended else spans
 
 
 def stream_breaks(history: History) -> list[str]:

@@ -149,7 +149,7 @@ class LiveHub:
     def is_ready(self) -> bool:
         if self.process.exit_code is not None:
             raise AssertionError(f"the hub left with {self.process.exit_code}: {self.process.said[-2000:]}")
-        return get_status(f"{self.url}/readyz") == 200
+        return get_status(f"{self.url}/readyz") == 200 and (self.seen_data / "credentials.json").exists()
 
     def kill(self) -> None:
         self.process.kill()
