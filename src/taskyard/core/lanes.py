@@ -71,10 +71,13 @@ def key_of(task: Task) -> LaneKey:
     return task.kind, task.level, special_of(task)
 
 
+_Place = tuple[int, str, int, Task]
+
+
 class Lane:
     """Alike tasks of one user, best first."""
 
-    __slots__ = ("_heap", "blocker", "entry", "key", "kind", "level", "line", "size", "special", "user")
+    __slots__ = ("_heap", "_pushed", "blocker", "entry", "key", "kind", "level", "line", "size", "special", "user")
 
     def __init__(self, user: "User", key: LaneKey, line: "Line") -> None:
         self.user = user
@@ -86,13 +89,16 @@ class Lane:
         """What it sleeps on; None while it is in its line."""
         self.entry: Entry | None = None
         """Its one valid entry in its line's heap, while it has one."""
-        self._heap: list[tuple[int, str, Task]] = []
+        self._heap: list[_Place] = []
+        self._pushed = 0
 
     def push(self, task: Task) -> None:
         self.size += 1
-        heappush(self._heap, (-task.value, task.id, task))
+        # The count parts a task brought back from the store from what its older record left here.
+        self._pushed += 1
+        heappush(self._heap, (-task.value, task.id, self._pushed, task))
         if len(self._heap) > 2 * self.size + LEFTOVERS_MAX:
-            self._heap = [entry for entry in {e[1]: e for e in self._heap}.values() if self._is_here(entry)]
+            self._heap = list({place[1]: place for place in self._heap if self._is_here(place)}.values())
             heapify(self._heap)
 
     def head(self) -> Task:
@@ -100,13 +106,13 @@ class Lane:
         heap = self._heap
         while not self._is_here(heap[0]):
             heappop(heap)
-        return heap[0][2]
+        return heap[0][3]
 
-    def _is_here(self, entry: tuple[int, str, Task]) -> bool:
-        task = entry[2]
+    def _is_here(self, place: _Place) -> bool:
+        task = place[3]
         return (
             task.status is Status.QUEUED
-            and task.value == -entry[0]
+            and task.value == -place[0]
             and task.kind is self.kind
             and task.level is self.level
             and special_of(task) == self.special
@@ -114,7 +120,7 @@ class Lane:
 
     def tasks(self) -> Iterator[Task]:
         """All of them, in no order; for explanations and checks, never for a decision."""
-        return iter({e[1]: e[2] for e in self._heap if self._is_here(e)}.values())
+        return iter({place[1]: place[3] for place in self._heap if self._is_here(place)}.values())
 
 
 Order = tuple[Rank, int, str]
