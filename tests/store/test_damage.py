@@ -66,8 +66,14 @@ def test_a_missing_end_is_noticed(whole: tuple[bytes, State], tmp_path: Path, se
     assert assert_same_or_refused(content[:size], state, tmp_path)
 
 
-def test_a_flipped_bit_in_any_part_of_a_record_is_noticed(tmp_path: Path) -> None:
-    # Given one task, and every byte of its title's place in the file
+def test_a_renamed_column_is_noticed(whole: tuple[bytes, State], tmp_path: Path) -> None:
+    content, state = whole
+    start = content.index(b"parent_id TEXT")
+    assert assert_same_or_refused(content[:start] + b"q" + content[start + 1 :], state, tmp_path)
+
+
+def test_a_changed_letter_in_a_record_is_noticed(tmp_path: Path) -> None:
+    # Given one task, and the place of its summary in the file
     file = tmp_path / "hub.db"
     with SqliteStore(file, new_cluster_id="c_test") as store:
         task = a_task(summary="a summary that can be found")

@@ -19,7 +19,7 @@ from taskyard.store.port import Identity, Image, Reader, StoreBroken, StoreRefus
 from taskyard.store.sqlite import checks
 from taskyard.store.sqlite.faults import BREAKING, PASSING, translated
 from taskyard.store.sqlite.image import begin_epoch, load_image
-from taskyard.store.sqlite.migrate import migrate, version_of
+from taskyard.store.sqlite.migrate import migrate, missing_from_schema, version_of
 from taskyard.store.sqlite.reader import SqliteReader
 from taskyard.store.sqlite.rows import write_rows
 from taskyard.store.sqlite.statements import SQL
@@ -223,6 +223,9 @@ class SqliteStore:
 
 def check_structure(connection: apsw.Connection) -> None:
     """Walk the trees of what a hub acts on, or of everything if that is quick; not of a long past."""
+    changed = missing_from_schema(connection)
+    if changed:
+        raise apsw.CorruptError(f"the schema of {', '.join(changed)} is not what was written")
     size = connection.pragma("page_count") * PAGE_BYTES
     names = ("",) if size <= CHECKED_WHOLE_BYTES_MAX else CHECKED_TABLES
     for name in names:

@@ -4,6 +4,7 @@
 file's header, so that a file of a newer version, or of another program, is refused before it is touched.
 """
 
+import functools
 import re
 from importlib import resources
 from typing import Final
@@ -38,6 +39,27 @@ def version_of(connection: apsw.Connection) -> int:
 
 def is_empty(connection: apsw.Connection) -> bool:
     return not connection.execute(SQL["count_objects"]).get
+
+
+def _schema_of(connection: apsw.Connection) -> dict[str, str]:
+    return dict(connection.execute(SQL["read_schema"]))
+
+
+@functools.cache
+def _schema_intended() -> dict[str, str]:
+    """What the migrations make of an empty database."""
+    connection = apsw.Connection(":memory:")
+    migrate(connection)
+    return _schema_of(connection)
+
+
+def missing_from_schema(connection: apsw.Connection) -> list[str]:
+    """Tables, indexes and views that are not as the migrations made them: a flipped bit may have renamed a column.
+
+    What somebody added by hand is theirs.
+    """
+    found = _schema_of(connection)
+    return [name for name, sql in _schema_intended().items() if found.get(name) != sql]
 
 
 def migrate(connection: apsw.Connection) -> None:

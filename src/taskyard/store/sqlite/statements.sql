@@ -111,6 +111,9 @@ SELECT 1 FROM history WHERE completed_at < :ended_before AND status <> 'permanen
 -- Tables, indexes and views, of whatever program.
 SELECT COUNT(*) FROM sqlite_schema;
 
+-- read_schema
+SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\';
+
 -- read_identity
 -- Zero rows: nobody has opened this yard yet.
 SELECT cluster_id, epoch, crc FROM identity;
