@@ -216,7 +216,7 @@ class LiveYard:
         config = self.directory / f"{name}.toml"
         config.write_text(settings)
         command = [
-            *(*prefix, sys.executable, "-m", "taskyard", "up", "--data", str(data), "--config", str(config)),
+            *(*prefix, sys.executable, "-m", "taskyard.cli", "up", "--data", str(data), "--config", str(config)),
             *("--port", str(port), *options),
         ]
         hub = LiveHub(data, port=port, command=command)
