@@ -19,6 +19,8 @@ from taskyard.hub.main import DEFAULT_HOST, DEFAULT_PORT
 from taskyard.hub.settings import FILE_NAME, BadSettings, read_settings
 from taskyard.hub.yard import CREDENTIALS, DATABASE, SECRET
 from taskyard.sdk.credentials import data_directory
+from taskyard.store.port import StoreRefused
+from taskyard.store.sqlite.checks import refuse_old_sqlite
 
 PYTHON_MIN: Final = (3, 11)
 FREE_BYTES_MIN: Final = 512 * 1024 * 1024
@@ -48,9 +50,6 @@ def _python(_: Path) -> Finding:
 
 
 def _sqlite(_: Path) -> Finding:
-    from taskyard.store.port import StoreRefused
-    from taskyard.store.sqlite.checks import refuse_old_sqlite
-
     version = apsw.sqlite_lib_version()
     try:
         refuse_old_sqlite(version)

@@ -6,9 +6,10 @@ import ipaddress
 import os
 import signal
 import sys
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import Final, TextIO
+
+import uvloop
 
 from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
@@ -45,18 +46,10 @@ def up(
         prepare(directory)
         settings = read_settings(Path(config) if config else directory / FILE_NAME)
         address = _address(host, port)
-        return run_loop(_serve(directory, settings, address, with_daemon=daemon, accept_rewind=accept_rewind))
+        return uvloop.run(_serve(directory, settings, address, with_daemon=daemon, accept_rewind=accept_rewind))
     except (CannotStart, BadSettings, StoreRefused) as error:
         sys.stderr.write(f"taskyard: {error}\n")
         return 1
-
-
-def run_loop(main: Coroutine[None, None, int]) -> int:
-    if sys.platform == "win32":
-        return asyncio.run(main)
-    import uvloop
-
-    return uvloop.run(main)
 
 
 def _address(host: str | None, port: int | None) -> tuple[str, int]:
@@ -98,7 +91,7 @@ async def _serve(
     except OSError as error:
         await hub.stop()
         raise CannotStart(
-            f"Nothing can listen on {host}:{port} ({error.strerror}): another hub or program has it. Choose another --port."
+            f"Nothing can listen on {host}:{port} ({error.strerror}): another program has it. Choose another --port."
         ) from error
     url = f"http://{_named(host)}:{server.port}"
     owner = await welcome_owner(hub, data, url)

@@ -19,7 +19,7 @@ from taskyard.core.effects import (
 from taskyard.core.task import Task
 from taskyard.gateway.port import Session, Subscriber
 from taskyard.hub.progress import ProgressBoard
-from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, loads_at_hand
+from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, Parcel
 from taskyard.store.committer import Release
 from taskyard.store.port import Load, Numbered, StoredTask
 from taskyard.wire import frames
@@ -49,7 +49,7 @@ class Outbox:
         self.subscribers: dict[int, Subscriber] = {}
         self.progress = ProgressBoard(self._publish_soft, hub.now_ms)
         self._bodies = Bodies()
-        self._line: deque[Release] = deque()
+        self._line: deque[Parcel] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._waiters: dict[str, set[asyncio.Future[None]]] = {}
 
@@ -59,13 +59,11 @@ class Outbox:
 
     def put(self, release: Release) -> None:
         """Let it out now if nothing has to be read for it and nothing is before it; else it queues."""
-        self._bodies.keep(release.batch.bodies)
-        executes = [e for e in release.effects if isinstance(e, Execute)]
-        loads = loads_at_hand(release.batch, executes, self._bodies)
-        if not self._line and len(loads) == len(executes):
-            self._let_out(release, loads)
+        parcel = Parcel(release, self._bodies)
+        if not self._line and parcel.is_complete:
+            self._let_out(release, parcel.loads)
             return
-        self._line.append(release)
+        self._line.append(parcel)
         if self._worker is None:
             self._worker = asyncio.get_running_loop().create_task(self._work())
 
@@ -73,10 +71,10 @@ class Outbox:
         """Read what is missing, let out, next."""
         try:
             while self._line:
-                release = self._line[0]
-                ids = tuple(e.task_id for e in release.effects if isinstance(e, Execute))
-                loads = await self._hub.read(lambda reader, ids=ids: reader.loads(ids)) if ids else {}  # type: ignore[misc]
-                self._let_out(release, loads)
+                parcel = self._line[0]
+                if not parcel.is_complete:
+                    await self._hub.read(parcel.fill)
+                self._let_out(parcel.release, parcel.loads)
                 self._line.popleft()
                 self._hub.after_release()
         finally:

@@ -8,7 +8,6 @@ overtakes (a `cancel_task` never passes its `task.execute`). Bodies that came in
 from collections.abc import Iterable
 from typing import Final
 
-from taskyard.core.changes import Batch
 from taskyard.core.effects import (
     Acknowledge,
     AcknowledgeBeat,
@@ -22,7 +21,8 @@ from taskyard.core.settings import Settings
 from taskyard.core.task import Task
 from taskyard.gateway.present import execute_frame
 from taskyard.hub.tokens import Tokens
-from taskyard.store.port import Identity, Load
+from taskyard.store.committer import Release
+from taskyard.store.port import Identity, Load, Reader
 from taskyard.wire import frames
 
 BODIES_BYTES_MAX: Final = 32 * 1024 * 1024
@@ -56,23 +56,45 @@ class Bodies:
         return body
 
 
-def needs_reading(task: Task) -> bool:
-    """Whether more than its body has to be sent with a task."""
-    return task.depends is not None or task.checkpoint
+class Parcel:
+    """A release and the loads of the tasks it sends: what is at hand at once, the rest when it is filled."""
 
+    def __init__(self, release: Release, bodies: Bodies) -> None:
+        self.release = release
+        self.loads: dict[str, Load] = {}
+        self._plain: dict[str, Task] = {}
+        """Tasks of which only the body is missing."""
+        self._others: list[str] = []
+        """Tasks that bring more: what they depended on, a checkpoint."""
+        batch = release.batch
+        bodies.keep(batch.bodies)
+        sent = [effect.task_id for effect in release.effects if isinstance(effect, Execute)]
+        if sent:
+            self._sort(sent, bodies)
 
-def loads_at_hand(batch: Batch, executes: list[Execute], bodies: Bodies) -> dict[str, Load]:
-    """The tasks among these that can be sent without reading."""
-    if not executes:
-        return {}
-    rows = {row.task.id: row.task for rows in (batch.created, batch.changed, batch.revived) for row in rows}
-    loads: dict[str, Load] = {}
-    for execute in executes:
-        body = bodies.take(execute.task_id)
-        task = rows.get(execute.task_id)
-        if body is not None and task is not None and not needs_reading(task):
-            loads[execute.task_id] = Load(task, body, None, [])
-    return loads
+    def _sort(self, sent: list[str], bodies: Bodies) -> None:
+        batch = self.release.batch
+        rows = {row.task.id: row.task for rows in (batch.created, batch.changed, batch.revived) for row in rows}
+        for task_id in sent:
+            task, body = rows.get(task_id), bodies.take(task_id)
+            if task is None or task.depends is not None or task.checkpoint:
+                self._others.append(task_id)
+            elif body is None:
+                self._plain[task_id] = task
+            else:
+                self.loads[task_id] = Load(task, body, None, [])
+
+    @property
+    def is_complete(self) -> bool:
+        return not self._plain and not self._others
+
+    def fill(self, reader: Reader) -> None:
+        """On a reading thread: everything that is missing, in one go."""
+        if self._plain:
+            found = reader.bodies(tuple(self._plain))
+            self.loads.update((i, Load(task, found[i], None, [])) for i, task in self._plain.items())
+        if self._others:
+            self.loads.update(reader.loads(tuple(self._others)))
 
 
 class Frames:

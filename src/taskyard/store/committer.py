@@ -12,10 +12,11 @@ Several batches in flight would save a little latency and were rejected: after a
 would have been decided upon a state that never came to be.
 """
 
-from copy import copy, deepcopy
+from copy import deepcopy
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskyard.core.changes import Batch
 from taskyard.core.effects import Effect
@@ -86,7 +87,7 @@ def _fix(batch: Batch) -> None:
     instant. Copies one level deep are enough for those: only scalars become columns.
     """
     for row in chain(batch.created, batch.changed, batch.ended, batch.revived, batch.amended):
-        row.task = copy(row.task)
+        row.task = replace(row.task)
     batch.users = deepcopy(batch.users)
     batch.keys = deepcopy(batch.keys)
     batch.daemons = deepcopy(batch.daemons)

@@ -128,6 +128,9 @@ class Reader(Protocol):
         """Tasks by id (any state; `user_id` None: whoever's), refs, and idempotency keys held by completed
         or dead-lettered tasks of history; with the sequence number this was read at."""
 
+    def bodies(self, ids: tuple[str, ...]) -> dict[str, bytes]:
+        """The content of each of these tasks, wherever it is."""
+
     def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
         """What to send for each of these hot tasks."""
 

@@ -95,6 +95,9 @@ class MemoryReader:
         )
         return {key: id_ for _, key, id_ in held}
 
+    def bodies(self, ids: tuple[str, ...]) -> dict[str, bytes]:
+        return {id_: self._disk.bodies[id_] for id_ in ids}
+
     def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
         return {id_: self._load(self._disk.hot[id_]) for id_ in ids if id_ in self._disk.hot}
 

@@ -97,7 +97,7 @@ class SqliteReader:
             parents = [part.id for task in tasks for part in task.depends or () if part.outcome is not None]
             ended = {stored.task.id: stored for stored in self._stored(self._by_ids(parents, user_id=None))}
             hot = [task.id for task in tasks]
-            bodies = self._bodies(hot)
+            bodies = self.bodies(hot)
             checkpoints = self._checkpoints(hot)
         return {
             task.id: Load(
@@ -136,7 +136,7 @@ class SqliteReader:
         if not placed:
             return []
         ids = [task.id for _, task in placed]
-        bodies = self._bodies(ids)
+        bodies = self.bodies(ids)
         outcomes = self._contents(SQL["outcomes_of"], ids, of="outcome")
         late = self._late_results(ids)
         return [
@@ -150,7 +150,7 @@ class SqliteReader:
             for place, task in placed
         ]
 
-    def _bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
+    def bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
         bodies = self._contents(SQL["bodies_of"], ids, of="body")
         for id_ in ids:
             if id_ not in bodies:
