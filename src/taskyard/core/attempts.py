@@ -51,7 +51,7 @@ def grant(turn: Turn, task: Task, daemon: Daemon) -> None:
     if task.trouble is not None:
         task.trouble.waiting_for_daemon = None
     move(turn, task, Status.SCHEDULED)
-    assert task.id not in daemon.holding, "I2: an attempt is current on at most one daemon"
+    assert task.id not in daemon.holding, "I2: a task is held by one daemon at most"
     take_slot(turn, task, daemon)
     state.grants += 1
     user.served = daemon.used = state.grants
@@ -174,13 +174,26 @@ def fail(
     follow(turn, task, error, category, said_ms=said_ms)
 
 
-def time_out(turn: Turn, task: Task, attempt: Attempt) -> None:
+def time_allowed_ms(turn: Turn, attempt: Attempt) -> int:
+    """How long an attempt may take to its next step: to be accepted, to start, to end."""
+    lease = turn.state.settings.lease
+    if attempt.started_at is not None:
+        return attempt.timeout_ms
+    return ms_of(lease.start_s if attempt.accepted else lease.accept_s)
+
+
+def is_overdue(turn: Turn, task: Task, attempt: Attempt) -> bool:
+    return turn.now.mono >= turn.state.begun[task.id] + time_allowed_ms(turn, attempt)
+
+
+def time_out(turn: Turn, task: Task, attempt: Attempt, *, has_stopped: bool = False) -> None:
     """The attempt ran longer than it may. Its daemon is told to kill it; its slot there stays taken meanwhile."""
     seconds = attempt.timeout_ms / 1000
     error = Failure(ErrorCode.EXECUTION_TIMEOUT, f"It ran longer than its {seconds:g} s.")
     close(turn, attempt, AttemptStatus.TIMEOUT, error)
-    withdraw(turn, task, attempt, CancelReason.TIMEOUT)
-    release(turn, task, lingers=True)
+    if not has_stopped:
+        withdraw(turn, task, attempt, CancelReason.TIMEOUT)
+    release(turn, task, lingers=not has_stopped)
     follow(turn, task, error, Category.TIMEOUT, said_ms=None)
 
 

@@ -5,7 +5,17 @@ lists what it still has, and the list decides, not the clock. What it does not l
 lease that ran out, judged with a fifth to spare, speaks for a daemon that does not come back.
 """
 
-from taskyard.core.attempts import accept, current, newest_of, start, take_slot, time_out
+from taskyard.core.attempts import (
+    accept,
+    current,
+    is_overdue,
+    newest_of,
+    start,
+    take_slot,
+    time_allowed_ms,
+    time_out,
+    withdraw,
+)
 from taskyard.core.changes import DaemonRecord
 from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, Seen
 from taskyard.core.effects import (
@@ -20,7 +30,7 @@ from taskyard.core.effects import (
 )
 from taskyard.core.lifecycle import move
 from taskyard.core.losses import lose, not_taken_up
-from taskyard.core.outcomes import was_reported
+from taskyard.core.outcomes import NOT_STARTED, was_reported
 from taskyard.core.priority import tell_unplaceable
 from taskyard.core.readiness import tell_target_away
 from taskyard.core.state import Daemon, State, Turn
@@ -43,6 +53,7 @@ ADOPTABLE = (AttemptStatus.LOST, AttemptStatus.REJECTED)
 # Ends the hub declared without the daemon: it may turn out to be at work all the same.
 LOAD_MAX = 100.0
 # More than this is not a load but a mistake.
+NOT_ACCEPTED = "The daemon did not accept it in time."
 SUPERSEDED_MAX = 3
 SUPERSEDED_WITHIN_MS = 60_000
 # Two processes with one identity push each other out; a reconnecting daemon does so once.
@@ -138,6 +149,9 @@ def _lose_unlisted(turn: Turn, daemon: Daemon, command: JoinDaemon) -> None:
     for task, attempt in _held(daemon):
         if (task.id, attempt.number) in listed:
             _hold_on(turn, task, attempt, command.boot_id)
+        elif task.terms.exclusive is not None and not attempt.accepted and is_overdue(turn, task, attempt):
+            # It was kept for this daemon after its time only because it might have been at work on it.
+            not_taken_up(turn, task, attempt, NOT_ACCEPTED, tell_daemon=False)
         elif attempt.boot_id != command.boot_id:
             lose(
                 turn,
@@ -171,7 +185,8 @@ def _judge(turn: Turn, daemon: Daemon, held: Held) -> InventoryVerdict:
         return InventoryVerdict.FORGET if known is not None and was_reported(known) else InventoryVerdict.SEND_RESULT
     attempt = newest_of(task, held.attempt, daemon.id)
     if task is not None and attempt is not None and _goes_on(turn, daemon, task, attempt):
-        if held.state is InventoryState.RUNNING:
+        if held.state is InventoryState.RUNNING or attempt.started_at is not None:
+            # What has begun once does not unbegin, whatever the list says.
             start(turn, task, attempt)
         return InventoryVerdict.CONTINUE
     if attempt is None or attempt.status is not AttemptStatus.RUNNING:
@@ -300,15 +315,8 @@ def watch_attempt(turn: Turn, task: Task) -> None:
     """(Re)start the clock of a held task: for its acceptance, then its start, then its end."""
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
-    due = turn.state.begun[task.id] + _time_allowed_ms(turn, attempt)
+    due = turn.state.begun[task.id] + time_allowed_ms(turn, attempt)
     turn.state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, due)
-
-
-def _time_allowed_ms(turn: Turn, attempt: Attempt) -> int:
-    lease = turn.state.settings.lease
-    if attempt.started_at is not None:
-        return attempt.timeout_ms
-    return ms_of(lease.start_s if attempt.accepted else lease.accept_s)
 
 
 def judge_attempt(turn: Turn, task: Task) -> None:
@@ -316,22 +324,28 @@ def judge_attempt(turn: Turn, task: Task) -> None:
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
     daemon, has_started = turn.state.daemons[attempt.daemon_id], attempt.started_at is not None
-    if turn.now.mono < turn.state.begun[task.id] + _time_allowed_ms(turn, attempt):
+    is_exclusive = task.terms.exclusive is not None
+    if not is_overdue(turn, task, attempt):
         watch_attempt(turn, task)
     elif not has_started and not daemon.session:
         # Nobody can say whether it was begun: its daemon's list will, or its lease ends it.
         return
     elif not has_started and not attempt.accepted:
         _give_up_on_session(turn, daemon)
-        if task.cancel_requested_at is None:
-            not_taken_up(turn, task, attempt, "The daemon did not accept it in time.", tell_daemon=False)
+        if task.cancel_requested_at is None and not is_exclusive:
+            not_taken_up(turn, task, attempt, NOT_ACCEPTED, tell_daemon=False)
     elif task.cancel_requested_at is not None:
         # It was told to stop; until it says so, or its lease ends, work may be alive.
         return
+    elif is_exclusive:
+        # Its key stays taken until nothing of it is alive: as its daemon says, or as its lease ends.
+        withdraw(turn, task, attempt, CancelReason.TIMEOUT if has_started else CancelReason.WITHDRAWN)
+        again = turn.now.mono + ms_of(turn.state.settings.lease.cancel_grace_s)
+        turn.state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, again)
     elif has_started:
         time_out(turn, task, attempt)
     else:
-        not_taken_up(turn, task, attempt, "The daemon accepted it but did not start it in time.", tell_daemon=True)
+        not_taken_up(turn, task, attempt, NOT_STARTED, tell_daemon=True)
 
 
 def _give_up_on_session(turn: Turn, daemon: Daemon) -> None:

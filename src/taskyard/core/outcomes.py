@@ -9,7 +9,7 @@ and nothing changes.
 from msgspec.json import Encoder
 
 from taskyard.core.attempts import accept as accept_attempt
-from taskyard.core.attempts import cancelled, close, current, fail, newest_of, release
+from taskyard.core.attempts import cancelled, close, current, fail, is_overdue, newest_of, release, time_out
 from taskyard.core.attempts import start as start_attempt
 from taskyard.core.changes import LateResult, LogChunk
 from taskyard.core.commands import (
@@ -41,6 +41,8 @@ _REPORTED = (
     AttemptStatus.RATE_LIMITED,
 )
 GAP = "\n[log cut: this attempt has said more than is kept]\n"
+
+NOT_STARTED = "The daemon accepted it but did not start it in time."
 
 Outcome = CompleteTask | FailTask | ConfirmCancel
 
@@ -106,6 +108,10 @@ def confirm_cancel(turn: Turn, command: ConfirmCancel) -> None:
         task, attempt = found
         if task.cancel_requested_at is not None:
             cancelled(turn, task, attempt)
+        elif is_overdue(turn, task, attempt) and attempt.started_at is not None:
+            time_out(turn, task, attempt, has_stopped=True)
+        elif is_overdue(turn, task, attempt):
+            not_taken_up(turn, task, attempt, NOT_STARTED, tell_daemon=False)
         else:
             message = f"The daemon stopped it by itself: {command.reason or 'no reason given'}"
             lose(turn, task, attempt, ErrorCode.DAEMON_DISCONNECTED, message)

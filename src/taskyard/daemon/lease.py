@@ -67,6 +67,11 @@ class Lease:
     def is_fenced(self, now_ms: int) -> bool:
         return self.fence_at is not None and now_ms >= self.fence_at
 
+    def grace_left_ms(self, now_ms: int) -> int:
+        """How long fenced work may take to stop: until the lease ends, so not at all for a process that slept on."""
+        fence_at = now_ms if self.fence_at is None else self.fence_at
+        return max(0, fence_at + self.fence_grace_ms - now_ms)
+
     @property
     def redial_ms(self) -> int:
         """Several tries within a lease, so that one that fails does not cost the work."""

@@ -324,7 +324,7 @@ class Protocol:
             self._orders.hang_up = True
         if lease.is_fenced(now_ms):
             for attempt in self._fenced():
-                self._end(attempt, Ending.FENCED, lease.fence_grace_ms)
+                self._end(attempt, Ending.FENCED, lease.grace_left_ms(now_ms))
         for attempt in self.live.values():
             if attempt.deadline_at is not None and now_ms >= attempt.deadline_at:
                 self._end(attempt, Ending.TIMED_OUT, STOP_GRACE_MS)
