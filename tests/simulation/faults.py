@@ -42,8 +42,8 @@ class Faults(Struct, kw_only=True):
         def sometimes(low: float, high: float, odds: float = 0.6) -> float:
             return rng.uniform(low, high) if rng.random() < odds else 0.0
 
-        return cls(
-            hub_crash_ms=int(sometimes(8_000, 90_000, 0.7)),
+        mix = cls(
+            hub_crash_ms=int(sometimes(8_000, 60_000, 0.7)),
             hub_pause_ms=int(sometimes(20_000, 120_000, 0.4)),
             wall_jump_ms=int(sometimes(40_000, 300_000, 0.3)),
             commit_fails=sometimes(0.0005, 0.01),
@@ -63,3 +63,6 @@ class Faults(Struct, kw_only=True):
             poison=sometimes(0.002, 0.02, 0.3),
             hangs=sometimes(0.005, 0.03, 0.5),
         )
+        if not (mix.hub_crash_ms or mix.daemon_crash_ms or mix.cut_ms):
+            mix.cut_ms = 8_000
+        return mix

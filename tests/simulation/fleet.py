@@ -110,6 +110,7 @@ class GoodDaemon:
         self.asleep = False
         self._tick_at = None
         self._tick()
+        self.world.history.check("woken", self.name)
         deferred, self._deferred = self._deferred, []
         for action, arguments in deferred:
             if life == self.life:

@@ -73,7 +73,11 @@ class History:
         self.executed: dict[tuple[int, str, int], None] = {}
         self.cancelled_first: dict[tuple[int, str, int], None] = {}
         self.heard: dict[str, int] = {}
+        self.speaks: dict[int, str] = {}
+        """Which daemon is at the other end of a session."""
         self.loaded_at = 0
+        self.jumped_at = 0
+        """When the hub's wall clock last jumped."""
         self.acked: dict[str, Acked] = {}
         self.cancels: dict[str, bool] = {}
         """Tasks somebody asked to end; True once that was acknowledged."""
@@ -138,6 +142,7 @@ class History:
 
     def heard_of(self, command: Beat | JoinDaemon) -> None:
         self.heard[command.daemon_id] = self.clock.now
+        self.speaks[command.session] = command.daemon_id
 
     def answer(self, to: int, answer: Answer | None) -> None:
         waiting = self.answers.pop(to, None)

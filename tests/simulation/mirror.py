@@ -12,15 +12,13 @@ from taskyard.core.recovery import restore
 from taskyard.core.state import State
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import ENDED
+from taskyard.vocabulary import ENDED, HELD, Status
 from tests.simulation.history import Violation
 
 if TYPE_CHECKING:
     from tests.simulation.shell import Hub
 
 _encode = msgspec.json.Encoder().encode
-# A start watches these anew: that the clock runs is what counts, not since when.
-ANEW = (Due.ATTEMPT, Due.LEASE, Due.CRITICAL_WAIT, Due.SUSPECT)
 
 
 def compare(hub: "Hub") -> None:
@@ -89,16 +87,21 @@ def holdings(state: State) -> dict[str, object]:
 
 
 def timers(state: State) -> dict[str, object]:
-    """The wall's timers by instant; those that begin anew by name."""
-    open_ids = {task.id: None for task in _open(state)}
+    """What each open task is to be woken for. A timer that has no work left to do may be there or not."""
     found: dict[str, object] = {}
-    for clock in Clock:
-        for (due, whose), entry in state.timers._due[clock].items():
-            if whose in open_ids and due not in ANEW and due not in (Due.ESCALATION, Due.SLA):
-                found[f"{due.name} {whose}"] = entry[0]
     for task in _open(state):
-        found[f"{task.id} is watched"] = state.timers.is_set(Clock.MONO, Due.ATTEMPT, task.id)
+        if task.status is Status.PENDING:
+            found[f"begin {task.id}"] = _due_at(state, Due.BEGIN, task.id)
+        if task.deadline is not None and task.status not in HELD:
+            found[f"deadline {task.id}"] = _due_at(state, Due.DEADLINE, task.id)
+        if task.trouble is not None and task.trouble.avoid:
+            found[f"avoidance {task.id}"] = _due_at(state, Due.AVOIDANCE, task.id)
     return found
+
+
+def _due_at(state: State, due: Due, whose: str) -> int | None:
+    entry = state.timers._due[Clock.WALL].get((due, whose))
+    return None if entry is None else entry[0]
 
 
 def people(state: State) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Connections as TCP makes them: what arrives is a prefix of what was sent, in order, and nobody is told how long it is.
+"""Connections as TCP makes them: what arrives is a prefix of what was sent, in order, and nobody is told how long.
 
 A connection can be cut (both ends hear of it, each in its own time, frames under way are lost), go half-open (nothing
 arrives any more and nobody hears why), or lose one direction only. Frames of different connections overtake each

@@ -41,6 +41,7 @@ from tests.simulation.faults import Faults
 from tests.simulation.history import History
 from tests.simulation.network import Wire
 
+WALL_OFFSET = 1_800_000_000_000
 PROBE_MS = 100
 PROBE_MS_MAX = 5_000
 CLOSE_CODES = {"SUPERSEDED": frames.CLOSE_SUPERSEDED, "HUB_REWOUND": frames.CLOSE_REWOUND}
@@ -87,7 +88,7 @@ class Hub:
         self.is_shut = False
         """Waiting for the disk after a failed commit."""
         self.paused_from: int | None = None
-        self.wall_offset = 1_800_000_000_000
+        self.wall_offset = WALL_OFFSET
         self.sessions: dict[int, Session] = {}
         self.daemon_user: dict[int, str] = {}
         self._inbox: list[Command] = []

@@ -19,7 +19,7 @@ from tests.simulation.history import Acked, History, Violation
 from tests.simulation.hostile import HostileDaemon
 from tests.simulation.network import End, Wire
 from tests.simulation.people import Person
-from tests.simulation.shell import Hub
+from tests.simulation.shell import WALL_OFFSET, Hub
 
 USERS = ("ann", "bob")
 QUIET_EVERY = 150
@@ -132,6 +132,7 @@ class World:
         self.hub.pause(self.clock.between(100, 60_000))
 
     def _jump_wall(self) -> None:
+        self.history.jumped_at = self.clock.now
         self.hub.wall_offset += self.clock.rng.choice((-3_600_000, 3_600_000, -5_000, 5_000))
 
     def _cut_wire(self) -> None:
@@ -183,7 +184,8 @@ class World:
         """No more faults, no more wishes; liars are shown out, and the clock is set right."""
         self.is_healed = True
         self.hub.faults = self.faults = Faults()
-        self.hub.wall_offset = 1_800_000_000_000
+        self.history.jumped_at = self.clock.now
+        self.hub.wall_offset = WALL_OFFSET
         for person in self.people:
             person.is_done = True
         for liar in self.liars:
@@ -219,7 +221,8 @@ class World:
         if not hub.is_up or hub.is_shut or hub.paused_from is not None or not hub.committer.idle:
             return False
         state = hub.core.state
-        return not (state.echoes or hub.has_unwritten() or state.ledger.touched)
+        is_due = hub.core.next_due_ms(hub.now) == 0
+        return not (is_due or hub.has_unwritten() or state.ledger.touched)
 
     def look_if_quiet(self) -> None:
         if self._is_quiet():
