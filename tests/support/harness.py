@@ -6,35 +6,56 @@ special about it. Steps are cut into batches at once and kept, so that a test ca
 
 import random
 from collections.abc import Sequence
+from copy import copy
 from typing import TypeVar
 
-from taskyard.core.changes import Batch, UserRecord
+from msgspec.json import Decoder
+
+from taskyard.core.changes import Batch, Event, UserRecord
 from taskyard.core.commands import (
     AcceptTask,
     Beat,
+    CancelTask,
+    ChangeTask,
     Command,
     CompleteTask,
     ConfirmCancel,
     Draft,
+    DrainDaemon,
     FailTask,
     Held,
     JoinDaemon,
     Known,
     LeaveDaemon,
     RejectTask,
+    RetryTask,
+    ReviewTask,
+    SkipTask,
     StartTask,
     SubmitTasks,
     Tick,
 )
 from taskyard.core.effects import Answer, CancelWork, CloseSession, Effect, Execute, Reply, Submitted, Welcome
 from taskyard.core.hub import Core
+from taskyard.core.recovery import restore
 from taskyard.core.settings import Settings
 from taskyard.core.state import Daemon, Now, State, User
 from taskyard.core.task import Attempt, Failure, Kind, Needs, Task, Terms
-from taskyard.vocabulary import AttemptStatus, ErrorCode, InventoryState, Level, ResultStatus, SourceType, Status
+from taskyard.vocabulary import (
+    AttemptStatus,
+    ErrorCode,
+    EventName,
+    InventoryState,
+    Level,
+    ResultStatus,
+    SourceType,
+    Status,
+    Verdict,
+)
 from tests.support.invariants import check_invariants
 
 E = TypeVar("E")
+_decode = Decoder(Task).decode
 START_WALL = 1_800_000_000_000
 START_MONO = 50_000
 
@@ -127,6 +148,23 @@ class HubHarness:
             draft.id = draft.id or f"task-{self._ids:06d}"
         return self.ask(SubmitTasks(user, list(drafts), **options))  # type: ignore[arg-type]
 
+    def cancel(self, task: Task, **fields: object) -> Answer:
+        return self.ask(CancelTask(task.user_id, task.id, known=self.known(task), **fields))  # type: ignore[arg-type]
+
+    def skip(self, task: Task, **fields: object) -> Answer:
+        return self.ask(SkipTask(task.user_id, task.id, known=self.known(task), **fields))  # type: ignore[arg-type]
+
+    def retry(self, task: Task, **fields: object) -> Answer:
+        fields.setdefault("known", self.known(task))
+        return self.ask(RetryTask(task.user_id, task.id, **fields))  # type: ignore[arg-type]
+
+    def change(self, task: Task, **fields: object) -> Answer:
+        return self.ask(ChangeTask(task.user_id, task.id, known=self.known(task), **fields))  # type: ignore[arg-type]
+
+    def review(self, task: Task, verdict: Verdict, **fields: object) -> Answer:
+        fields.setdefault("known", self.known(task))
+        return self.ask(ReviewTask(task.user_id, task.id, verdict, "so it is", "ann", **fields))  # type: ignore[arg-type]
+
     # Daemons
 
     def daemon(
@@ -158,9 +196,29 @@ class HubHarness:
     def disconnect(self, daemon: Daemon) -> list[Effect]:
         return self.step(LeaveDaemon(daemon.session, daemon.id))
 
+    def drain(self, daemon: Daemon) -> list[Effect]:
+        return self.step(DrainDaemon(daemon.id, daemon.session))
+
     def beat(self, daemon: Daemon, *running: Task, **fields: object) -> list[Effect]:
         held = [Held(t.id, attempt_of(t).number) for t in running]
         return self.step(Beat(daemon.session, daemon.id, running=held, **fields))  # type: ignore[arg-type]
+
+    def live(self, *, s: float) -> list[Effect]:
+        """Let time pass while every daemon that is connected sends its heartbeats."""
+        effects, left_ms = [], round(s * 1000)
+        while left_ms > 0:
+            effects += self.advance(ms=min(left_ms, 5000))
+            left_ms -= 5000
+            for daemon in self.state.daemons.values():
+                if daemon.session:
+                    effects += self.beat(daemon, *daemon.holding.values())
+        return effects
+
+    def run(self, task: Task) -> Task:
+        """Its daemon accepts and starts it."""
+        self.accept(task)
+        self.start(task)
+        return task
 
     def accept(self, task: Task, *, attempt: int | None = None) -> list[Effect]:
         return self.step(AcceptTask(*self._speaker(task), task.id, attempt or attempt_of(task).number))
@@ -205,6 +263,41 @@ class HubHarness:
     def events(self, task: Task | None = None) -> list[str]:
         return [e.name for b in self.batches for e in b.events if task is None or e.task_id == task.id]
 
+    def said(self, name: EventName, task: Task | None = None) -> list[Event]:
+        """The events of this name, whole."""
+        found = [e for b in self.batches for e in b.events if e.name is name]
+        return [e for e in found if task is None or e.task_id == task.id]
+
+    def hot(self) -> dict[str, bytes]:
+        """The records of open tasks as they would be on disk now."""
+        records: dict[str, bytes] = {}
+        for batch in self.batches:
+            for row in (*batch.created, *batch.changed, *batch.revived):
+                records[row.task.id] = row.record
+            for row in (*batch.ended, *batch.amended):
+                records.pop(row.task.id, None)
+        return records
+
+    def restarted(self) -> "HubHarness":
+        """Another hub, started from what this one has on disk, at the same instant."""
+        other = HubHarness(self.state.settings, users=())
+        other.now = self.now
+        other.state = State(self.state.settings, cluster_id="c1", epoch=2, seq=self.state.ledger.seq - 1)
+        other.core = Core(other.state, random.Random(7))
+        other._ids, other._sessions = self._ids, self._sessions
+        restore(
+            other.state,
+            self.now,
+            users=[copy(user.record) for user in self.state.users.values()],
+            numbers={user.id: user.number for user in self.state.users.values()},
+            keys=list(self.state.api_keys.values()),
+            daemons=[copy(daemon.record) for daemon in self.state.daemons.values()],
+            tasks=[_decode(record) for record in self.hot().values()],
+            log_bytes=dict(self.state.log_bytes),
+        )
+        check_invariants(other.state)
+        return other
+
     def known(self, *tasks: Task) -> Known:
         """What the shell would have looked up for tasks the core has forgotten."""
         return Known(tasks={t.id: t for t in tasks}, asked=dict.fromkeys(t.id for t in tasks))
@@ -221,11 +314,13 @@ __all__ = [
     "CancelWork",
     "CloseSession",
     "ErrorCode",
+    "EventName",
     "HubHarness",
     "InventoryState",
     "Level",
     "ResultStatus",
     "Status",
+    "Verdict",
     "Welcome",
     "a_draft",
     "attempt_of",

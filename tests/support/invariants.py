@@ -2,6 +2,7 @@
 
 from taskyard.core.lanes import key_of
 from taskyard.core.state import State
+from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Status
 
 
@@ -25,15 +26,20 @@ def i2_a_held_task_is_held_once(state: State) -> None:
             assert attempt is not None and attempt.daemon_id == daemon.id, f"I2: {task.ref}"
             assert attempt.status is AttemptStatus.RUNNING, f"I2: {task.ref} holds a slot with an ended attempt"
     for task in state.tasks.values():
-        assert (task.status in HELD) == (task.id in holders), f"I2: {task.ref} is {task.status}, held: {task.id in holders}"
+        assert (task.status in HELD) == (task.id in holders), (
+            f"I2: {task.ref} is {task.status}, held: {task.id in holders}"
+        )
 
 
 def i3_slots_are_derived(state: State) -> None:
     for user in state.users.values():
         live = {t.id for t in state.tasks.values() if t.user_id == user.id and t.status in HELD}
         assert set(user.live) == live, "I3: a user's live tasks are the held ones"
-    held = {(t.user_id, t.terms.exclusive): t.id for t in state.tasks.values() if t.status in HELD and t.terms.exclusive}
+    held = {
+        (t.user_id, t.terms.exclusive): t.id for t in state.tasks.values() if t.status in HELD and t.terms.exclusive
+    }
     assert state.exclusive == held, "I3: an exclusive key is held by the task that runs under it"
+    assert set(state.begun) == {t.id for t in state.tasks.values() if t.status in HELD}, "I3: only held tasks run"
     for daemon in state.daemons.values():
         busy = sum(t.kind.needs.cpu_intensive for t in daemon.holding.values())
         assert daemon.cpu_intensive == busy, "I3: cpu-intensive work is counted from what is held"
@@ -69,12 +75,36 @@ def i6_keys_name_tasks(state: State) -> None:
             assert state.keys[task.user_id, task.key] == task.id, f"I6: the key of open {task.ref} is known"
 
 
+def i7_timers_follow_from_the_rows(state: State) -> None:
+    wall, mono = state.timers.plan(Clock.WALL), state.timers.plan(Clock.MONO)
+    for due, whose in (*wall, *mono):
+        known = state.daemons if due is Due.LEASE else state.tasks
+        assert whose in known, f"I7: a timer of {due.name} for {whose}, who is not here"
+    for task in state.tasks.values():
+        is_open = task.status not in ENDED
+        begins = task.not_before if task.status is Status.PENDING else None
+        assert begins is None or wall.get((Due.BEGIN, task.id)) == begins, f"I7: {task.ref} will not begin"
+        ends = wall.get((Due.DEADLINE, task.id))
+        assert ends in (None, task.deadline), f"I7: {task.ref} keeps a deadline it does not have"
+        assert is_open or ends is None, f"I7: {task.ref} has ended and waits for its deadline"
+
+
 def i8_waiting_tasks_hear(state: State) -> None:
     for task in state.tasks.values():
         if task.status in (Status.WAITING, Status.BLOCKED):
             for dependency in task.depends or ():
                 if dependency.outcome is None:
                     assert task.id in state.dependants.get(dependency.id, {}), f"I8: {task.ref} hears its dependencies"
+    for task_id, heirs in state.dependants.items():
+        assert heirs, f"I8: nobody listens to {task_id}"
+        for heir_id in heirs:
+            heir = state.tasks[heir_id]
+            assert heir.status not in ENDED, f"I8: {heir.ref} has ended and still listens"
+            assert task_id in {d.id for d in heir.depends or ()}, f"I8: {heir.ref} does not depend on {task_id}"
+    for parent_id, children in state.children.items():
+        for child_id in children:
+            child = state.tasks[child_id]
+            assert child.parent_id == parent_id and child.status not in ENDED, f"I8: {child.ref} is no open sub-task"
 
 
 CHECKS = (
@@ -84,5 +114,6 @@ CHECKS = (
     i4_only_the_newest_attempt_is_live,
     i5_ready_tasks_are_in_their_lane,
     i6_keys_name_tasks,
+    i7_timers_follow_from_the_rows,
     i8_waiting_tasks_hear,
 )

@@ -170,6 +170,7 @@ class Ledger:
         "archive",
         "audit",
         "bodies",
+        "bodies_bytes",
         "checkpoints",
         "daemons",
         "events",
@@ -186,6 +187,7 @@ class Ledger:
         self.seq = seq
         self.touched: dict[str, tuple[Task, Origin]] = {}
         self.bodies: dict[str, bytes] = {}
+        self.bodies_bytes = 0
         self.outcomes: dict[str, bytes] = {}
         self.checkpoints: dict[str, bytes] = {}
         self.late: list[LateResult] = []
@@ -200,6 +202,7 @@ class Ledger:
     def create(self, task: Task, body: bytes) -> None:
         self.touched[task.id] = (task, Origin.NOWHERE)
         self.bodies[task.id] = body
+        self.bodies_bytes += len(body)
 
     def touch(self, task: Task) -> None:
         """Mark a task changed. Call before its status changes: where its row is now follows from that."""

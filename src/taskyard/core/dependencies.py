@@ -46,9 +46,9 @@ def spread(turn: Turn) -> None:
 
 
 def _hear(turn: Turn, task: Task, echo: Echo) -> None:
-    for dependency in task.depends or ():
-        if dependency.id == echo.task_id:
-            _note_outcome(turn, task, dependency, echo)
+    dependency = next((d for d in task.depends or () if d.id == echo.task_id), None)
+    assert dependency is not None, "I8: a task hears of what it depends on, and of nothing else"
+    _note_outcome(turn, task, dependency, echo)
     if echo.outcome is Status.CANCELLED and task.terms.on_depends_fail is not DependsPolicy.CONTINUE:
         end(turn, task, Status.CANCELLED, data={"because": echo.task_id})
         return

@@ -17,7 +17,9 @@ from taskyard.vocabulary import COUNTED, AttemptStatus, Backoff, Category, Error
 PERMANENT: Final = frozenset({ErrorCode.INVALID_INPUT, ErrorCode.PERMISSION_DENIED, ErrorCode.RESOURCE_NOT_FOUND})
 # The words of a provider's refusal. `429` counts only as a number of its own beside a word of error: agents
 # print numbers all day.
-_RATE_WORDS: Final = re.compile(r"rate[ _-]?limit|too many requests|quota exceeded|retry-after", re.IGNORECASE)
+_RATE_WORDS: Final = re.compile(
+    r"(?<![a-z])(rate[ _-]?limit|too many requests|quota exceeded|retry-after)", re.IGNORECASE
+)
 _RATE_NUMBER: Final = re.compile(
     r"(error|status|http|code|failed|refused)\W{0,8}429(?!\d)|(?<!\d)429\W{0,8}(error|too many)",
     re.IGNORECASE,

@@ -61,6 +61,10 @@ class Timers:
     def is_set(self, clock: Clock, due: Due, whose: str) -> bool:
         return (due, whose) in self._due[clock]
 
+    def plan(self, clock: Clock) -> dict[Name, int]:
+        """Everything that is set, with its instant; for checks and explanations."""
+        return {name: entry[0] for name, entry in self._due[clock].items()}
+
     def next_due(self, clock: Clock) -> int | None:
         """The earliest instant on this clock at which something is to be done."""
         heap, live = self._heaps[clock], self._due[clock]
