@@ -15,6 +15,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
@@ -48,10 +49,14 @@ from taskyard.vocabulary import ENDED, Refusal
 T = TypeVar("T")
 
 INBOX_COMMANDS_MAX: Final = 10_000
+INBOX_BYTES_MAX: Final = 64 * 1024 * 1024
+URGENT_COMMANDS_MAX: Final = 100_000
+# What daemons say while the disk stalls; the one that says more is cut off and comes back with its list.
 COMMANDS_PER_TURN_MAX: Final = 500
 # About 5 ms of decisions, then the sockets get their turn.
 GATHERED_ROWS_MAX: Final = 4096
-# Tasks one batch may touch before the inbox waits for the commit: 20 to 40 ms of writing.
+GATHERED_BYTES_MAX: Final = 32 * 1024 * 1024
+# What one batch may hold before the inbox waits for the commit: 20 to 40 ms of writing.
 RELEASES_MAX: Final = 4
 # Commits whose effects wait for bodies before the next commit waits too.
 SLEEP_S_MAX: Final = 60.0
@@ -78,6 +83,7 @@ class Hub:
         self._directory = CommittedDirectory()
         self._urgent: deque[Command] = deque()
         self._inbox: deque[Command] = deque()
+        self._inbox_bytes = 0
         self._asked: dict[int, Asked] = {}
         self._asks = 0
         self._gathered: list[Effect] = []
@@ -108,7 +114,8 @@ class Hub:
         if self._timer is not None:
             self._timer.cancel()
         for _ in range(100):
-            if self._committer.idle and not self._gathered:
+            self._commit()
+            if self._committer.idle:
                 break
             await asyncio.sleep(0.02)
         self._refuse_all(Refusal.STORE_UNAVAILABLE)
@@ -155,8 +162,8 @@ class Hub:
     async def ask(self, command: Command) -> tuple[Answer, dict[str, StoredTask]]:
         if not self._is_open:
             raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S)
-        if len(self._inbox) >= INBOX_COMMANDS_MAX and isinstance(command, SubmitTasks):
-            raise Unavailable(Refusal.OVERLOADED, RETRY_AFTER_S)
+        if isinstance(command, SubmitTasks):
+            self._weigh(command)
         self._asks += 1
         asked = Asked(self._loop.create_future())
         self._asked[self._asks] = asked
@@ -168,8 +175,12 @@ class Hub:
             self._asked.pop(command.reply_to, None)  # type: ignore[union-attr]
 
     def tell(self, command: Command) -> None:
-        if self._is_open:
-            self._take(command, self._urgent)
+        if not self._is_open:
+            return
+        if len(self._urgent) >= URGENT_COMMANDS_MAX:
+            self._outbox.cut_off(getattr(command, "session", 0))
+            return
+        self._take(command, self._urgent)
 
     async def read(self, look: Callable[[Reader], T]) -> T:
         return await self._readers.read(look)
@@ -219,6 +230,13 @@ class Hub:
 
     # Gather.
 
+    def _weigh(self, command: SubmitTasks) -> None:
+        """New work is refused when more is waiting to be decided than fits; whatever ends work never is."""
+        waiting = sum(len(draft.body) for draft in command.drafts) + self._inbox_bytes
+        if len(self._inbox) >= INBOX_COMMANDS_MAX or waiting > INBOX_BYTES_MAX:
+            raise Unavailable(Refusal.OVERLOADED, RETRY_AFTER_S)
+        self._inbox_bytes = waiting
+
     def _take(self, command: Command, inbox: deque[Command]) -> None:
         inbox.append(command)
         if not self._turn_is_due:
@@ -258,6 +276,8 @@ class Hub:
         while left and (inbox := self._urgent or self._inbox) and self._has_room(inbox):
             left -= 1
             command = inbox.popleft()
+            if inbox is self._inbox and isinstance(command, SubmitTasks):
+                self._inbox_bytes -= sum(len(draft.body) for draft in command.drafts)
             lookup = missing(core.state, command)
             if lookup is None:
                 core.decide(turn, command)
@@ -278,7 +298,9 @@ class Hub:
 
     def _has_room(self, inbox: deque[Command]) -> bool:
         """New work waits for the disk; what ends work never does."""
-        return inbox is self._urgent or len(self._core.state.ledger.touched) < GATHERED_ROWS_MAX
+        ledger = self._core.state.ledger
+        is_small = len(ledger.touched) < GATHERED_ROWS_MAX and ledger.bodies_bytes < GATHERED_BYTES_MAX
+        return inbox is self._urgent or is_small
 
     def _set_timer(self, now: Now) -> None:
         due_ms = self._core.next_due_ms(now)
@@ -346,6 +368,7 @@ class Hub:
     def _refuse_all(self, code: Refusal) -> None:
         self._urgent.clear()
         self._inbox.clear()
+        self._inbox_bytes = 0
         for number in list(self._asked):
             self._refuse(number, code)
 
@@ -397,16 +420,20 @@ class Hub:
         while True:
             await asyncio.sleep(SWEEP_S)
             before = read_clock().wall - self._archive_after_ms
-            try:
-                await self.ask(Archive(before, before))
-            except Unavailable:
-                continue
+            is_old = partial(_has_old, before)
+            with suppress(Unavailable):
+                while await self.read(is_old):
+                    await self.ask(Archive(before, before))
 
     def resolve(self, reply: Reply, tasks: dict[str, StoredTask]) -> None:
         """From the outbox: the answer to an `ask`, now on disk."""
         asked = self._asked.get(reply.to)
         if asked is not None and not asked.future.done():
             asked.future.set_result((reply.answer, tasks))
+
+
+def _has_old(before: int, reader: Reader) -> bool:
+    return reader.has_old(ended_before=before, events_before=before)
 
 
 def _known(lookup: Lookup, reader: Reader) -> Known:

@@ -94,6 +94,11 @@ class Outbox:
         for session in list(self.sessions.values()):
             session.close(frames.CLOSE_RESTARTING, "the hub starts anew; come back with your list")
 
+    def cut_off(self, number: int) -> None:
+        session = self.sessions.get(number)
+        if session is not None:
+            session.close(frames.CLOSE_RESTARTING, "the hub cannot keep up; come back with your list")
+
     def wait_for_end(self, task_id: str) -> "asyncio.Future[None]":
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.setdefault(task_id, set()).add(waiter)
