@@ -203,16 +203,26 @@ class HubHarness:
         held = [Held(t.id, attempt_of(t).number) for t in running]
         return self.step(Beat(daemon.session, daemon.id, running=held, **fields))  # type: ignore[arg-type]
 
-    def live(self, *, s: float) -> list[Effect]:
-        """Let time pass while every daemon that is connected sends its heartbeats."""
+    def live(self, *, s: float, step_ms: int = 5000, starting: bool = False) -> list[Effect]:
+        """Let time pass while every daemon that is connected sends its heartbeats, and starts what it is given."""
         effects, left_ms = [], round(s * 1000)
         while left_ms > 0:
-            effects += self.advance(ms=min(left_ms, 5000))
-            left_ms -= 5000
+            effects += self.advance(ms=min(left_ms, step_ms))
+            left_ms -= step_ms
             for daemon in self.state.daemons.values():
+                for task in list(daemon.holding.values()) if starting else ():
+                    self.run(task)
                 if daemon.session:
                     effects += self.beat(daemon, *daemon.holding.values())
         return effects
+
+    def await_offer(self, task: Task, *, within_s: int = 1000) -> int:
+        """Let time pass until the task is given to a daemon; how many seconds that took."""
+        for waited in range(within_s):
+            if task.status is Status.SCHEDULED:
+                return waited
+            self.live(s=1)
+        raise AssertionError(f"{task.ref} is still {task.status}")
 
     def run(self, task: Task) -> Task:
         """Its daemon accepts and starts it."""

@@ -23,7 +23,8 @@ def i2_a_held_task_is_held_once(state: State) -> None:
             assert task_id not in holders, f"I2: {task.ref} is held by {holders[task_id]} and {daemon.id}"
             holders[task_id] = daemon.id
             attempt = task.newest
-            assert attempt is not None and attempt.daemon_id == daemon.id, f"I2: {task.ref}"
+            assert attempt is not None, f"I2: {task.ref} is held without an attempt"
+            assert attempt.daemon_id == daemon.id, f"I2: {task.ref} is held by {daemon.id}, not by its attempt's daemon"
             assert attempt.status is AttemptStatus.RUNNING, f"I2: {task.ref} holds a slot with an ended attempt"
     for task in state.tasks.values():
         assert (task.status in HELD) == (task.id in holders), (
@@ -104,7 +105,8 @@ def i8_waiting_tasks_hear(state: State) -> None:
     for parent_id, children in state.children.items():
         for child_id in children:
             child = state.tasks[child_id]
-            assert child.parent_id == parent_id and child.status not in ENDED, f"I8: {child.ref} is no open sub-task"
+            assert child.parent_id == parent_id, f"I8: {child.ref} is no sub-task of {parent_id}"
+            assert child.status not in ENDED, f"I8: {child.ref} has ended"
 
 
 CHECKS = (
