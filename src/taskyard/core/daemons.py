@@ -244,7 +244,7 @@ def beat(turn: Turn, command: Beat) -> None:
     daemon = turn.state.daemons.get(command.daemon_id)
     if daemon is None or daemon.session != command.session:
         return
-    daemon.seen_mono = turn.now.mono
+    daemon.seen_mono, daemon.record.last_seen_at = turn.now.mono, turn.now.wall
     daemon.load = min(max(command.load, 0.0), LOAD_MAX)
     daemon.memory_free_mb = daemon.record.memory_mb if command.memory_free_mb is None else command.memory_free_mb
     listed = {(held.task_id, held.attempt): None for held in command.running}

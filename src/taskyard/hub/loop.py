@@ -94,6 +94,7 @@ class Hub:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._is_open = False
+        self._is_tending = False
         self._tasks: set[asyncio.Task[None]] = set()
         self.failure: asyncio.Future[None]
         """Set when the store is broken: whoever runs the hub must stop the process."""
@@ -344,12 +345,26 @@ class Hub:
             self._outbox.put(release)
             self._core.forget(through_seq=min(self._reading.values(), default=release.seq))
             self._decide()
+            if self._committer.idle and not self._is_tending:
+                self._is_tending = True
+                self._spawn(self._tend())
         elif isinstance(error, StoreUnavailable):
             self._log.say("store.unavailable", level="error", reason=str(error))
             self._drop_all()
             self._spawn(self._recover())
         else:
             self._fail(error)
+
+    async def _tend(self) -> None:
+        """While nobody waits for the writer: let the store put its log in order."""
+        try:
+            await self._write(self._store.tend)
+        except StoreUnavailable as error:
+            self._log.say("store.untended", level="warning", reason=str(error))
+        except StoreBroken as error:
+            self._fail(error)
+        finally:
+            self._is_tending = False
 
     def after_release(self) -> None:
         """The outbox has room again."""

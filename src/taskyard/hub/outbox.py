@@ -22,6 +22,7 @@ from taskyard.hub.progress import ProgressBoard
 from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, Parcel
 from taskyard.store.committer import Release
 from taskyard.store.port import Load, Numbered, StoredTask
+from taskyard.vocabulary import Status
 from taskyard.wire import frames
 
 if TYPE_CHECKING:
@@ -144,8 +145,11 @@ class Outbox:
 
     def _publish(self, batch: Batch) -> None:
         """Events to whoever watches, ends to whoever waits, lines to the log."""
+        if not self.progress.is_empty:
+            for event in batch.events:
+                if event.was is Status.RUNNING and event.task_id is not None:
+                    self.progress.forget(event.task_id)
         for row in batch.ended:
-            self.progress.forget(row.task.id)
             for waiter in self._waiters.get(row.task.id, ()):
                 if not waiter.done():
                     waiter.set_result(None)

@@ -24,6 +24,10 @@ class ProgressBoard:
         self._logs: dict[str, list[str]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._last and not self._news
+
     def view(self, task_id: str) -> ProgressView | None:
         return self._last.get(task_id)
 

@@ -4,6 +4,8 @@ The file's sections are the settings' own structs, so a name or a default exists
 numbers that contradict each other make the whole file bad; the error names the place.
 """
 
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -61,7 +63,7 @@ def read_settings(path: Path) -> FileSettings:
         raise BadSettings(f"{path} cannot be read: {error.strerror}.") from error
     try:
         settings = msgspec.toml.decode(text, type=FileSettings)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadSettings(f"{path} is not valid: {error}. Nothing of it was applied.") from error
     _check(path, settings)
     return settings
@@ -69,7 +71,7 @@ def read_settings(path: Path) -> FileSettings:
 
 def _check(path: Path, settings: FileSettings) -> None:
     lease = settings.lease
-    faults = []
+    faults = [f"{place} is no number to count with" for place in _boundless(msgspec.to_builtins(settings))]
     if lease.heartbeat_s <= 0 or lease.lease_s < HEARTBEATS_PER_LEASE_MIN * lease.heartbeat_s:
         faults.append(f"lease.lease_s must be at least {HEARTBEATS_PER_LEASE_MIN} x lease.heartbeat_s, both above 0")
     if lease.accept_s <= 0 or lease.start_s <= 0 or lease.cancel_grace_s <= 0:
@@ -80,6 +82,15 @@ def _check(path: Path, settings: FileSettings) -> None:
         faults.append("retention.archive_after_days must be above 0")
     if faults:
         raise BadSettings(f"{path} is not valid: {'; '.join(faults)}. Nothing of it was applied.")
+
+
+def _boundless(value: object, place: str = "") -> Iterator[str]:
+    """TOML knows `inf` and `nan`, and reads 1e400 as one; a lease that long never ends."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _boundless(inner, f"{place}.{name}" if place else name)
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield place
 
 
 def core_settings(file: FileSettings) -> Settings:
