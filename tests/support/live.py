@@ -16,7 +16,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
+
+import pytest
 
 from taskyard.sdk.client import Client
 from taskyard.sdk.retry import NEVER, RetryPolicy
@@ -123,7 +125,7 @@ class Process:
             return
         self._child.terminate()
         try:
-            self._child.wait(5)
+            self._child.wait(STOP_S)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -265,3 +267,38 @@ def wait_online(client: Client, count: int) -> None:
         within_s=START_S,
         what=f"{count} daemons online",
     )
+
+
+class Said(NamedTuple):
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+
+def taskyard(*arguments: str, prefix: Sequence[str] = (), within_s: float = START_S, **env: str) -> Said:
+    """Run one command of the command line as a process of its own."""
+    command = [*prefix, sys.executable, "-m", "taskyard.cli", *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(COLUMNS="200", **env), capture_output=True, timeout=within_s, check=False
+    )
+    return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def mounted(directory: Path, *, options: str) -> list[str]:
+    """What to put before a command so that it sees this directory on a small or read-only file system of its own.
+
+    The mount lives in a namespace that ends with the command: nothing is left behind, and root is not needed where the
+    kernel lets users have namespaces. Elsewhere the test is skipped, but never in CI.
+    """
+    mount = f'mount {options} "$0" && exec "$@"'
+    prefix = ["unshare", "--map-root-user", "--mount", "sh", "-c", mount, str(directory)]
+    try:
+        works = subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        works = False
+    if not works:
+        assert "CI" not in os.environ, "this machine can mount nothing, so that the test shows nothing"
+        pytest.skip("no mount namespaces here")
+    return prefix
