@@ -36,6 +36,25 @@ def test_of_a_text_that_is_no_json_nothing_is_said() -> None:
     assert not is_too_deep(b"[}" * 1000)
 
 
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        b'"' + b"\\n" * 4_000_000,
+        b'"' + b'\\"' * 4_000_000,
+        b"\\" * 8_000_000 + b"u0000",
+        b"{" + b'"' * 8_000_000,
+        b"[{" * 60 + b"[]" * 2_000_000 + b"}]" * 60,
+        (b"[" * 60 + b"]" * 60) * 60_000,
+    ],
+)
+def test_a_hostile_text_takes_no_longer_than_a_harmless_one(hostile: bytes) -> None:
+    """Not measured: an expression that backtracks would not end here at all."""
+    text = b"[" * 65 + hostile
+    is_too_deep(text)
+    has_nul(text)
+    without_nul(text)
+
+
 def depth_of(value: object) -> int:
     if isinstance(value, dict):
         return 1 + max(map(depth_of, value.values()), default=0)
