@@ -1,0 +1,515 @@
+"""Who is connected, what they hold, and what their lists and their silence mean."""
+
+import pytest
+
+from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, Seen, Tick
+from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Refused, Welcome
+from taskyard.core.settings import Settings
+from taskyard.core.task import Task, Terms
+from taskyard.vocabulary import EPOCHS_PER_ERA, AttemptStatus, EventName, InventoryVerdict, Refusal
+from tests.support.harness import ErrorCode, HubHarness, InventoryState, Level, Status, a_draft, attempt_of
+
+CONTINUE, ABORT = InventoryVerdict.CONTINUE, InventoryVerdict.ABORT
+SEND_RESULT, FORGET = InventoryVerdict.SEND_RESULT, InventoryVerdict.FORGET
+
+
+def verdicts(hub: HubHarness) -> list[InventoryVerdict]:
+    return [judged.verdict for judged in hub.of(hub.effects, Welcome)[-1].verdicts]
+
+
+def closed(hub: HubHarness, effects: list[Effect]) -> list[str]:
+    return [close.code for close in hub.of(effects, CloseSession)]
+
+
+def join(hub: HubHarness, **fields: object) -> list[Effect]:
+    given = {"session": 50, "user_id": "ann", "daemon_id": "d-mac", "boot_id": "boot-1", "name": "mac"}
+    return hub.step(JoinDaemon(**{**given, **fields}))  # type: ignore[arg-type]
+
+
+# Joining
+
+
+def test_a_daemon_is_welcomed_and_known_as_it_says_it_is() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon(capabilities=("gpu",), models=("m",), types=("t",), memory_mb=100, version="1")
+    assert hub.of(hub.effects, Welcome) == [Welcome(1, daemon.id, ())]
+    record = daemon.record
+    assert (record.capabilities, record.models, record.types, record.memory_mb) == (("gpu",), ("m",), ("t",), 100)
+    assert (record.online, record.draining, record.connected_at) == (True, False, hub.now.wall)
+    assert hub.batches[-1].daemons == [record]
+    assert [e.data for e in hub.said(EventName.DAEMON_CONNECTED)] == [{"daemon_id": "d-mac", "name": "mac"}]
+
+
+def test_a_daemon_that_names_no_slots_has_five() -> None:
+    hub = HubHarness()
+    join(hub)
+    assert hub.state.daemons["d-mac"].record.slots == 5
+    configured = HubHarness(Settings(daemon_slots=9))
+    join(configured)
+    assert configured.state.daemons["d-mac"].record.slots == 9
+
+
+def test_a_newer_connection_supersedes_the_older() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    effects = join(hub)
+    assert closed(hub, effects) == ["SUPERSEDED"]
+    assert daemon.session == 50
+    hub.step(LeaveDaemon(1, daemon.id))
+    assert daemon.session == 50
+
+
+def test_another_users_daemon_id_is_not_taken_over() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    hub.daemon()
+    assert closed(hub, join(hub, user_id="bob")) == ["DAEMON_NOT_FOUND"]
+    assert hub.state.daemons["d-mac"].record.user_id == "ann"
+
+
+def test_two_processes_with_one_identity_are_found_out() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    codes = [closed(hub, join(hub, session=50 + n, boot_id=f"boot-{n}")) for n in range(2, 7)]
+    assert codes[:3] == [["SUPERSEDED"]] * 3
+    assert codes[3] == ["CLONED_IDENTITY"]
+    hub.advance(s=61)
+    assert closed(hub, join(hub, session=99, boot_id="boot-9")) in ([], ["SUPERSEDED"])
+
+
+@pytest.mark.parametrize(
+    ("seen", "code"),
+    [
+        (None, []),
+        (Seen("c1", 1, 0), []),
+        (Seen("c1", 1, 1000), ["HUB_REWOUND"]),
+        (Seen("c1", 2, 0), ["HUB_REWOUND"]),
+        (Seen("another", 9, 1000), []),
+    ],
+)
+def test_a_hub_that_was_restored_from_an_older_copy_is_noticed(seen: Seen | None, code: list[str]) -> None:
+    hub = HubHarness()
+    assert closed(hub, join(hub, seen=seen)) == code
+
+
+def test_a_hub_that_goes_on_from_an_older_copy_on_purpose_is_accepted() -> None:
+    hub = HubHarness()
+    hub.state.epoch = EPOCHS_PER_ERA + 1
+    assert closed(hub, join(hub, seen=Seen("c1", 7, 1000))) == []
+
+
+# Coming back
+
+
+def test_disconnecting_ends_nothing() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.run(hub.submit())
+    hub.disconnect(daemon)
+    assert (task.status, daemon.record.online) == (Status.RUNNING, False)
+    assert hub.said(EventName.DAEMON_DISCONNECTED)[0].data == {
+        "daemon_id": daemon.id,
+        "name": "mac",
+        "affected_tasks": 1,
+    }
+
+
+def test_a_daemon_that_comes_back_in_time_goes_on_with_what_it_lists() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.run(hub.submit())
+    started = attempt_of(task).started_at
+    hub.disconnect(daemon)
+    hub.advance(s=30)
+    hub.daemon(inventory=[Held(task.id, 1)])
+    assert verdicts(hub) == [CONTINUE]
+    assert (task.status, attempt_of(task).number, attempt_of(task).started_at) == (Status.RUNNING, 1, started)
+    assert len(hub.sent()) == 1
+
+
+@pytest.mark.parametrize("state", [InventoryState.ACCEPTED, InventoryState.RUNNING])
+def test_its_list_tells_how_far_it_is(state: InventoryState) -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    hub.daemon(inventory=[Held(task.id, 1, state)])
+    assert verdicts(hub) == [CONTINUE]
+    assert attempt_of(task).accepted
+    assert task.status is (Status.RUNNING if state is InventoryState.RUNNING else Status.SCHEDULED)
+
+
+def test_what_it_accepted_before_gets_a_new_while_to_begin() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.submit()
+    hub.accept(task)
+    hub.live(s=20)
+    hub.disconnect(daemon)
+    hub.daemon(inventory=[Held(task.id, 1, InventoryState.ACCEPTED)])
+    hub.live(s=29)
+    assert task.status is Status.SCHEDULED
+    hub.live(s=1)
+    assert task.status is Status.QUEUED
+
+
+def test_what_the_same_process_does_not_list_is_lost_at_once() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.daemon()
+    lost = (task.attempts or [])[0]
+    assert lost.status is AttemptStatus.LOST
+    assert lost.error is not None
+    assert lost.error.code == ErrorCode.DAEMON_DISCONNECTED
+
+
+def test_what_a_new_process_does_not_list_died_with_the_old_one() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.daemon(boot="boot-2")
+    lost = (task.attempts or [])[0]
+    assert lost.error is not None
+    assert lost.error.code == ErrorCode.DAEMON_CRASHED
+    assert attempt_of(task).boot_id == "boot-2"
+
+
+def test_what_a_new_process_lists_it_took_over() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.daemon(boot="boot-2", inventory=[Held(task.id, 1)])
+    assert (task.status, attempt_of(task).boot_id) == (Status.RUNNING, "boot-2")
+    assert b"boot-2" in hub.hot()[task.id]
+
+
+def test_a_lost_attempt_its_daemon_still_runs_is_taken_back_while_nothing_newer_was_sent_out() -> None:
+    # Given an attempt called lost after its lease, with nobody to run another
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit(terms=Terms(timeout_ms=60_000)))
+    started = attempt_of(task).started_at
+    hub.advance(s=36)
+    assert task.status is Status.QUEUED
+    # When its daemon comes back with it
+    daemon = hub.daemon(inventory=[Held(task.id, 1)])
+    # Then it goes on, as long as it still may
+    assert verdicts(hub) == [CONTINUE]
+    assert (task.status, task.started_at, attempt_of(task).started_at) == (Status.RUNNING, started, started)
+    assert (attempt_of(task).status, attempt_of(task).error, list(daemon.holding)) == (
+        AttemptStatus.RUNNING,
+        None,
+        [task.id],
+    )
+    hub.live(s=20)
+    assert task.status is Status.RUNNING
+    hub.live(s=5)
+    assert attempt_of(task).status is AttemptStatus.TIMEOUT
+
+
+def test_an_offer_that_was_taken_back_unheard_is_adopted_too() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    hub.advance(s=5)
+    assert attempt_of(task).status is AttemptStatus.REJECTED
+    hub.daemon(inventory=[Held(task.id, 1)])
+    assert (verdicts(hub), task.status) == ([CONTINUE], Status.RUNNING)
+
+
+def test_a_lost_attempt_is_not_taken_back_when_another_was_sent_out() -> None:
+    hub = HubHarness()
+    hub.daemon("a")
+    task = hub.run(hub.submit())
+    hub.advance(s=30)
+    hub.daemon("b")
+    hub.advance(s=6)
+    assert attempt_of(task).daemon_id == "d-b"
+    daemon = hub.daemon("a", inventory=[Held(task.id, 1)])
+    assert verdicts(hub) == [ABORT]
+    assert list(daemon.lingering) == [(task.id, 1)]
+
+
+def test_a_lost_attempt_is_not_taken_back_past_another_that_runs_under_its_exclusive_key() -> None:
+    hub = HubHarness()
+    hub.daemon("a")
+    exclusive = Terms(exclusive="repo")
+    lost = hub.run(hub.submit(terms=exclusive))
+    hub.advance(s=36)
+    hub.daemon("b", slots=1)
+    assert lost.status is Status.SCHEDULED
+    hub.advance(ms=1)
+    other_hub = HubHarness()
+    other_hub.daemon("a")
+    first = other_hub.run(other_hub.submit(terms=exclusive, target="a"))
+    second = other_hub.submit(terms=exclusive)
+    other_hub.advance(s=30)
+    other_hub.daemon("b")
+    other_hub.advance(s=6)
+    assert (first.status, second.status) == (Status.QUEUED, Status.SCHEDULED)
+    other_hub.daemon("a", inventory=[Held(first.id, 1)])
+    assert (verdicts(other_hub), first.status) == ([ABORT], Status.QUEUED)
+
+
+def test_a_timed_out_attempt_is_not_taken_back() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.run(hub.submit(terms=Terms(timeout_ms=1000, retry_delay_ms=60_000)))
+    hub.disconnect(daemon)
+    hub.advance(s=2)
+    hub.daemon(inventory=[Held(task.id, 1)])
+    assert verdicts(hub) == [ABORT]
+    assert list(daemon.lingering) == [(task.id, 1)]
+
+
+def test_a_lost_attempt_of_a_task_that_its_owner_put_off_is_not_taken_back() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.advance(s=36)
+    hub.change(task, scheduled_for=hub.now.wall + 60_000)
+    hub.daemon(inventory=[Held(task.id, 1)])
+    assert (verdicts(hub), task.status) == ([ABORT], Status.PENDING)
+
+
+def test_an_ended_attempt_whose_result_the_hub_lacks_is_asked_for() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED), Held("forgotten", 1, InventoryState.ENDED)])
+    assert verdicts(hub) == [SEND_RESULT, SEND_RESULT]
+    hub.complete(task)
+    assert task.status is Status.COMPLETED
+
+
+def test_an_ended_attempt_whose_result_the_hub_has_may_be_forgotten() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(retry_delay_ms=0))
+    hub.fail(task)
+    hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED), Held(task.id, 2)])
+    assert verdicts(hub) == [FORGET, CONTINUE]
+
+
+def test_an_ended_attempt_whose_result_never_comes_is_given_up() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED)])
+    hub.live(s=30)
+    assert attempt_of(task).status is AttemptStatus.REJECTED
+
+
+def test_what_nobody_knows_is_aborted_and_holds_a_slot_until_it_is_gone() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon(slots=1, inventory=[Held("unknown", 3)])
+    assert verdicts(hub) == [ABORT]
+    task = hub.submit()
+    assert (task.status, daemon.active) == (Status.QUEUED, 1)
+    hub.beat(daemon)
+    assert task.status is Status.SCHEDULED
+
+
+def test_slots_given_up_but_not_listed_any_more_are_free() -> None:
+    hub = HubHarness()
+    hub.daemon(slots=1)
+    task = hub.run(hub.submit(terms=Terms(timeout_ms=1000, retry_delay_ms=60_000)))
+    hub.advance(s=1)
+    daemon = hub.daemon(slots=1)
+    assert (daemon.active, task.status) == (0, Status.PENDING)
+
+
+# Leases
+
+
+def test_a_lease_is_judged_with_a_fifth_to_spare() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.advance(ms=35_999)
+    assert task.status is Status.RUNNING
+    effects = hub.advance(ms=1)
+    assert closed(hub, effects) == ["LEASE_EXPIRED"]
+    lost = attempt_of(task)
+    assert lost.error is not None
+    assert (task.status, lost.status, lost.error.code) == (
+        Status.QUEUED,
+        AttemptStatus.LOST,
+        ErrorCode.DAEMON_UNRESPONSIVE,
+    )
+
+
+def test_each_heartbeat_renews_the_lease_and_is_answered() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.run(hub.submit())
+    for _ in range(5):
+        hub.advance(s=30)
+        assert hub.beat(daemon, task)[-1] == AcknowledgeBeat(daemon.session)
+    assert task.status is Status.RUNNING
+
+
+def test_a_lease_ends_also_for_a_daemon_that_went_away() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.run(hub.submit())
+    hub.disconnect(daemon)
+    effects = hub.advance(s=36)
+    assert (task.status, closed(hub, effects)) == (Status.QUEUED, [])
+
+
+def test_the_hubs_own_lag_is_added_to_every_lease_and_every_clock() -> None:
+    # Given two daemons, one at work and one with an offer it has answered, which the hub could not hear
+    hub = HubHarness()
+    hub.daemon()
+    running, offered = hub.run(hub.submit()), hub.submit()
+    hub.advance(s=4)
+    # When the hub was away for half an hour
+    hub.now = type(hub.now)(hub.now.wall + 1_800_000, hub.now.mono + 1_800_000)
+    hub.step(Tick(lag_ms=1_800_000))
+    # Then nobody is held to account for it
+    assert (running.status, offered.status) == (Status.RUNNING, Status.SCHEDULED)
+    hub.accept(offered)
+    hub.advance(s=31)
+    assert running.status is Status.RUNNING
+    hub.advance(s=1)
+    assert running.status is Status.QUEUED
+
+
+def test_lag_never_lets_a_lease_reach_into_the_future() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    hub.step(Tick(lag_ms=10**9))
+    assert daemon.seen_mono == hub.now.mono
+
+
+# Heartbeats
+
+
+def test_what_a_heartbeat_does_not_list_is_lost() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.submit()
+    hub.beat(daemon)
+    assert attempt_of(task).number == 1
+    hub.accept(task)
+    hub.beat(daemon)
+    assert (task.attempts or [])[0].status is AttemptStatus.LOST
+
+
+def test_a_heartbeat_brings_load_and_memory_up_to_date() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon(memory_mb=64)
+    hub.beat(daemon, load=0.5, memory_free_mb=10)
+    assert (daemon.load, daemon.memory_free_mb) == (0.5, 10)
+    hub.beat(daemon, load=1e300)
+    assert (daemon.load, daemon.memory_free_mb) == (100.0, 64)
+    hub.beat(daemon, load=-1.0)
+    assert daemon.load == 0.0
+
+
+def test_a_heartbeat_of_an_older_connection_is_not_heard() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    daemon = hub.daemon()
+    assert hub.step(Beat(1, daemon.id)) == []
+    assert hub.step(Beat(1, "d-unknown")) == []
+    assert hub.step(LeaveDaemon(1, "d-unknown")) == []
+
+
+def test_memory_that_is_free_again_lets_a_task_start() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon(memory_mb=4000)
+    hub.beat(daemon, memory_free_mb=100)
+    task = hub.submit(memory_mb=2000)
+    assert task.status is Status.QUEUED
+    hub.beat(daemon, memory_free_mb=3000)
+    assert task.status is Status.SCHEDULED
+
+
+# Draining
+
+
+def test_a_draining_daemon_gets_nothing_new_and_finishes_what_it_has() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.run(hub.submit())
+    hub.drain(daemon)
+    assert hub.submit().status is Status.QUEUED
+    hub.complete(task)
+    assert task.status is Status.COMPLETED
+    assert hub.said(EventName.DAEMON_DRAINING) != []
+
+
+def test_a_network_that_blinks_does_not_undo_a_drain_and_a_new_process_does() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    hub.drain(daemon)
+    hub.daemon()
+    assert hub.submit().status is Status.QUEUED
+    hub.daemon(boot="boot-2")
+    assert hub.submit().status is Status.SCHEDULED
+
+
+def test_a_person_drains_only_their_own_daemon_and_an_admin_any() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    daemon = hub.daemon()
+    for command in (DrainDaemon(daemon.id, user_id="bob"), DrainDaemon("d-none", user_id="ann")):
+        answer = hub.ask(command)
+        assert isinstance(answer, Refused)
+        assert answer.code is Refusal.DAEMON_NOT_FOUND
+    assert not daemon.record.draining
+    assert hub.ask(DrainDaemon(daemon.id, user_id="ann", actor="ann")) == Done()
+    assert [(a.actor, a.action, a.subject) for a in hub.batches[-1].audit] == [("ann", "daemon.drain", daemon.id)]
+    assert hub.ask(DrainDaemon(daemon.id, actor="root")) == Done()
+
+
+def test_an_older_connection_cannot_drain() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    daemon = hub.daemon()
+    assert hub.step(DrainDaemon(daemon.id, session=1)) == []
+    assert not daemon.record.draining
+
+
+# Targets
+
+
+def waiting_for(task: Task) -> str | None:
+    return task.trouble.waiting_for_daemon if task.trouble is not None else None
+
+
+def test_a_task_whose_target_goes_away_says_that_it_waits_for_it() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon(slots=1)
+    hub.run(hub.submit())
+    task, behind = hub.submit(target="mac"), hub.submit()
+    hub.disconnect(daemon)
+    assert (waiting_for(task), waiting_for(behind)) == ("mac", None)
+    assert [e.task_id for e in hub.said(EventName.TASK_BLOCKED)] == [task.id]
+
+
+def test_a_target_that_drains_is_not_away() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon(slots=1)
+    hub.run(hub.submit())
+    task = hub.submit(target="mac")
+    hub.drain(daemon)
+    assert waiting_for(task) is None
+
+
+def test_a_daemon_whose_owner_has_another_changes_only_its_own_line() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    hub.daemon("shared", user="bob", shared=True, slots=1)
+    hub.run(hub.submit(user="bob"))
+    waiting = hub.submit(level=Level.HIGH)
+    assert waiting.status is Status.QUEUED
+    own = hub.daemon("own", slots=1)
+    assert (waiting.status, attempt_of(waiting).daemon_id) == (Status.SCHEDULED, own.id)
+    assert hub.submit_all(a_draft())[0].status is Status.QUEUED
+
+
+def test_withdrawn_work_is_told_with_its_time_to_stop() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    effects = hub.step(Beat(daemon.session, daemon.id, running=[Held("unknown", 1)]))
+    assert [(c.task_id, c.grace_ms) for c in hub.of(effects, CancelWork)] == [("unknown", 10_000)]

@@ -1,0 +1,273 @@
+"""Tasks that daemons do not survive, and daemons a task stays away from."""
+
+import pytest
+
+from taskyard.core.state import Daemon
+from taskyard.core.suspects import _avoid, end_avoidance
+from taskyard.core.task import Avoidance, Task, Terms, Trouble
+from taskyard.vocabulary import AttemptStatus
+from tests.support.harness import ErrorCode, HubHarness, Level, Status, attempt_of
+
+
+def kill(hub: HubHarness, task: Task) -> None:
+    """The process of the daemon that runs it dies, and a new one comes back."""
+    daemon = hub.state.daemons[attempt_of(task).daemon_id]
+    old = daemon.record
+    hub.disconnect(daemon)
+    number = int(old.boot_id.partition("-")[2]) + 1
+    hub.daemon(old.name, boot=f"boot-{number}", slots=old.slots)
+
+
+def a_suspect(hub: HubHarness) -> Task:
+    task = hub.run(hub.submit())
+    for _ in range(3):
+        kill(hub, task)
+        if task.status is Status.SCHEDULED:
+            hub.run(task)
+    assert task.trouble is not None
+    assert task.trouble.suspect
+    return task
+
+
+def test_a_task_whose_daemon_died_under_it_three_times_is_a_suspect_that_runs_alone() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = a_suspect(hub)
+    assert (task.status, daemon.alone) == (Status.RUNNING, task.id)
+    assert hub.submit().status is Status.QUEUED
+
+
+def test_lost_again_it_is_a_dead_letter() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = a_suspect(hub)
+    other = hub.submit()
+    kill(hub, task)
+    assert task.status is Status.PERMANENTLY_FAILED
+    assert task.error is not None
+    assert task.error.code == ErrorCode.POISON_TASK
+    assert daemon.alone is None
+    assert other.status is Status.SCHEDULED
+
+
+def test_mere_silence_does_not_count() -> None:
+    hub = HubHarness()
+    task = hub.submit()
+    for _ in range(6):
+        hub.daemon()
+        hub.run(task)
+        hub.advance(s=36)
+    assert [a.status for a in task.attempts or ()] == [AttemptStatus.LOST] * 6
+    assert task.trouble is not None
+    assert (task.trouble.deaths, task.status) == (0, Status.QUEUED)
+
+
+def test_an_offer_that_had_not_reached_the_process_that_died_does_not_count() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    for n in range(2, 9):
+        hub.daemon(boot=f"boot-{n}")
+        hub.advance(s=61)
+        hub.daemon(boot=f"boot-{n}")
+    assert task.trouble is None or task.trouble.deaths == 0
+
+
+def test_tasks_that_merely_shared_the_daemon_lose_no_try() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    bystander = hub.run(hub.submit(terms=Terms(max_attempts=1)))
+    kill(hub, task)
+    assert bystander.status is Status.SCHEDULED
+
+
+def two_busy_daemons(hub: HubHarness) -> tuple[Daemon, Daemon, Task]:
+    """A suspect that waits, and two daemons that are never empty at the same time."""
+    hub.daemon("a")
+    task = a_suspect(hub)
+    one, two = hub.daemon("b"), hub.daemon("c")
+    for name in ("b", "c"):
+        hub.run(hub.submit(target=name))
+        hub.run(hub.submit(target=name))
+    # Silence sends it back to the queue.
+    hub.disconnect(hub.state.daemons["d-a"])
+    for _ in range(8):
+        hub.advance(s=5)
+        for daemon in (one, two):
+            hub.beat(daemon, *daemon.holding.values())
+    assert task.status is Status.QUEUED
+    return one, two, task
+
+
+def test_after_60_s_of_waiting_one_daemon_gets_nothing_new_until_it_is_empty() -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.complete(next(iter(two.holding.values())))
+    hub.live(s=55)
+    assert (one.alone, two.alone) == (None, None)
+    hub.live(s=5)
+    # The emptier one is kept for it.
+    assert (one.alone, two.alone) == (None, task.id)
+    other = hub.submit(target="c", level=Level.CRITICAL)
+    assert other.status is Status.QUEUED
+    hub.complete(next(iter(two.holding.values())))
+    assert (task.status, attempt_of(task).daemon_id) == (Status.SCHEDULED, two.id)
+    hub.complete(task)
+    assert (two.alone, other.status) == (None, Status.SCHEDULED)
+
+
+def test_one_daemon_is_kept_for_a_suspect_and_not_one_more_each_minute() -> None:
+    hub = HubHarness()
+    one, two, _ = two_busy_daemons(hub)
+    hub.live(s=200)
+    assert [one.alone is None, two.alone is None].count(False) == 1
+
+
+def test_a_daemon_kept_for_a_suspect_that_found_another_is_free_again() -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=61)
+    kept, other = (one, two) if one.alone else (two, one)
+    for held in list(other.holding.values()):
+        hub.complete(held)
+    assert attempt_of(task).daemon_id == other.id
+    assert (kept.alone, other.alone) == (None, task.id)
+
+
+@pytest.mark.parametrize("how", ["away", "draining"])
+def test_when_the_daemon_kept_for_it_goes_another_is_kept(how: str) -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=61)
+    kept, other = (one, two) if one.alone else (two, one)
+    if how == "away":
+        hub.disconnect(kept)
+    else:
+        hub.drain(kept)
+    hub.live(s=61)
+    assert (kept.alone, other.alone) == (None, task.id)
+
+
+def test_a_suspect_that_finds_nobody_to_keep_asks_again() -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=5)
+    for daemon in (one, two):
+        hub.drain(daemon)
+    hub.live(s=60)
+    assert (one.alone, two.alone) == (None, None)
+    third = hub.daemon("e")
+    assert attempt_of(task).daemon_id == third.id
+
+
+def test_a_suspect_that_is_put_off_keeps_no_daemon() -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=61)
+    hub.change(task, scheduled_for=hub.now.wall + 60_000)
+    assert (task.status, one.alone, two.alone) == (Status.PENDING, None, None)
+
+
+def test_a_suspect_that_is_put_off_before_its_time_is_up_is_left_alone() -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=5)
+    hub.change(task, scheduled_for=hub.now.wall + 120_000)
+    hub.live(s=61)
+    assert (task.status, one.alone, two.alone) == (Status.PENDING, None, None)
+
+
+def test_a_suspect_that_is_cancelled_keeps_no_daemon() -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=61)
+    hub.cancel(task)
+    assert (one.alone, two.alone) == (None, None)
+
+
+def test_two_suspects_do_not_wait_for_each_other() -> None:
+    # Given a fleet of one that is busy and kept for one suspect
+    hub = HubHarness()
+    daemon = hub.daemon()
+    first, second = hub.run(hub.submit()), hub.run(hub.submit())
+    for _ in range(3):
+        kill(hub, first)
+        for task in (first, second):
+            if task.status is Status.SCHEDULED:
+                hub.run(task)
+    assert (first.status, second.status) == (Status.RUNNING, Status.QUEUED)
+    hub.reject(first, drained=True)
+    running, kept = (second, first) if daemon.alone == second.id else (first, second)
+    hub.live(s=61, starting=True)
+    # When the other one becomes more urgent
+    hub.change(kept, level=Level.CRITICAL)
+    # Then each gets its turn
+    hub.complete(running)
+    hub.run(kept)
+    hub.complete(kept)
+    assert (first.status, second.status) == (Status.COMPLETED, Status.COMPLETED)
+
+
+def test_a_daemon_kept_for_one_suspect_is_not_held_up_by_a_more_urgent_one() -> None:
+    # Given two suspects in the queue, and the one daemon kept for the less urgent
+    hub = HubHarness()
+    daemon = hub.daemon()
+    first, second = hub.run(hub.submit()), hub.run(hub.submit())
+    for _ in range(3):
+        kill(hub, first)
+        for task in (first, second):
+            if task.status is Status.SCHEDULED:
+                hub.run(task)
+    busy = hub.submit(level=Level.CRITICAL)
+    hub.reject(first, drained=True)
+    assert (first.status, second.status, busy.status) == (Status.QUEUED, Status.QUEUED, Status.SCHEDULED)
+    hub.run(busy)
+    hub.live(s=61)
+    kept = hub.state.tasks[daemon.alone or ""]
+    other = second if kept is first else first
+    hub.change(other, level=Level.CRITICAL)
+    # When it is empty
+    hub.complete(busy)
+    # Then the one it was kept for starts
+    assert (kept.status, other.status) == (Status.SCHEDULED, Status.QUEUED)
+
+
+def test_a_retry_by_a_person_clears_the_suspicion() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = a_suspect(hub)
+    kill(hub, task)
+    hub.retry(task)
+    assert task.trouble is not None
+    assert (task.trouble.suspect, task.trouble.deaths, task.status) == (False, 0, Status.SCHEDULED)
+
+
+# Avoidance
+
+
+def test_avoidances_are_renewed_and_end_one_by_one() -> None:
+    hub = HubHarness()
+    for name in "ab":
+        hub.daemon(name)
+    task = hub.submit()
+    hub.reject(task)
+    hub.reject(task)
+    assert task.trouble is not None
+    assert {a.daemon_id: a.until - hub.now.wall for a in task.trouble.avoid} == {"d-a": 1000, "d-b": 2000}
+    assert task.status is Status.QUEUED
+    hub.advance(s=1)
+    assert ([a.daemon_id for a in task.trouble.avoid], attempt_of(task).daemon_id) == (["d-b"], "d-a")
+    hub.reject(task)
+    assert {a.daemon_id: a.until - hub.now.wall for a in task.trouble.avoid} == {"d-b": 1000, "d-a": 4000}
+
+
+def test_what_a_waiting_task_avoids_cannot_change_under_it() -> None:
+    hub = HubHarness()
+    task = hub.submit()
+    trouble = task.trouble = Trouble()
+    with pytest.raises(AssertionError, match="I5"):
+        _avoid(hub.core.turn(hub.now), task, trouble, Avoidance("d", 1, firm=True))
+    task.trouble = None
+    with pytest.raises(AssertionError, match="I5"):
+        end_avoidance(hub.core.turn(hub.now), task)
