@@ -48,7 +48,7 @@ class TooLate(AssertionError):
     """What was waited for did not happen in time."""
 
 
-def wait_until(condition: Callable[[], T], *, within_s: float, what: str, every_s: float = LOOK_S) -> T:
+def wait_until(condition: Callable[[], T | None], *, within_s: float, what: str, every_s: float = LOOK_S) -> T:
     """The first answer that counts as true. Raises `TooLate`."""
     until = time.monotonic() + within_s
     while True:
