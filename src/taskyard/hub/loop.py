@@ -15,39 +15,36 @@ import random
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
 from taskyard.core.commands import (
-    Archive,
     Command,
     HearEnded,
     Known,
     SubmitTasks,
     Tick,
 )
-from taskyard.core.effects import Answer, Effect, Reply
+from taskyard.core.effects import Effect, Reply
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
 from taskyard.core.recovery import restore
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
-from taskyard.gateway.port import DaemonView, ProgressView, Session, Subscriber, Unavailable
+from taskyard.gateway.port import Unavailable
+from taskyard.hub.askers import RETRY_AFTER_S, Answered
 from taskyard.hub.clock import read_clock
-from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.observe import Log
-from taskyard.hub.outbox import Asked, Outbox
+from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
-from taskyard.hub.tokens import Tokens
-from taskyard.hub.views import daemon_views
 from taskyard.store.committer import Committer, Release
-from taskyard.store.port import Identity, Image, Reader, Store, StoreBroken, StoredTask, StoreUnavailable
-from taskyard.vocabulary import ENDED, Refusal
+from taskyard.store.port import Identity, Image, Reader, Store, StoreBroken, StoreUnavailable
+from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
 
+STOP_TURNS_MAX, STOP_TURN_S = 100, 0.02
 INBOX_COMMANDS_MAX: Final = 10_000
 INBOX_BYTES_MAX: Final = 64 * 1024 * 1024
 URGENT_COMMANDS_MAX: Final = 100_000
@@ -62,30 +59,22 @@ RELEASES_MAX: Final = 4
 SLEEP_S_MAX: Final = 60.0
 LAG_MS: Final = 250
 PROBE_FIRST_S, PROBE_MAX_S = 0.1, 5.0
-RETRY_AFTER_S: Final = 1
-SWEEP_S: Final = 60.0
 
 
-class Hub:
-    """One hub: the only writer of its store, the only owner of its core."""
+class Loop:
+    """The only writer of its store, the only owner of its core."""
 
-    def __init__(
-        self, store: Store, settings: Settings, log: Log, *, secret: bytes, archive_after_s: float = 7 * 86_400
-    ) -> None:
+    def __init__(self, store: Store, settings: Settings, log: Log, outbox: Outbox, readers: Readers) -> None:
         self._store = store
         self._settings = settings
         self._log = log
-        self._archive_after_ms = round(archive_after_s * 1000)
+        self._outbox = outbox
+        self._readers = readers
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
-        self._readers = Readers(store)
-        self._tokens = Tokens(secret)
         self._mint = Mint()
-        self._directory = CommittedDirectory()
         self._urgent: deque[Command] = deque()
         self._inbox: deque[Command] = deque()
         self._inbox_bytes = 0
-        self._asked: dict[int, Asked] = {}
-        self._asks = 0
         self._gathered: list[Effect] = []
         self._reading: dict[int, int] = {}
         """Look-ups under way: the sequence number each began at."""
@@ -93,141 +82,66 @@ class Hub:
         self._turn_is_due = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
-        self._is_open = False
         self._is_tending = False
         self._tasks: set[asyncio.Task[None]] = set()
+        self.is_open = False
         self.failure: asyncio.Future[None]
         """Set when the store is broken: whoever runs the hub must stop the process."""
 
-    async def start(self, *, new_era: bool = False) -> None:
-        """Open the store, load the state, begin. `new_era`: it is an older copy, and that is meant."""
+    async def start(self, *, new_era: bool) -> None:
         self._loop = asyncio.get_running_loop()
         self.failure = self._loop.create_future()
         self._identity = await self._write(partial(self._store.open, new_era=new_era))
-        self._outbox = Outbox(self)
         await self._reload()
-        self._sweeper = self._loop.create_task(self._sweep())
 
     async def stop(self) -> None:
-        """Commit what was decided, then close. Askers still waiting are told to try again."""
-        self._is_open = False
-        self._sweeper.cancel()
+        """Commit what was decided, let it out, close."""
+        self.is_open = False
         if self._timer is not None:
             self._timer.cancel()
-        for _ in range(100):
+        for _ in range(STOP_TURNS_MAX):
             self._commit()
             if self._committer.idle:
                 break
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(STOP_TURN_S)
         self._refuse_all(Refusal.STORE_UNAVAILABLE)
         await self._outbox.close()
         self._readers.close()
         await self._write(self._store.close)
         self._writer.shutdown()
 
-    # What the gateway sees (`gateway/port.py`).
-
     @property
     def identity(self) -> Identity:
         return Identity(self._identity.cluster_id, self._identity.epoch, self._committer.durable_seq)
-
-    @property
-    def settings(self) -> Settings:
-        return self._settings
-
-    @property
-    def directory(self) -> CommittedDirectory:
-        return self._directory
-
-    @property
-    def tokens(self) -> Tokens:
-        return self._tokens
-
-    @property
-    def log(self) -> Log:
-        return self._log
-
-    @property
-    def readers(self) -> Readers:
-        return self._readers
-
-    @property
-    def ready(self) -> bool:
-        return self._is_open
 
     @property
     def core(self) -> Core:
         """For views and checks; nothing outside this file may change it."""
         return self._core
 
-    async def ask(self, command: Command) -> tuple[Answer, dict[str, StoredTask]]:
-        if not self._is_open:
+    async def ask(self, command: Command) -> Answered:
+        """The answer, once committed."""
+        if not self.is_open:
             raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S)
+        is_new_work = isinstance(command, SubmitTasks)
         if isinstance(command, SubmitTasks):
             self._weigh(command)
-        self._asks += 1
-        asked = Asked(self._loop.create_future())
-        self._asked[self._asks] = asked
-        command.reply_to = self._asks  # type: ignore[union-attr]
+        number, answer = self._outbox.askers.admit()
+        command.reply_to = number  # type: ignore[union-attr]
         try:
-            self._take(command, self._inbox if isinstance(command, SubmitTasks) else self._urgent)
-            return await asked.future
+            self._take(command, self._inbox if is_new_work else self._urgent)
+            return await answer
         finally:
-            self._asked.pop(command.reply_to, None)  # type: ignore[union-attr]
+            self._outbox.askers.leave(number)
 
     def tell(self, command: Command) -> None:
-        if not self._is_open:
+        """Nobody waits; effects come through the daemon's session."""
+        if not self.is_open:
             return
         if len(self._urgent) >= URGENT_COMMANDS_MAX:
             self._outbox.cut_off(getattr(command, "session", 0))
             return
         self._take(command, self._urgent)
-
-    async def read(self, look: Callable[[Reader], T]) -> T:
-        return await self._readers.read(look)
-
-    def attach(self, session: Session) -> None:
-        self._outbox.sessions[session.id] = session
-
-    def detach(self, session: Session) -> None:
-        self._outbox.sessions.pop(session.id, None)
-
-    def subscribe(self, subscriber: Subscriber) -> None:
-        self._outbox.subscribers[id(subscriber)] = subscriber
-
-    def unsubscribe(self, subscriber: Subscriber) -> None:
-        self._outbox.subscribers.pop(id(subscriber), None)
-
-    def daemons(self) -> list[DaemonView]:
-        return daemon_views(self._core.state)
-
-    def progress(self, task_id: str) -> ProgressView | None:
-        return self._outbox.progress.view(task_id)
-
-    async def ended(self, task_id: str, wait_s: float) -> None:
-        """Returns when the task has ended or the time is up."""
-        waiter = self._outbox.wait_for_end(task_id)
-        try:
-            stored = await self.read(lambda reader: reader.find(user_id=None, task=task_id))
-            if stored is not None and stored.task.status not in ENDED:
-                await asyncio.wait((waiter,), timeout=wait_s)
-        finally:
-            self._outbox.stop_waiting(task_id, waiter)
-
-    def mint(self) -> str:
-        return self._mint.id()
-
-    def mint_secret(self) -> str:
-        return mint_secret()
-
-    def now_ms(self) -> int:
-        return read_clock().wall
-
-    def token_for(self, task_id: str, attempt: int) -> str:
-        return self._tokens.make(task_id, attempt)
-
-    def attempt_of(self, token: str) -> tuple[str, int] | None:
-        return self._tokens.read(token)
 
     # Gather.
 
@@ -253,10 +167,10 @@ class Hub:
             wanted: Lookup | None = lookup
             for _ in range(ROUNDS_MAX):
                 if wanted is not None:
-                    found = await self.read(partial(_known, wanted))
+                    found = await self._readers.read(partial(_known, wanted))
                     command.known = merge(command.known, wanted, found)  # type: ignore[union-attr]
                     wanted = missing(core.state, command)
-            if core is self._core and self._is_open:
+            if core is self._core and self.is_open:
                 turn = core.turn(read_clock())
                 core.decide(turn, command)
                 self._gathered += turn.effects
@@ -269,7 +183,7 @@ class Hub:
     def _decide(self) -> None:
         """One turn: the commands at hand, then whatever may start, then the commit if the writer is free."""
         self._turn_is_due = False
-        if not self._is_open:
+        if not self.is_open:
             return
         core = self._core
         turn = core.turn(read_clock())
@@ -318,7 +232,7 @@ class Hub:
         """Something is due. How late this call is, is how long the hub could hear nobody."""
         self._timer = None
         lag_ms = round((self._loop.time() - self._timer_at) * 1000)
-        if self._is_open:
+        if self.is_open:
             self._urgent.append(Tick(lag_ms if lag_ms > LAG_MS else 0))
             self._decide()
 
@@ -366,17 +280,17 @@ class Hub:
         finally:
             self._is_tending = False
 
-    def after_release(self) -> None:
+    def resume(self) -> None:
         """The outbox has room again."""
-        if self._is_open:
+        if self.is_open:
             self._commit()
 
     def _drop_all(self) -> None:
         """Nothing undurable may be seen: refuse whoever waits for it."""
-        self._is_open = False
+        self.is_open = False
         for effect in self._committer.failed():
             if isinstance(effect, Reply):
-                self._refuse(effect.to, Refusal.OUTCOME_UNKNOWN)
+                self._outbox.askers.refuse(effect.to, Refusal.OUTCOME_UNKNOWN)
         self._gathered.clear()
         self._refuse_all(Refusal.STORE_UNAVAILABLE)
 
@@ -384,16 +298,10 @@ class Hub:
         self._urgent.clear()
         self._inbox.clear()
         self._inbox_bytes = 0
-        for number in list(self._asked):
-            self._refuse(number, code)
-
-    def _refuse(self, number: int, code: Refusal) -> None:
-        asked = self._asked.pop(number, None)
-        if asked is not None and not asked.future.done():
-            asked.future.set_exception(Unavailable(code, RETRY_AFTER_S))
+        self._outbox.askers.refuse_all(code)
 
     def _fail(self, error: BaseException) -> None:
-        self._is_open = False
+        self.is_open = False
         self._log.say("store.broken", level="critical", reason=str(error))
         if not self.failure.done():
             self.failure.set_exception(error)
@@ -422,33 +330,13 @@ class Hub:
         await self._outbox.drain()
         self._core = Core(_state_of(image, self._settings, self._identity), random.Random(mint_secret()))
         self._committer = Committer(durable_seq=image.identity.seq)
-        self._directory.update(image.users, image.keys)
+        self._outbox.begin(self._identity, image.users, image.keys)
         self._gathered = []
-        self._is_open = True
+        self.is_open = True
         self._take(HearEnded(), self._urgent)
 
     async def _write(self, work: Callable[[], T]) -> T:
         return await self._loop.run_in_executor(self._writer, work)
-
-    async def _sweep(self) -> None:
-        """Ended tasks go to the archive, old events go: in chunks, now and then."""
-        while True:
-            await asyncio.sleep(SWEEP_S)
-            before = read_clock().wall - self._archive_after_ms
-            is_old = partial(_has_old, before)
-            with suppress(Unavailable):
-                while await self.read(is_old):
-                    await self.ask(Archive(before, before))
-
-    def resolve(self, reply: Reply, tasks: dict[str, StoredTask]) -> None:
-        """From the outbox: the answer to an `ask`, now on disk."""
-        asked = self._asked.get(reply.to)
-        if asked is not None and not asked.future.done():
-            asked.future.set_result((reply.answer, tasks))
-
-
-def _has_old(before: int, reader: Reader) -> bool:
-    return reader.has_old(ended_before=before, events_before=before)
 
 
 def _known(lookup: Lookup, reader: Reader) -> Known:

@@ -14,9 +14,9 @@ import uvloop
 from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.server import GatewayServer
+from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.local_daemon import LocalDaemon
-from taskyard.hub.loop import Hub
 from taskyard.hub.observe import Log
 from taskyard.hub.settings import FILE_NAME, BadSettings, FileSettings, core_settings, read_settings
 from taskyard.hub.yard import DATABASE, CannotStart, prepare, read_secret, welcome_owner

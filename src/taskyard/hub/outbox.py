@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable, Iterable
+from typing import Final
 
 import msgspec
 
-from taskyard.core.changes import Batch, Event
+from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
 from taskyard.core.effects import (
     Answer,
     CloseSession,
@@ -16,43 +17,50 @@ from taskyard.core.effects import (
     Reply,
     Submitted,
 )
+from taskyard.core.settings import Settings
 from taskyard.core.task import Task
 from taskyard.gateway.port import Session, Subscriber
+from taskyard.hub.askers import Askers
+from taskyard.hub.directory import CommittedDirectory
+from taskyard.hub.observe import Log
 from taskyard.hub.progress import ProgressBoard
+from taskyard.hub.readers import Readers
 from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, Parcel
+from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Release
-from taskyard.store.port import Load, Numbered, StoredTask
+from taskyard.store.port import Identity, Load, Numbered, StoredTask
 from taskyard.vocabulary import Status
 from taskyard.wire import frames
 
-if TYPE_CHECKING:
-    from taskyard.hub.loop import Hub
-
 _record: Final = msgspec.json.Decoder(Task)
-
-
-class Asked(msgspec.Struct):
-    """Somebody who waits for an answer."""
-
-    future: "asyncio.Future[tuple[Answer, dict[str, StoredTask]]]"
-
-
-class Addressed(Protocol):
-    session: int
 
 
 class Outbox:
     """Takes releases in the order of their commits and lets them out in that order."""
 
-    def __init__(self, hub: "Hub") -> None:
-        self._hub = hub
+    def __init__(self, settings: Settings, log: Log, tokens: Tokens, readers: Readers) -> None:
+        self._settings = settings
+        self._log = log
+        self._tokens = tokens
+        self._readers = readers
+        self.askers = Askers()
+        self.directory = CommittedDirectory()
         self.sessions: dict[int, Session] = {}
         self.subscribers: dict[int, Subscriber] = {}
-        self.progress = ProgressBoard(self._publish_soft, hub.now_ms)
+        self.progress = ProgressBoard(self._publish_soft)
+        self.on_room: Callable[[], None] = lambda: None
+        """Called when a release that others waited behind is out."""
+        self._identity = Identity("", 0, 0)
         self._bodies = Bodies()
         self._line: deque[Parcel] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._waiters: dict[str, set[asyncio.Future[None]]] = {}
+
+    def begin(self, identity: Identity, users: Iterable[UserRecord], keys: Iterable[KeyRecord]) -> None:
+        """The state was loaded: this is who we are and whom we know."""
+        self._identity = identity
+        self._frames = Frames(identity, self._settings, self._tokens)
+        self.directory.update(users, keys)
 
     @property
     def backlog(self) -> int:
@@ -74,10 +82,10 @@ class Outbox:
             while self._line:
                 parcel = self._line[0]
                 if not parcel.is_complete:
-                    await self._hub.read(parcel.fill)
+                    await self._readers.read(parcel.fill)
                 self._let_out(parcel.release, parcel.loads)
                 self._line.popleft()
-                self._hub.after_release()
+                self.on_room()
         finally:
             self._worker = None
 
@@ -114,13 +122,13 @@ class Outbox:
 
     def _let_out(self, release: Release, loads: dict[str, Load]) -> None:
         batch = release.batch
-        self._hub.directory.update(batch.users, batch.keys)
-        frame_of = Frames(self._hub.identity, self._hub.settings, self._hub.tokens).of
+        self.directory.update(batch.users, batch.keys)
+        frame_of = self._frames.of
         outgoing: dict[int, list[bytes]] = {}
         closing: list[CloseSession] = []
         for effect in release.effects:
             if isinstance(effect, Reply):
-                self._hub.resolve(effect, _written(batch, effect.answer))
+                self.askers.answer(effect, _written(batch, effect.answer))
             elif isinstance(effect, Progressed):
                 self.progress.note(effect)
             elif isinstance(effect, Execute) and effect.task_id not in loads:
@@ -153,14 +161,13 @@ class Outbox:
             for waiter in self._waiters.get(row.task.id, ()):
                 if not waiter.done():
                     waiter.set_result(None)
-        self._hub.log.events(batch.events)
+        self._log.events(batch.events)
         if self.subscribers and batch.events:
             numbered = [Numbered(batch.epoch, batch.seq, i, event) for i, event in enumerate(batch.events)]
             self._offer(numbered)
 
     def _publish_soft(self, events: list[Event]) -> None:
-        identity = self._hub.identity
-        self._offer([Numbered(identity.epoch, identity.seq, -1, event) for event in events])
+        self._offer([Numbered(self._identity.epoch, self._identity.seq, -1, event) for event in events])
 
     def _offer(self, numbered: list[Numbered]) -> None:
         for subscriber in list(self.subscribers.values()):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from taskyard.core.changes import Data, Event
 from taskyard.core.effects import Progressed
 from taskyard.gateway.port import ProgressView
+from taskyard.hub.clock import read_clock
 from taskyard.vocabulary import EventName
 
 INTERVAL_S = 1.0
@@ -16,9 +17,8 @@ LOG_CHARACTERS_MAX = 64 * 1024
 class ProgressBoard:
     """The last word of each running task, and the news that has yet to be told."""
 
-    def __init__(self, tell: Callable[[list[Event]], None], now_ms: Callable[[], int]) -> None:
+    def __init__(self, tell: Callable[[list[Event]], None]) -> None:
         self._tell = tell
-        self._now_ms = now_ms
         self._last: dict[str, ProgressView] = {}
         self._news: dict[str, Progressed] = {}
         self._logs: dict[str, list[str]] = {}
@@ -67,7 +67,7 @@ class ProgressBoard:
             self._tell(events)
 
     def _event(self, name: EventName, news: Progressed, data: Data) -> Event:
-        return Event(name, self._now_ms(), news.user_id, news.task_id, news.number, news.attempt, data=data)
+        return Event(name, read_clock().wall, news.user_id, news.task_id, news.number, news.attempt, data=data)
 
     def _on_timer(self) -> None:
         self._timer = None

@@ -8,8 +8,8 @@ from typing import Final
 
 from taskyard.core.commands import CreateKey, CreateUser
 from taskyard.core.effects import Done
+from taskyard.hub.hub import Hub
 from taskyard.hub.ids import mint_secret
-from taskyard.hub.loop import Hub
 from taskyard.vocabulary import LOCAL_USER, Scope
 
 DATABASE: Final = "taskyard.db"

@@ -1,0 +1,42 @@
+"""Who waits for an answer. An answer is given once: by a commit's release, or by a refusal."""
+
+import asyncio
+
+from taskyard.core.effects import Answer, Reply
+from taskyard.gateway.port import Unavailable
+from taskyard.store.port import StoredTask
+from taskyard.vocabulary import Refusal
+
+RETRY_AFTER_S = 1
+
+Answered = tuple[Answer, dict[str, StoredTask]]
+
+
+class Askers:
+    def __init__(self) -> None:
+        self._waiting: dict[int, asyncio.Future[Answered]] = {}
+        self._count = 0
+
+    def admit(self) -> tuple[int, "asyncio.Future[Answered]"]:
+        """A number to reply to, and what to wait for."""
+        self._count += 1
+        future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._waiting[self._count] = future
+        return self._count, future
+
+    def leave(self, number: int) -> None:
+        self._waiting.pop(number, None)
+
+    def answer(self, reply: Reply, tasks: dict[str, StoredTask]) -> None:
+        future = self._waiting.get(reply.to)
+        if future is not None and not future.done():
+            future.set_result((reply.answer, tasks))
+
+    def refuse(self, number: int, code: Refusal) -> None:
+        future = self._waiting.pop(number, None)
+        if future is not None and not future.done():
+            future.set_exception(Unavailable(code, RETRY_AFTER_S))
+
+    def refuse_all(self, code: Refusal) -> None:
+        for number in list(self._waiting):
+            self.refuse(number, code)

@@ -1,0 +1,144 @@
+"""One hub as its gateway sees it (`gateway/port.py`): the loop, the outbox, and what stands around them."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Final, TypeVar
+
+from taskyard.core.commands import Archive, Command
+from taskyard.core.settings import Settings
+from taskyard.core.state import State
+from taskyard.gateway.port import DaemonView, ProgressView, Session, Subscriber, Unavailable
+from taskyard.hub.askers import Answered
+from taskyard.hub.clock import read_clock
+from taskyard.hub.directory import CommittedDirectory
+from taskyard.hub.ids import Mint, mint_secret
+from taskyard.hub.loop import Loop
+from taskyard.hub.observe import Log
+from taskyard.hub.outbox import Outbox
+from taskyard.hub.readers import Readers
+from taskyard.hub.tokens import Tokens
+from taskyard.hub.views import daemon_views
+from taskyard.store.port import Identity, Reader, Store
+from taskyard.vocabulary import ENDED
+
+T = TypeVar("T")
+
+SWEEP_S: Final = 60.0
+
+
+class Hub:
+    def __init__(
+        self, store: Store, settings: Settings, log: Log, *, secret: bytes, archive_after_s: float = 7 * 86_400
+    ) -> None:
+        self._settings = settings
+        self._archive_after_ms = round(archive_after_s * 1000)
+        self._readers = Readers(store)
+        self._tokens = Tokens(secret)
+        self._mint = Mint()
+        self._outbox = Outbox(settings, log, self._tokens, self._readers)
+        self._loop = Loop(store, settings, log, self._outbox, self._readers)
+        self._outbox.on_room = self._loop.resume
+
+    async def start(self, *, new_era: bool = False) -> None:
+        """Open the store, load the state, begin. `new_era`: it is an older copy, and that is meant."""
+        await self._loop.start(new_era=new_era)
+        self._sweeper = asyncio.create_task(self._sweep())
+
+    async def stop(self) -> None:
+        """Askers still waiting are told to try again."""
+        self._sweeper.cancel()
+        await self._loop.stop()
+
+    @property
+    def identity(self) -> Identity:
+        return self._loop.identity
+
+    @property
+    def settings(self) -> Settings:
+        return self._settings
+
+    @property
+    def directory(self) -> CommittedDirectory:
+        return self._outbox.directory
+
+    @property
+    def ready(self) -> bool:
+        return self._loop.is_open
+
+    @property
+    def failure(self) -> "asyncio.Future[None]":
+        """Set when the store is broken: whoever runs the hub must stop the process."""
+        return self._loop.failure
+
+    @property
+    def state(self) -> State:
+        """For views and checks; nothing outside the loop may change it."""
+        return self._loop.core.state
+
+    async def ask(self, command: Command) -> Answered:
+        return await self._loop.ask(command)
+
+    def tell(self, command: Command) -> None:
+        self._loop.tell(command)
+
+    async def read(self, look: Callable[[Reader], T]) -> T:
+        return await self._readers.read(look)
+
+    def attach(self, session: Session) -> None:
+        self._outbox.sessions[session.id] = session
+
+    def detach(self, session: Session) -> None:
+        self._outbox.sessions.pop(session.id, None)
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        self._outbox.subscribers[id(subscriber)] = subscriber
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        self._outbox.subscribers.pop(id(subscriber), None)
+
+    def daemons(self) -> list[DaemonView]:
+        return daemon_views(self.state)
+
+    def progress(self, task_id: str) -> ProgressView | None:
+        return self._outbox.progress.view(task_id)
+
+    async def ended(self, task_id: str, wait_s: float) -> None:
+        """Returns when the task has ended or the time is up."""
+        waiter = self._outbox.wait_for_end(task_id)
+        try:
+            stored = await self.read(lambda reader: reader.find(user_id=None, task=task_id))
+            if stored is not None and stored.task.status not in ENDED:
+                await asyncio.wait((waiter,), timeout=wait_s)
+        finally:
+            self._outbox.stop_waiting(task_id, waiter)
+
+    def mint(self) -> str:
+        return self._mint.id()
+
+    def mint_secret(self) -> str:
+        return mint_secret()
+
+    def now_ms(self) -> int:
+        return read_clock().wall
+
+    def token_for(self, task_id: str, attempt: int) -> str:
+        return self._tokens.make(task_id, attempt)
+
+    def attempt_of(self, token: str) -> tuple[str, int] | None:
+        return self._tokens.read(token)
+
+    async def _sweep(self) -> None:
+        """Ended tasks go to the archive, old events go: in chunks, now and then, until nothing is old."""
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            before = read_clock().wall - self._archive_after_ms
+            is_old = partial(_has_old, before)
+            with suppress(Unavailable):
+                while await self.read(is_old):
+                    await self.ask(Archive(before, before))
+
+
+def _has_old(before: int, reader: Reader) -> bool:
+    return reader.has_old(ended_before=before, events_before=before)
