@@ -114,7 +114,7 @@ async def completed(session: Session) -> TaskCompleted:
 # --- talking -----------------------------------------------------------------------------------------------
 
 
-def test_a_task_is_accepted_started_and_completed_in_one_frame(tmp_path: Path) -> None:
+def test_tasks_that_end_at_once_are_told_in_one_frame_by_their_outcomes_alone(tmp_path: Path) -> None:
     async def scenario(hub: HubStub) -> None:
         async with serving(a_daemon(hub, tmp_path)):
             session = await hub.session()
@@ -124,10 +124,7 @@ def test_a_task_is_accepted_started_and_completed_in_one_frame(tmp_path: Path) -
             await session.receive(TaskCancelled)
             await session.send(execute(ONE), execute(TWO))
             await session.receive(TaskCompleted)
-            assert [type(message) for message in session.frames[-1]] == [
-                *[TaskAccepted] * 2,
-                *[TaskStarted, TaskCompleted] * 2,
-            ]
+            assert [type(message) for message in session.frames[-1]] == [TaskCompleted] * 2
         assert hub.paths == ["/api/v1/daemons/connect"]
 
     play(scenario)

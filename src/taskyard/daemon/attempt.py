@@ -51,6 +51,8 @@ class Attempt(Struct):
     """The state the hub knows from this connection."""
     deadline_at: int | None = None
     ending: Ending | None = None
+    fenced: bool = False
+    """Told to stop before the lease ends, whatever else it was told before."""
     cancel_reason: str = ""
     checkpoint: bytes | None = None
     has_news: bool = False

@@ -128,6 +128,9 @@ class Ledger:
             if key in self.ended:
                 yield key
 
+    def is_durable(self, gate: int) -> bool:
+        return gate <= self._durable
+
     def may_say(self, message: bytes, gate: int) -> bool:
         """Whether batch `gate` is on disk; if not, the message is held until it is."""
         if gate <= self._durable:

@@ -63,6 +63,8 @@ class Protocol:
         self._departure: Departure | None = None
         self._error: frames.Error | None = None
         self._orders = Orders()
+        self._unsaid: dict[Key, Attempt] = {}
+        """Attempts whose state is to be told once their acceptance is on disk."""
 
     def take(self) -> Orders:
         """What to do now. Each order is handed out once."""
@@ -96,6 +98,7 @@ class Protocol:
         self.welcomed = False
         self._lease.lost_connection()
         self.ledger.drop_held()
+        self._unsaid.clear()
         self._orders.send.clear()
         if final is not None:
             self._orders.leave = final
@@ -293,7 +296,13 @@ class Protocol:
 
     def journaled(self, number: int) -> None:
         """This batch and all before it are on disk."""
-        self._orders.send += self.ledger.journaled(number)
+        held = self.ledger.journaled(number)
+        for key in [key for key, attempt in self._unsaid.items() if attempt.gate <= number]:
+            attempt = self._unsaid.pop(key)
+            # What has ended meanwhile says so by its outcome.
+            if key in self.live and attempt.told is not attempt.state:
+                self._tell_state(attempt)
+        self._orders.send += held
 
     # --- time ----------------------------------------------------------------------------------------------
 
@@ -324,7 +333,9 @@ class Protocol:
             self._orders.hang_up = True
         if lease.is_fenced(now_ms):
             for attempt in self._fenced():
-                self._end(attempt, Ending.FENCED, lease.grace_left_ms(now_ms))
+                attempt.fenced = True
+                attempt.ending = attempt.ending or Ending.FENCED
+                self._orders.stop.append(Stop(attempt.key, Ending.FENCED, lease.grace_left_ms(now_ms)))
         for attempt in self.live.values():
             if attempt.deadline_at is not None and now_ms >= attempt.deadline_at:
                 self._end(attempt, Ending.TIMED_OUT, STOP_GRACE_MS)
@@ -342,8 +353,8 @@ class Protocol:
         self._lease.sent_beat(now_ms)
 
     def _fenced(self) -> list[Attempt]:
-        """Work that must not outlive the lease, and goes on."""
-        return [attempt for attempt in self.live.values() if attempt.exclusive and attempt.ending is None]
+        """Work that must not outlive the lease: also what is stopping, whose grace may be longer than that."""
+        return [attempt for attempt in self.live.values() if attempt.exclusive and not attempt.fenced]
 
     def _end(self, attempt: Attempt, ending: Ending, grace_ms: int) -> None:
         """For a reason of ours; what the hub asked for before stays the reason."""
@@ -390,7 +401,11 @@ class Protocol:
             self._say(message, gate)
 
     def _tell_state(self, attempt: Attempt) -> None:
+        """Its newest state, once its acceptance is on disk: of two changes before that the hub hears the second."""
         if not self.welcomed:
+            return
+        if not self.ledger.is_durable(attempt.gate):
+            self._unsaid[attempt.key] = attempt
             return
         attempt.told = attempt.state
         if attempt.state is InventoryState.ACCEPTED:
