@@ -53,6 +53,7 @@ ADOPTABLE = (AttemptStatus.LOST, AttemptStatus.REJECTED)
 # Ends the hub declared without the daemon: it may turn out to be at work all the same.
 LOAD_MAX = 100.0
 # More than this is not a load but a mistake.
+TOOK_OVER = "A newer connection of this daemon took over."
 NOT_ACCEPTED = "The daemon did not accept it in time."
 SUPERSEDED_MAX = 3
 SUPERSEDED_WITHIN_MS = 60_000
@@ -88,6 +89,9 @@ def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
             "DAEMON_NOT_FOUND",
             "This daemon id is not yours; remove its data directory to register anew.",
         )
+    if command.session < daemon.joined:
+        # The last words of a dead process, overtaken by the first ones of its successor.
+        return "SUPERSEDED", TOOK_OVER
     if daemon.session and daemon.record.boot_id != command.boot_id:
         recent = [at for at in daemon.superseded if at > turn.now.mono - SUPERSEDED_WITHIN_MS]
         daemon.superseded = [*recent, turn.now.mono]
@@ -130,9 +134,9 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
     if daemon is None:
         daemon = state.daemons[record.id] = Daemon(record, turn.now.mono)
     elif daemon.session:
-        message = "A newer connection of this daemon took over."
-        turn.effects.append(CloseSession(daemon.session, "SUPERSEDED", message))
+        turn.effects.append(CloseSession(daemon.session, "SUPERSEDED", TOOK_OVER))
     daemon.record, daemon.session, daemon.seen_mono = record, command.session, turn.now.mono
+    daemon.joined = command.session
     own_user = state.users[record.user_id]
     if not own_user.owns_daemons and not record.shared:
         own_user.owns_daemons = True

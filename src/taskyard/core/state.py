@@ -69,6 +69,7 @@ class Daemon:
         "cpu_intensive",
         "holding",
         "id",
+        "joined",
         "lines",
         "lingering",
         "load",
@@ -85,6 +86,8 @@ class Daemon:
         self.record = record
         self.session = 0
         """Its live socket, 0 when there is none."""
+        self.joined = 0
+        """The newest socket it ever came by: they are numbered as they are opened."""
         self.seen_mono = seen_mono
         self.holding: dict[str, Task] = {}
         """Tasks whose newest attempt is live here."""
