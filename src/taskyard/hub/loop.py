@@ -56,6 +56,8 @@ GATHERED_BYTES_MAX: Final = 32 * 1024 * 1024
 # What one batch may hold before the inbox waits for the commit: 20 to 40 ms of writing.
 RELEASES_MAX: Final = 4
 # Commits whose effects wait for bodies before the next commit waits too.
+TEND_EVERY: Final = 64
+# Commits between two looks at the store's log: a look costs as much as a small commit.
 SLEEP_S_MAX: Final = 60.0
 LAG_MS: Final = 250
 PROBE_FIRST_S, PROBE_MAX_S = 0.1, 5.0
@@ -82,7 +84,7 @@ class Loop:
         self._turn_is_due = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
-        self._is_tending = False
+        self._untended = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self.is_open = False
         self.failure: asyncio.Future[None]
@@ -259,8 +261,9 @@ class Loop:
             self._outbox.put(release)
             self._core.forget(through_seq=min(self._reading.values(), default=release.seq))
             self._decide()
-            if self._committer.idle and not self._is_tending:
-                self._is_tending = True
+            self._untended += 1
+            if self._committer.idle and self._untended >= TEND_EVERY:
+                self._untended = 0
                 self._spawn(self._tend())
         elif isinstance(error, StoreUnavailable):
             self._log.say("store.unavailable", level="error", reason=str(error))
@@ -277,8 +280,6 @@ class Loop:
             self._log.say("store.untended", level="warning", reason=str(error))
         except StoreBroken as error:
             self._fail(error)
-        finally:
-            self._is_tending = False
 
     def resume(self) -> None:
         """The outbox has room again."""
