@@ -31,7 +31,7 @@ from taskyard.store.port import BadCursor
 from taskyard.vocabulary import Refusal
 from taskyard.vocabulary import Scope as KeyScope
 from taskyard.wire import problems
-from taskyard.wire.depth import has_nul, is_too_deep
+from taskyard.wire.depth import has_nul, has_wild_number, is_too_deep, is_utf8
 from taskyard.wire.invalid import faults_in
 from taskyard.wire.problems import FieldError
 
@@ -239,6 +239,10 @@ def _body(route: Route[Any, Any], raw: bytes) -> Any:
         raise RequestRefused(Refusal.INVALID_INPUT, "The JSON nests deeper than 64 levels.")
     if has_nul(raw):
         raise RequestRefused(Refusal.INVALID_INPUT, "Strings must not contain U+0000.")
+    if not is_utf8(raw):
+        raise RequestRefused(Refusal.INVALID_INPUT, "The body is not UTF-8.")
+    if has_wild_number(raw):
+        raise RequestRefused(Refusal.INVALID_INPUT, "A number is beyond what JSON readers can hold; send it as text.")
     try:
         return route.decoder.decode(raw)
     except msgspec.ValidationError as error:
@@ -264,6 +268,10 @@ def _query(route: Route[Any, Any], raw: bytes) -> Any:
         raise RequestRefused(Refusal.INVALID_INPUT, "Each query parameter may be given once.")
     if any("\0" in value for value in given.values()):
         raise RequestRefused(Refusal.INVALID_INPUT, "Strings must not contain U+0000.")
+    if not is_utf8(raw):
+        raise RequestRefused(Refusal.INVALID_INPUT, "The body is not UTF-8.")
+    if has_wild_number(raw):
+        raise RequestRefused(Refusal.INVALID_INPUT, "A number is beyond what JSON readers can hold; send it as text.")
     try:
         return msgspec.convert(given, route.query, strict=False)
     except msgspec.ValidationError as error:

@@ -104,7 +104,7 @@ def _responses(route: Route[Any, Any], schema_of: dict[str, Any]) -> dict[str, A
     responses: dict[str, Any] = {str(route.status): answered}
     if route.status == 201:
         responses["200"] = answered
-    if route.media_type == "text/html":
+    if route.media_type == "text/html" and route.policy.public:
         responses["303"] = {"description": "Signed in"}
         responses["401"] = {"description": "The link is spent", "content": answered["content"]}
     problem = {MEDIA_TYPE: {"schema": schema_of[str(Problem)]}}

@@ -57,7 +57,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES_MAX:
-                self.transport.close()
+                self._refuse(Refusal.TOO_LARGE, f"A request's head has at most {HEAD_BYTES_MAX:,} bytes.")
             self._await_head()
         elif self._head_timer is not None:
             self._head_came()
@@ -72,10 +72,14 @@ class BoundedHttp(HttpToolsProtocol):
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        body = msgspec.json.encode(problem(Refusal.INVALID_INPUT, "This is not HTTP/1.1."))
-        status = PROBLEMS[Refusal.INVALID_INPUT].status
-        head = f"HTTP/1.1 {status} Unprocessable\r\ncontent-type: {MEDIA_TYPE}\r\nconnection: close\r\n"
-        self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        self._refuse(Refusal.INVALID_INPUT, "This is not HTTP/1.1.")
+
+    def _refuse(self, code: Refusal, detail: str) -> None:
+        """What no application has seen yet is answered here, in the form of all other problems."""
+        body = msgspec.json.encode(problem(code, detail))
+        head = f"HTTP/1.1 {PROBLEMS[code].status} Refused\r\ncontent-type: {MEDIA_TYPE}\r\n"
+        rest = f"connection: close\r\ncontent-length: {len(body)}\r\n\r\n"
+        self.transport.write((head + rest).encode() + body)
         self.transport.close()
 
     def _await_head(self) -> None:

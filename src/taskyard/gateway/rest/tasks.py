@@ -14,12 +14,15 @@ from taskyard.gateway.translate import change_of
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, STATUS_ALIASES, Level, Refusal, SourceType, Status
-from taskyard.wire.fields import NAME_CHARS_MAX, WAIT_S_MAX, Limit, Name, Text, instant_of
+from taskyard.wire.fields import NAME_CHARS_MAX, WAIT_S_MAX, Limit, Name, instant_of
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Change
 from taskyard.wire.tasks import CancelAnswer, LogAnswer
 
 Q = TypeVar("Q")
+
+REASON_CHARS_MAX: Final = 2000
+# It travels in the address, which has to fit into a request's head however it is escaped.
 
 _LEVELS: Final = {level.value: level for level in Level}
 _STATUSES: Final = {status.value: (status,) for status in Status} | STATUS_ALIASES
@@ -44,7 +47,7 @@ class ShowQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
 
 
 class ReasonQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
-    reason: Text | None = None
+    reason: Annotated[str, Meta(max_length=REASON_CHARS_MAX)] | None = None
 
 
 class LogQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
