@@ -110,11 +110,11 @@ class GoodDaemon:
         self.asleep = False
         self._tick_at = None
         self._tick()
-        self.world.history.check("woken", self.name)
         deferred, self._deferred = self._deferred, []
         for action, arguments in deferred:
             if life == self.life:
                 action(*arguments)
+        self.world.history.check("woken", self.name)
 
     def drain(self) -> None:
         if self.is_alive and not self.asleep and not self.machine.draining:
@@ -301,7 +301,9 @@ class GoodDaemon:
         if grace_ms == 0:
             self._stopped(stop.key)
         else:
-            self._later(self.clock.between(0, min(grace_ms, 3_000)), self._stopped, stop.key)
+            # Most work stops when it is asked to; some only when it is killed.
+            most_ms = grace_ms if self.clock.happens(0.2) else min(grace_ms, 500)
+            self._later(self.clock.between(0, most_ms), self._stopped, stop.key)
 
     def _stopped(self, key: Key) -> None:
         if key not in self.work:

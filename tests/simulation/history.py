@@ -77,7 +77,7 @@ class History:
         """Which daemon is at the other end of a session."""
         self.loaded_at = 0
         self.jumped_at = 0
-        """When the hub's wall clock last jumped."""
+        """When the hub's wall clock first jumped."""
         self.acked: dict[str, Acked] = {}
         self.cancels: dict[str, bool] = {}
         """Tasks somebody asked to end; True once that was acknowledged."""

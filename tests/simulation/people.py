@@ -141,6 +141,9 @@ class Person:
                 self.own.append(task_id)
                 if draft.key is not None and draft.digest is not None:
                     self.keys[draft.key] = draft.digest
+            if self.clock.happens(0.1):
+                # On second thoughts: it may be on its way to a daemon this very moment.
+                self.clock.later(self.clock.between(0, 20), self._cancel, self.own[-1])
         elif answer is None and drafts[0].key is not None:
             self.clock.later(200 + self.clock.about(2_000), self._offer, drafts)
         elif isinstance(answer, Refused):
@@ -158,8 +161,7 @@ class Person:
         task_id = rng.choice(self.own[-RECENT:] if rng.random() < 0.85 else self.own)
         dice = rng.random()
         if dice < 0.35:
-            self.world.history.cancels.setdefault(task_id, False)
-            self._ask(CancelTask(self.user_id, task_id), lambda answer: self._cancelled(task_id, answer))
+            self._cancel(task_id)
         elif dice < 0.6:
             self._ask(RetryTask(self.user_id, task_id))
         elif dice < 0.7:
@@ -171,6 +173,10 @@ class Person:
         else:
             at = wall + self.clock.between(-1_000, 20_000)
             self._ask(ChangeTask(self.user_id, task_id, scheduled_for=at))
+
+    def _cancel(self, task_id: str) -> None:
+        self.world.history.cancels.setdefault(task_id, False)
+        self._ask(CancelTask(self.user_id, task_id), lambda answer: self._cancelled(task_id, answer))
 
     def _review(self, task_id: str) -> None:
         verdict = self.clock.rng.choice(tuple(Verdict))

@@ -154,11 +154,11 @@ class Hub:
     def pause(self, ms: int) -> None:
         if self.is_up and self.paused_from is None:
             self.paused_from = self.clock.now
-            self.clock.later(ms, self._resume, self.life)
+            self.clock.later(ms, self._resume, self.clock.now)
 
-    def _resume(self, life: int) -> None:
-        if life == self.life and self.paused_from is not None:
-            self._lag_ms = self.clock.now - self.paused_from
+    def _resume(self, paused_from: int) -> None:
+        if paused_from == self.paused_from:
+            self._lag_ms = self.clock.now - paused_from
             self.paused_from = None
             self._wake_in(0)
 
@@ -285,8 +285,11 @@ class Hub:
                 if effects:
                     self._release(out)
                 return
-            self.history.batch_begun(batch)
-            self.clock.later(self.clock.between(0, 8), self._write, self.life, out)
+            self._begin_write(out)
+
+    def _begin_write(self, batch: Batch) -> None:
+        self.history.batch_begun(batch)
+        self.clock.later(self.clock.between(0, 8), self._write, self.life, batch)
 
     def _write(self, life: int, batch: Batch) -> None:
         if life != self.life:
@@ -383,7 +386,11 @@ class Hub:
             elif not isinstance(effect, Progressed):
                 self._put_in_line(effect, release.seq, executes)
         if executes:
-            self.clock.later(self.clock.between(0, 10), self._load_bodies, life, executes)
+            self.clock.later(self._reading_ms(), self._load_bodies, life, executes)
+
+    def _reading_ms(self) -> int:
+        """Bodies are read beside the loop; now and then the disk is busy."""
+        return self.clock.between(20, 400) if self.clock.happens(0.05) else self.clock.between(0, 10)
 
     def _put_in_line(self, effect: Effect, seq: int, executes: list[Item]) -> None:
         session = self.sessions.get(effect.session)  # type: ignore[union-attr]

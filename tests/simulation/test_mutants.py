@@ -1,0 +1,32 @@
+"""The simulator's eye test: every planted mistake is seen, and without it the same seeds see nothing."""
+
+from typing import Final
+
+import pytest
+
+from tests.simulation.life import live
+from tests.simulation.mutants import MUTANTS, Mutant
+
+SEEDS: Final = range(1, 13)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_a_planted_mistake_is_seen(mutant: Mutant) -> None:
+    for seed in SEEDS:
+        with mutant():
+            report = live(seed)
+        if report.error is not None:
+            return
+    pytest.fail(f"{mutant.__name__} survived {len(SEEDS)} lives: a checker is missing")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_without_a_mistake_the_same_seeds_see_nothing(seed: int) -> None:
+    report = live(seed)
+    assert report.error is None, report.error
+
+
+def test_the_list_of_mistakes_is_the_contract() -> None:
+    assert len({mutant.__name__ for mutant in MUTANTS}) == 18
