@@ -31,9 +31,7 @@ def lines() -> Iterator[str]:
     yield "```mermaid"
     yield "stateDiagram-v2"
     yield from (f"    [*] --> {status}" for status in BEGINNINGS)
-    yield from (
-        f"    {status} --> {after}" for status, following in TRANSITIONS.items() for after in following
-    )
+    yield from (f"    {status} --> {after}" for status, following in TRANSITIONS.items() for after in following)
     yield from (f"    {status} --> [*]" for status, following in TRANSITIONS.items() if not following)
     yield "```"
 

@@ -1,0 +1,253 @@
+"""Writes docs/http.md from the route table and the types that validate, so that the page cannot say something else.
+
+`tests/tidy` fails while the page and the table differ; `make docs` writes it again.
+"""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from taskyard.gateway.openapi import document, refusals_of
+from taskyard.gateway.route import Policy, Route, TokenUse
+from taskyard.gateway.routes import OTHER_ROUTES, PAGE_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY, TASK_ROUTES
+from taskyard.vocabulary import Refusal, Scope
+from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS
+
+PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "http.md"
+WIDTH: Final = 140
+
+TOKENS: Final = {
+    TokenUse.NONE: "",
+    TokenUse.CALLBACK: "the token of the attempt",
+    TokenUse.SUBTASKS: "a running task's token, for its own sub-tasks",
+}
+
+Schema = Mapping[str, Any]
+
+INTRODUCTION: Final = f"""# HTTP
+
+Made by `make docs` from the table in `src/taskyard/gateway/routes.py`; change it there. A running hub has the same as
+`/api/openapi.json` (OpenAPI 3.1) and, for reading, `/api/docs`.
+
+JSON in, JSON out. Send a key as `Authorization: Bearer tyk_…`. Times are ISO 8601 with a zone, durations are seconds. A
+task is named by its id or its ref (`T-042`); daemons and users by id or name. An unknown field in a body or query is an
+error. Lists come newest first, `limit` at a time (50, at most 500); the next page is in the `Link: <…>; rel="next"`
+header. An admin names another user with `?user=`; in lists `?user=*` means everybody's.
+
+A refusal is `{MEDIA_TYPE}`: `{{"status", "title", "detail", "code", "errors": [{{"path", "message"}}]}}`. Go by
+`code`: `detail` is for people. A 503 and a 429 carry `Retry-After` in seconds. Repeating a submission is safe with an
+`Idempotency-Key` header (or the field `idempotency_key`): the second one answers 200 with the first one's task and
+`"deduplicated": true`."""
+
+SHAPES: Final = """## Shapes
+
+`?` after a type: it may be null. `=` gives the default. Of a body, what is not marked *required* may be left out. A
+program that reads answers ignores fields that it does not know: a newer hub may have more."""
+
+
+def page() -> str:
+    return "\n".join(lines()) + "\n"
+
+
+def lines() -> Iterator[str]:
+    described = document(ROUTES)
+    yield INTRODUCTION
+    yield ""
+    yield from refusals()
+    for title, routes in (("Tasks", TASK_ROUTES), ("Everything else", OTHER_ROUTES), ("Outside the API", PAGE_ROUTES)):
+        yield ""
+        yield f"## {title}"
+        for route in routes:
+            yield ""
+            yield from entry(route, described)
+    yield ""
+    yield "## The daemons' socket"
+    yield ""
+    yield f"`GET {SOCKET_PATH}`, upgraded to a WebSocket, for {who(SOCKET_POLICY)}: see [protocol.md](protocol.md)."
+    yield ""
+    yield SHAPES
+    schemas = described["components"]["schemas"]
+    sent = sent_by_callers(schemas)
+    for name in shapes(described):
+        yield ""
+        yield from shape(name, schemas[name], is_sent=name in sent)
+    yield ""
+    yield "## Words"
+    for name, values in words(described):
+        yield ""
+        yield f"### {name}"
+        yield ""
+        yield from textwrap.wrap(", ".join(f"`{value}`" for value in values) + ".", WIDTH)
+
+
+# --- refusals ----------------------------------------------------------------------------------------------
+
+
+def common(routes: Iterable[Route[Any, Any]]) -> frozenset[Refusal]:
+    """What every route with a key can meet, whatever it does."""
+    asked = [frozenset(refusals_of(route)) for route in routes if not route.policy.public]
+    return frozenset.intersection(*asked)
+
+
+def refusals() -> Iterator[str]:
+    everywhere = common(ROUTES)
+    used = {refusal for route in ROUTES for refusal in refusals_of(route)}
+    yield "| status | code | means | where |"
+    yield "|---|---|---|---|"
+    for refusal, row in PROBLEMS.items():
+        if refusal in used:
+            where = "everywhere" if refusal in everywhere else "where it is named"
+            yield f"| {row.status} | `{refusal}` | {row.title} | {where} |"
+    yield ""
+    yield "An address that does not exist is 404 `NOT_FOUND`, a wrong method 405 `METHOD_NOT_ALLOWED`."
+
+
+# --- routes ------------------------------------------------------------------------------------------------
+
+
+def entry(route: Route[Any, Any], described: Schema) -> Iterator[str]:
+    operation = described["paths"][route.path][route.method.lower()]
+    yield f"### `{route.method} {route.path}`"
+    yield ""
+    yield f"{route.summary}."
+    yield ""
+    yield from item("who", who(route.policy))
+    query = [parameter for parameter in operation["parameters"] if parameter["in"] == "query"]
+    if query:
+        yield from item("query", ", ".join(field(one["name"], one["schema"], ()) for one in query))
+    if "requestBody" in operation:
+        yield from item("body", body(route, operation["requestBody"]))
+    yield from item("answer", answer(route, operation))
+    own = [refusal for refusal in refusals_of(route) if refusal not in common(ROUTES)]
+    if own and not route.policy.public:
+        own.sort(key=lambda refusal: PROBLEMS[refusal].status)
+        yield from item("may refuse", ", ".join(f"{PROBLEMS[one].status} `{one}`" for one in own))
+
+
+def who(policy: Policy) -> str:
+    if policy.public:
+        return "anybody, without a key"
+    scopes = [f"`{scope}`" for scope in Scope if scope in policy.scopes]
+    allowed = "any key" if len(scopes) == len(Scope) else f"a key with the scope {' or '.join(scopes)}"
+    token = TOKENS[policy.token]
+    return f"{allowed}; or {token}" if token else allowed
+
+
+def body(route: Route[Any, Any], described: Schema) -> str:
+    schema = described["content"]["application/json"]["schema"]
+    if kind(schema) == "Empty":
+        return "none, or `{}`"
+    return f"{linked(schema)}, at most {route.body_bytes_max // 2**20} MiB"
+
+
+def answer(route: Route[Any, Any], operation: Schema) -> str:
+    if route.media_type != "application/json":
+        return f"{route.status}, `{route.media_type}`"
+    schema = operation["responses"][str(route.status)]["content"][route.media_type]["schema"]
+    takes_key = any(parameter["in"] == "header" for parameter in operation["parameters"])
+    again = "; 200 if nothing new was made" if takes_key else ""
+    return f"{route.status}, {linked(schema)}{again}"
+
+
+def item(name: str, text: str) -> Iterator[str]:
+    yield from textwrap.wrap(
+        f"- {name}: {text}", WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+# --- shapes ------------------------------------------------------------------------------------------------
+
+
+def shapes(described: Schema) -> Iterator[str]:
+    """The objects that bodies and answers are made of; queries are told with their routes."""
+    queries = {route.query.__name__ for route in ROUTES}
+    for name, schema in sorted(described["components"]["schemas"].items()):
+        if "properties" in schema and name not in queries:
+            yield name
+
+
+def sent_by_callers(schemas: Schema) -> frozenset[str]:
+    """The bodies, and what they are made of: only there it matters what is required."""
+    found: set[str] = set()
+    waiting = [route.body.__name__ for route in ROUTES]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += mentioned(schemas[name])
+    return frozenset(found)
+
+
+def mentioned(schema: object) -> Iterator[str]:
+    """The names of the shapes that this one refers to, at any depth."""
+    if isinstance(schema, Mapping):
+        if "$ref" in schema:
+            yield kind(schema)
+        for value in schema.values():
+            yield from mentioned(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from mentioned(value)
+
+
+def shape(name: str, schema: Schema, *, is_sent: bool) -> Iterator[str]:
+    yield f"### {name}"
+    yield ""
+    if "description" in schema:
+        yield from textwrap.wrap(" ".join(schema["description"].split()), WIDTH)
+        yield ""
+    required = schema.get("required", ()) if is_sent else ()
+    fields = ", ".join(field(one, of, required) for one, of in schema["properties"].items())
+    yield from textwrap.wrap(f"{fields}.", WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def field(name: str, schema: Schema, required: Sequence[str]) -> str:
+    said = f"`{name}` {linked(schema)}"
+    if name in required:
+        return f"{said} *required*"
+    default = schema.get("default")
+    if default is None or default in ([], {}):
+        return said
+    return f"{said} = `{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def linked(schema: Schema) -> str:
+    """The type in words, with a link to where the page describes it."""
+    if "anyOf" in schema:
+        options = [one for one in schema["anyOf"] if one.get("type") != "null"]
+        return " or ".join(map(linked, options)) + ("?" if len(options) < len(schema["anyOf"]) else "")
+    if "$ref" in schema:
+        name = kind(schema)
+        return f"[{name}](#{name.lower()})"
+    if schema.get("type") == "array":
+        return f"list of {linked(schema.get('items', {}))}"
+    return scalar(schema)
+
+
+def scalar(schema: Schema) -> str:
+    if "enum" in schema:
+        return " or ".join(f'"{value}"' for value in schema["enum"])
+    if schema.get("format") == "date-time":
+        return "time"
+    type_ = schema.get("type", "any JSON")
+    if isinstance(type_, list):
+        return f"{type_[0]}?"
+    low = schema.get("minimum", schema.get("exclusiveMinimum"))
+    if low is not None and "maximum" in schema:
+        return f"{type_} ({low} to {schema['maximum']})"
+    return str(type_)
+
+
+def kind(schema: Schema) -> str:
+    return str(schema.get("$ref", "")).rpartition("/")[2]
+
+
+def words(described: Schema) -> Iterator[tuple[str, list[str]]]:
+    for name, schema in sorted(described["components"]["schemas"].items()):
+        if "enum" in schema:
+            yield name, schema["enum"]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
