@@ -1,11 +1,11 @@
-"""Depth and NULs are found without parsing."""
+"""Depth, NULs and what no reader takes are found without parsing."""
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskyard.wire.depth import DEPTH_MAX, has_nul, is_too_deep, without_nul
+from taskyard.wire.depth import DEPTH_MAX, has_nul, has_wild_number, is_too_deep, is_utf8, without_nul
 
 
 def nested(depth: int, opening: bytes = b"[", closing: bytes = b"]") -> bytes:
@@ -79,6 +79,38 @@ def test_a_nul_is_found_exactly_where_one_is(text: str) -> None:
         raw = msgspec.json.encode({"a": said})
         assert has_nul(raw) == ("\0" in said)
         assert msgspec.json.decode(without_nul(raw)) == {"a": said.replace("\0", "\ufffd")}
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1E+999", "1.5e309", "9" * 5_000, "-" + "9" * 100_000, "1" * 400 + ".5"])
+@pytest.mark.parametrize("text", ["%s", "[%s]", '{"a":%s}', '{"a": [1, %s]}', '[{"e":1},\n%s]'])
+def test_a_number_that_no_reader_can_hold_is_found(text: str, number: str) -> None:
+    assert has_wild_number((text % number).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1e300", "[1e-999]", "9" * 300, '{"a":1}', '"1e999"', '["%s"]' % ("9" * 5_000), '{"e":"fine, 1e999 it is"}'),
+        *("no JSON 1e999", "0." + "1" * 5_000, "9" * 400, '{"id":"0190-7e331"}'),
+    ],
+)
+def test_other_numbers_and_texts_are_left_alone(text: str) -> None:
+    assert not has_wild_number(text.encode())
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**63), 2**64 - 1))
+def test_what_we_write_ourselves_is_never_wild(number: float) -> None:
+    assert not has_wild_number(msgspec.json.encode({"n": [number]}))
+
+
+def test_looking_for_numbers_takes_one_pass() -> None:
+    for hostile in (b"[1" * 500_000, (b" " + b"1" * 308 + b".") * 3_000, b"\n-" * 500_000):
+        assert not has_wild_number(hostile)
+
+
+def test_letters_that_are_none_are_found() -> None:
+    assert is_utf8("grün, 緑".encode())
+    assert not is_utf8(b'{"a":"\xff"}')
 
 
 def test_the_limit_is_the_specifications() -> None:

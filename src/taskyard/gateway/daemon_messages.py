@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec import UNSET
+
 from taskyard.core.commands import (
     AcceptTask,
     Beat,
@@ -21,6 +23,7 @@ from taskyard.core.commands import (
 from taskyard.gateway.translate import cut, failure_of, outcome_of, said_retry_after, usage_of
 from taskyard.vocabulary import AttemptStatus
 from taskyard.wire import frames
+from taskyard.wire.depth import has_wild_number
 from taskyard.wire.fields import CHECKPOINT_BYTES_MAX, NAME_CHARS_MAX
 
 LIST_MAX: Final = 1000
@@ -108,6 +111,8 @@ class Translator:
                 raise BadMessage("hello: said already")
 
     def _completed(self, message: frames.TaskCompleted) -> CompleteTask:
+        if message.result is not UNSET and has_wild_number(bytes(message.result)):
+            raise BadMessage("task.completed: a number is beyond what JSON readers can hold; send it as text")
         return CompleteTask(
             self.daemon_id,
             message.task_id,

@@ -19,7 +19,7 @@ from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
 from taskyard.gateway.door import Door
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire import frames
-from taskyard.wire.depth import DEPTH_MAX, has_wild_number, is_too_deep, is_utf8, without_nul
+from taskyard.wire.depth import DEPTH_MAX, is_too_deep, is_utf8, without_nul
 
 QUEUE_BYTES_MAX: Final = 16 * 1024 * 1024
 HELLO_S: Final = 5.0
@@ -195,8 +195,6 @@ class DaemonSocket:
             raise BadMessage(f"JSON nests at most {DEPTH_MAX} deep")
         if text is None and not is_utf8(raw):
             raise BadMessage("a frame is UTF-8")
-        if has_wild_number(raw):
-            raise BadMessage("a number is beyond what JSON readers can hold; send it as text")
         messages = self._decoded(without_nul(raw))
         if len(messages) > frames.FRAME_MESSAGES_MAX:
             raise BadMessage(f"a frame has at most {frames.FRAME_MESSAGES_MAX} messages")

@@ -1,4 +1,4 @@
-"""How deeply a JSON text nests, and whether it hides a NUL, found out before anything parses it.
+"""How deeply a JSON text nests, and whether it hides what no reader takes, found out before anything parses it.
 
 A parser follows nesting by calling itself, so depth is what a hostile text spends our stack with. The
 check is linear and runs at the speed of `bytes.replace`: brackets outside strings are kept, and each
@@ -7,6 +7,8 @@ pass removes the innermost pairs. A text that nests `n` deep is empty after `n` 
 
 import re
 from typing import Final
+
+import msgspec
 
 DEPTH_MAX: Final = 64
 
@@ -19,6 +21,10 @@ _PLAINLY_DEEP: Final = re.compile(rb"\{{%d}" % (DEPTH_MAX + 4))
 # that escapes what follows it. An expression that walks a string escape by escape would need a gigabyte for
 # a hostile body of 16 MiB, and quadratic time if the string does not end.
 _PAIR: Final = b"\\\\"
+# How a number that is out of range begins; so may one that is just within, or the inside of a string. What stands
+# before a number cannot be in one, and the runs are possessive: every byte is looked at twice at most.
+_DIGITS_MANY: Final = 309
+_LONG_NUMBER: Final = re.compile(rb"(?:^|[:,\[\s])-?(?:[0-9]{309}|[0-9]++(?:\.[0-9]++)?[eE]\+?[0-9]{3})")
 
 
 def is_too_deep(text: bytes, depth_max: int = DEPTH_MAX) -> bool:
@@ -53,3 +59,31 @@ def without_nul(text: bytes) -> bytes:
     if b"\\u0000" not in text:
         return text
     return _PAIR.join(part.replace(b"\\u0000", b"\\ufffd") for part in text.split(_PAIR))
+
+
+def has_wild_number(text: bytes) -> bool:
+    """Whether a number in this JSON text is beyond what a reader can hold.
+
+    Values that we only pass on are not decoded here. One such number would make every list that shows it
+    unreadable, ours included.
+    """
+    if len(text) < _DIGITS_MANY and b"e" not in text and b"E" not in text:
+        return False
+    if _LONG_NUMBER.search(text) is None:
+        return False
+    try:
+        msgspec.json.decode(text)
+    except msgspec.ValidationError:
+        return True
+    except msgspec.DecodeError:
+        return False  # no JSON at all: the parser will say so
+    return False
+
+
+def is_utf8(text: bytes) -> bool:
+    """The same for letters: what is passed on undecoded must be text."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
