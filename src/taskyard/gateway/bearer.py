@@ -22,7 +22,9 @@ class JwtSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     secret: str | None = None
     """For HS256, at least 32 bytes."""
     jwks: dict[str, Any] | None = None
-    """For RS256 and ES256: the key set itself, read from its file by whoever reads the settings."""
+    """For RS256 and ES256: the key set itself,"""
+    jwks_file: str | None = None
+    """or the file it is in, which whoever reads the settings puts in its place."""
     issuer: str | None = None
     audience: str | None = None
     scopes_max: tuple[Scope, ...] = (Scope.TASKS, Scope.AGENT, Scope.DAEMON)

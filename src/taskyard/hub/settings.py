@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from jwt import PyJWTError
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskyard.core.settings import Lease, Priorities, Queue, Retry, Settings, Suspects
 from taskyard.gateway.auth import AuthSettings
+from taskyard.gateway.bearer import TokenReader
 from taskyard.vocabulary import DEFAULT_QUEUE
 
 FILE_NAME: Final = "taskyard.toml"
@@ -66,7 +69,22 @@ def read_settings(path: Path) -> FileSettings:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadSettings(f"{path} is not valid: {error}. Nothing of it was applied.") from error
     _check(path, settings)
-    return settings
+    return _with_key_set(path, settings)
+
+
+def _with_key_set(path: Path, settings: FileSettings) -> FileSettings:
+    """The file of public keys that signed tokens are checked against is read now: a bad one is found at the start."""
+    token = settings.auth.jwt
+    if token is None:
+        return settings
+    try:
+        if token.jwks_file is not None:
+            text = (path.parent / token.jwks_file).read_bytes()
+            token = replace(token, jwks=msgspec.json.decode(text, type=dict), jwks_file=None)
+        TokenReader(token)
+    except (OSError, ValueError, msgspec.DecodeError, PyJWTError) as error:
+        raise BadSettings(f"{path} is not valid: auth.jwt: {error}. Nothing of it was applied.") from error
+    return replace(settings, auth=replace(settings.auth, jwt=token))
 
 
 def _check(path: Path, settings: FileSettings) -> None:
