@@ -1,0 +1,233 @@
+"""The daemon protocol as a daemon in any language would speak it: a plain socket against a real hub."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from taskyard.sdk.client import Client
+from tests.support.live import LiveHub, wait_until
+from tests.support.wire_client import Closed, Message, Refused, WireClient
+
+PROTOCOL, SUPERSEDED = 4400, 4409
+
+
+@pytest.fixture
+def kind(request: pytest.FixtureRequest) -> str:
+    """A task type of the test's own, so that no other test's daemon gets its tasks."""
+    return str(request.node.name)
+
+
+@pytest.fixture
+def daemon(shared_hub: LiveHub, kind: str) -> Iterator[WireClient]:
+    with dial(shared_hub) as connection:
+        connection.hello(name=kind, types=[kind], max_concurrent_tasks=2)
+        yield connection
+
+
+def dial(hub: LiveHub) -> WireClient:
+    return WireClient("127.0.0.1", hub.port, hub.key, timeout_s=20)
+
+
+def about(message: Message) -> Message:
+    return {"task_id": message["task"]["id"], "attempt": message["attempt"]}
+
+
+def begin(connection: WireClient, client: Client, kind: str) -> tuple[str, Message]:
+    """Join, and start a task: the daemon's id, and which attempt it is."""
+    welcome = connection.hello(name=kind, types=[kind])
+    task = client.submit("go", type=kind)
+    this = about(connection.receive("task.execute"))
+    connection.send({"type": "task.accepted", **this}, {"type": "task.started", **this})
+    wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="running")
+    return str(welcome["daemon_id"]), this
+
+
+def test_a_task_travels_to_the_daemon_and_its_result_back(client: Client, daemon: WireClient, kind: str) -> None:
+    task = client.submit("hello", type=kind, context={"a": 1}, payload={"n": [1, 2]})
+    order = daemon.receive("task.execute")
+    assert (order["task"]["id"], order["task"]["input"], order["attempt"]) == (task.id, "hello", 1)
+    assert order["task"]["payload"] == {"n": [1, 2]}
+    assert order["token"]
+    daemon.send({"type": "task.accepted", **about(order)})
+    daemon.send({"type": "task.started", **about(order)})
+    wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="running")
+    daemon.send({"type": "task.progress", **about(order), "percent": 40, "message": "reading", "log": "line\n"})
+    daemon.send({"type": "task.completed", **about(order), "result": {"said": "hello"}, "summary": "done"})
+    ack = daemon.receive("ack")
+    assert (ack["task_id"], ack["attempt"]) == (task.id, 1)
+    assert {"cluster_id", "epoch", "seq"} <= set(ack)
+    done = client.task(task.id)
+    assert (done.status, done.result, done.result_summary) == ("completed", {"said": "hello"}, "done")
+    assert [line.text for line in client.log(task.id)] == ["line\n"]
+
+
+def test_one_frame_may_say_everything(client: Client, daemon: WireClient, kind: str) -> None:
+    task = client.submit("at once", type=kind)
+    this = about(daemon.receive("task.execute"))
+    daemon.send(
+        {"type": "task.accepted", **this},
+        {"type": "task.started", **this},
+        {"type": "task.completed", **this, "result": 1},
+    )
+    daemon.receive("ack")
+    assert client.task(task.id).result == 1
+
+
+def test_a_result_told_twice_is_acknowledged_twice_and_taken_once(
+    client: Client, daemon: WireClient, kind: str
+) -> None:
+    task = client.submit("twice", type=kind)
+    this = about(daemon.receive("task.execute"))
+    daemon.send({"type": "task.accepted", **this}, {"type": "task.started", **this})
+    for result in ("first", "second"):
+        daemon.send({"type": "task.completed", **this, "result": result})
+        daemon.receive("ack")
+    assert client.task(task.id).result == "first"
+    assert [event.event for event in client.task_events(task.id)].count("task.completed") == 1
+
+
+def test_heartbeats_are_answered(daemon: WireClient) -> None:
+    daemon.send({"type": "heartbeat", "load": 0.0, "memory_free_mb": 100, "running": []})
+    assert {"cluster_id", "epoch", "seq"} <= set(daemon.receive("heartbeat.ack"))
+
+
+def test_a_cancelled_task_is_cancelled_when_the_daemon_says_so(client: Client, daemon: WireClient, kind: str) -> None:
+    task = client.submit("stop me", type=kind)
+    this = about(daemon.receive("task.execute"))
+    daemon.send({"type": "task.accepted", **this}, {"type": "task.started", **this})
+    wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="running")
+    client.cancel(task.id)
+    order = daemon.receive("cancel_task")
+    assert (order["task_id"], order["attempt"], order["reason"]) == (task.id, 1, "cancelled")
+    assert client.task(task.id).status == "running"
+    daemon.send({"type": "task.cancelled", **this, "reason": "cancelled"})
+    wait_until(lambda: client.task(task.id).status == "cancelled", within_s=10, what="cancelled")
+
+
+def test_a_newer_connection_supersedes_and_brings_its_list(shared_hub: LiveHub, client: Client, kind: str) -> None:
+    older, newer = dial(shared_hub), dial(shared_hub)
+    with older, newer:
+        daemon_id, this = begin(older, client, kind)
+        inventory = [{**this, "state": "running"}]
+        welcome = newer.hello(name=kind, types=[kind], daemon_id=daemon_id, inventory=inventory)
+        assert welcome["inventory"] == [{**this, "verdict": "continue"}]
+        with pytest.raises(Closed) as closed:
+            older.receive("nothing")
+        assert closed.value.code == SUPERSEDED
+        newer.send({"type": "task.completed", **this, "result": "from the newer"})
+        newer.receive("ack")
+    assert len(client.task(this["task_id"]).attempts) == 1
+
+
+def test_a_new_process_has_lost_what_it_does_not_list(shared_hub: LiveHub, client: Client, kind: str) -> None:
+    with dial(shared_hub) as first:
+        daemon_id, this = begin(first, client, kind)
+    with dial(shared_hub) as second:
+        second.hello(name=kind, types=[kind], daemon_id=daemon_id, boot_id="boot-2")
+        again = second.receive("task.execute")
+        assert about(again) == {**this, "attempt": 2}
+        assert client.task(this["task_id"]).attempts[0].status == "lost"
+        second.send({"type": "task.completed", **about(again), "result": None})
+        second.receive("ack")
+
+
+def test_what_is_not_accepted_in_time_is_taken_back(shared_hub: LiveHub, client: Client, kind: str) -> None:
+    with dial(shared_hub) as silent:
+        silent.hello(name=f"{kind}-silent", types=[kind])
+        task = client.submit("anybody", type=kind)
+        this = about(silent.receive("task.execute"))
+        with pytest.raises(Closed):
+            silent.receive("nothing")
+    with dial(shared_hub) as other:
+        other.hello(name=f"{kind}-other", types=[kind])
+        again = other.receive("task.execute")
+        assert again["task"]["id"] == task.id
+        assert again["attempt"] > this["attempt"]
+        other.send({"type": "task.completed", **about(again), "result": "taken"})
+        other.receive("ack")
+    assert client.task(task.id).result == "taken"
+
+
+def test_a_lost_attempts_result_is_taken_while_nothing_newer_was_sent(
+    shared_hub: LiveHub, client: Client, kind: str
+) -> None:
+    with dial(shared_hub) as first:
+        daemon_id, this = begin(first, client, kind)
+    task_id = this["task_id"]
+    wait_until(lambda: client.task(task_id).status == "queued", within_s=20, what="the lease to end")
+    with dial(shared_hub) as back:
+        inventory = [{**this, "state": "ended"}]
+        welcome = back.hello(name=kind, types=[kind], daemon_id=daemon_id, inventory=inventory)
+        assert welcome["inventory"] == [{**this, "verdict": "send_result"}]
+        back.send({"type": "task.completed", **this, "result": "finished"})
+        back.receive("ack")
+    assert client.task(task_id).status == "completed"
+    assert client.task(task_id).result == "finished"
+
+
+# --- what is not spoken ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [
+        {"type": "hello", "protocol": 2, "boot_id": "b", "name": "n"},
+        {"type": "hello", "protocol": "1", "boot_id": "b", "name": "n"},
+        {"type": "hello", "protocol": 1, "boot_id": "b"},
+        {"type": "heartbeat", "load": 0, "running": []},
+        {"type": "task.accepted", "task_id": "t", "attempt": 1},
+    ],
+)
+def test_a_wrong_first_word_closes_the_socket(shared_hub: LiveHub, hello: Message) -> None:
+    with dial(shared_hub) as connection:
+        connection.send(hello)
+        assert connection.receive("error")["message"]
+        with pytest.raises(Closed) as closed:
+            connection.receive()
+        assert closed.value.code == PROTOCOL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no JSON",
+        "",
+        "7",
+        "[" * 10_000 + "]" * 10_000,
+        '{"type": "task.accepted", "task_id": 7, "attempt": "one"}',
+        '{"type": "task.progress", "task_id": "t", "attempt": 1, "percent": 1e999}',
+    ],
+    ids=["words", "nothing", "number", "deep", "types", "infinite"],
+)
+def test_a_bad_frame_closes_the_socket_and_the_hub_goes_on(client: Client, daemon: WireClient, text: str) -> None:
+    daemon.send_text(text)
+    with pytest.raises(Closed) as closed:
+        daemon.receive("nothing")
+    assert closed.value.code == PROTOCOL
+    assert client.healthz()
+
+
+def test_a_frame_over_its_size_closes_the_socket(client: Client, daemon: WireClient) -> None:
+    with contextlib.suppress(ConnectionError):
+        daemon.send_text('{"type": "heartbeat", "load": 0, "running": [], "pad": "' + "x" * (5 * 1024 * 1024) + '"}')
+    with pytest.raises((Closed, ConnectionError)):
+        daemon.receive("nothing")
+    assert client.healthz()
+
+
+def test_words_about_tasks_nobody_gave_it_change_nothing(client: Client, daemon: WireClient, kind: str) -> None:
+    task = client.submit("not yours", type=f"{kind}-other")
+    for name in ("task.accepted", "task.started", "task.completed", "task.failed", "task.cancelled"):
+        daemon.send({"type": name, "task_id": task.id, "attempt": 1, "error": {"code": "X", "message": "x"}})
+    daemon.send({"type": "heartbeat", "load": 0, "running": [{"task_id": task.id, "attempt": 1}]})
+    daemon.receive("heartbeat.ack")
+    found = client.task(task.id)
+    assert (found.status, found.attempts) == ("queued", [])
+    client.cancel(task.id)
+
+
+def test_a_socket_without_a_good_key_is_no_socket(shared_hub: LiveHub) -> None:
+    with pytest.raises(Refused) as refused:
+        WireClient("127.0.0.1", shared_hub.port, "tyk_wrong")
+    assert refused.value.status in (401, 403)
