@@ -247,3 +247,12 @@ def test_usage_is_kept_per_attempt() -> None:
     hub.fail(task, usage=Usage(input_tokens=5))
     hub.complete(task, usage=Usage(cost_usd=0.5))
     assert [a.usage for a in task.attempts or ()] == [Usage(input_tokens=5), Usage(cost_usd=0.5)]
+
+
+def test_a_daemon_knows_how_much_cpu_intensive_work_it_has() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.submit(cpu_intensive=True)
+    assert daemon.cpu_intensive == 1
+    hub.complete(task)
+    assert daemon.cpu_intensive == 0

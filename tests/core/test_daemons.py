@@ -59,6 +59,13 @@ def test_a_newer_connection_supersedes_the_older() -> None:
     assert daemon.session == 50
 
 
+def test_the_overtaken_hello_of_a_dead_process_pushes_nobody_out() -> None:
+    hub = HubHarness()
+    join(hub, session=50, boot_id="boot-2")
+    assert closed(hub, join(hub, session=49, boot_id="boot-1")) == ["SUPERSEDED"]
+    assert hub.state.daemons["d-mac"].session == 50
+
+
 def test_another_users_daemon_id_is_not_taken_over() -> None:
     hub = HubHarness(users=("ann", "bob"))
     hub.daemon()
@@ -513,3 +520,50 @@ def test_withdrawn_work_is_told_with_its_time_to_stop() -> None:
     daemon = hub.daemon()
     effects = hub.step(Beat(daemon.session, daemon.id, running=[Held("unknown", 1)]))
     assert [(c.task_id, c.grace_ms) for c in hub.of(effects, CancelWork)] == [("unknown", 10_000)]
+
+
+# Exclusive keys: taken until nothing of the work is alive
+
+
+EXCLUSIVE = Terms(exclusive="repo", timeout_ms=40_000, retry_delay_ms=60_000)
+
+
+def test_the_key_of_a_task_that_timed_out_is_taken_until_its_daemon_says_it_stopped() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task, other = hub.run(hub.submit(terms=EXCLUSIVE)), hub.submit(terms=EXCLUSIVE)
+    hub.live(s=40)
+    assert (task.status, other.status) == (Status.RUNNING, Status.QUEUED)
+    assert len(hub.of(hub.effects, CancelWork)) == 1
+    # It is told again while it does not answer.
+    hub.live(s=10)
+    assert len(hub.of(hub.effects, CancelWork)) == 2
+    hub.confirm_cancel(task)
+    assert attempt_of(task).status is AttemptStatus.TIMEOUT
+    assert (task.status, other.status) == (Status.PENDING, Status.SCHEDULED)
+
+
+def test_the_key_of_a_task_that_was_not_started_is_taken_until_its_daemon_says_it_let_go() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task, other = hub.submit(terms=EXCLUSIVE), hub.submit(terms=EXCLUSIVE)
+    hub.accept(task)
+    hub.live(s=30)
+    assert (task.status, other.status) == (Status.SCHEDULED, Status.QUEUED)
+    hub.confirm_cancel(task)
+    assert attempt_of(task).status is AttemptStatus.REJECTED
+    assert other.status is Status.SCHEDULED
+
+
+@pytest.mark.parametrize("has_it", [True, False])
+def test_the_key_of_a_task_that_was_not_accepted_is_taken_until_its_daemons_list_tells(has_it: bool) -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task, other = hub.submit(terms=EXCLUSIVE), hub.submit(terms=EXCLUSIVE)
+    hub.advance(s=5)
+    assert (task.status, other.status) == (Status.SCHEDULED, Status.QUEUED)
+    hub.daemon(inventory=[Held(task.id, 1)] if has_it else ())
+    if has_it:
+        assert (task.status, other.status) == (Status.RUNNING, Status.QUEUED)
+    else:
+        assert (attempt_of(task).status, other.status) == (AttemptStatus.REJECTED, Status.SCHEDULED)

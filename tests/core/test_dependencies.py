@@ -272,6 +272,14 @@ def test_a_block_that_a_crash_left_unheard_is_heard_after_the_start() -> None:
     assert other.state.tasks[third.id].status is Status.QUEUED
 
 
+def test_what_is_past_changing_is_not_asked_again() -> None:
+    hub, first = a_busy_hub()
+    second = hub.submit()
+    hub.submit(depends_on=(first.id, second.id))
+    hub.complete(first)
+    assert unheard(hub.restarted().state) == []
+
+
 def test_what_was_heard_is_not_written_again_at_every_start() -> None:
     hub, first = a_busy_hub()
     hub.submit(depends_on=(first.id,))

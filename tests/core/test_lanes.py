@@ -86,6 +86,7 @@ def test_lines_nobody_waits_in_are_forgotten_once_there_are_many() -> None:
     hub = HubHarness()
     daemon = hub.daemon(types=("only",), slots=1)
     hub.run(hub.submit(type="only", terms=Terms(exclusive="e")))
+    hub.disconnect(hub.daemon("away"))
     sleeper = hub.submit(type="only", terms=Terms(exclusive="e"))
     keeper = hub.submit(type="kept")
     many = lanes_module.LINES_MAX + 10

@@ -4,6 +4,8 @@ A retry starts a new series of attempts and keeps the old ones. A verdict on a d
 and why.
 """
 
+from typing import assert_never
+
 from taskyard.core.cancel import find_own, leave_lane, not_found, not_possible
 from taskyard.core.changes import Data
 from taskyard.core.commands import ChangeTask, Keep, RetryTask, ReviewTask
@@ -108,6 +110,8 @@ def review(turn: Turn, command: ReviewTask) -> None:
             end(turn, task, Status.CANCELLED, data={"reason": command.reason})
         case Verdict.ESCALATE:
             pass  # it is said, and the dead letter waits on
+        case _:
+            assert_never(command.verdict)
     turn.audit(
         actor=command.actor,
         action=f"dead_letter.{command.verdict}",

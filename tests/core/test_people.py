@@ -1,0 +1,88 @@
+"""Users and their keys."""
+
+from taskyard.core.changes import UserRecord
+from taskyard.core.commands import ChangeUser, CreateKey, CreateUser, RevokeKey
+from taskyard.core.effects import Done, Refused
+from taskyard.vocabulary import Level, Refusal, Scope, SourceType
+from tests.support.harness import HubHarness
+
+
+def refused(answer: object) -> Refusal:
+    assert isinstance(answer, Refused), answer
+    return answer.code
+
+
+def test_a_user_is_created_and_it_is_kept_who_did_it() -> None:
+    hub = HubHarness()
+    assert hub.ask(CreateUser("u1", "zoe", "root", "pro", {"max_pending": 7})) == Done()
+    record = UserRecord("u1", "zoe", hub.now.wall, "pro", {"max_pending": 7})
+    assert hub.batches[-1].users == [record]
+    assert [(a.actor, a.action, a.subject, a.new) for a in hub.batches[-1].audit] == [
+        ("root", "user.create", "u1", "zoe")
+    ]
+    assert hub.submit(user="u1").ref == "T-001"
+
+
+def test_a_name_is_given_once() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    assert refused(hub.ask(CreateUser("u1", "ann", "root"))) is Refusal.NAME_TAKEN
+    assert refused(hub.ask(ChangeUser("bob", "root", name="ann"))) is Refusal.NAME_TAKEN
+    assert hub.batches[-1].is_empty()
+
+
+def test_a_user_can_be_renamed_and_the_old_name_is_free() -> None:
+    hub = HubHarness()
+    assert hub.ask(ChangeUser("ann", "root", name="anna")) == Done()
+    assert hub.state.names == {"anna": "ann"}
+    assert hub.ask(CreateUser("u1", "ann", "root")) == Done()
+
+
+def test_a_plan_is_kept_changed_or_taken_away_and_audited() -> None:
+    hub = HubHarness()
+    hub.ask(ChangeUser("ann", "root", plan="pro"))
+    hub.ask(ChangeUser("ann", "root"))
+    assert hub.state.users["ann"].record.plan == "pro"
+    hub.ask(ChangeUser("ann", "root", plan=None))
+    assert hub.state.users["ann"].record.plan is None
+    audit = hub.batches[-1].audit[0]
+    assert (audit.old, audit.new) == ("ann, plan pro, {}", "ann, plan None, {}")
+
+
+def test_overrides_are_merged_and_null_removes_one() -> None:
+    hub = HubHarness()
+    hub.ask(ChangeUser("ann", "root", overrides={"max_pending": 5, "monthly_agent_hours": 1.5}))
+    hub.ask(ChangeUser("ann", "root", overrides={"max_pending": None}))
+    assert hub.state.users["ann"].record.overrides == {"monthly_agent_hours": 1.5}
+
+
+def test_an_unknown_user_is_not_found() -> None:
+    hub = HubHarness()
+    assert refused(hub.ask(ChangeUser("nobody", "root"))) is Refusal.USER_NOT_FOUND
+    assert refused(hub.ask(CreateKey("k", "nobody", "n", "h", (), "root"))) is Refusal.USER_NOT_FOUND
+
+
+def test_a_key_is_kept_as_a_hash_with_what_it_may() -> None:
+    hub = HubHarness()
+    command = CreateKey(
+        "k1", "ann", "laptop", "hash", (Scope.TASKS, Scope.DAEMON), "ann", Level.HIGH, (SourceType.USER,), 99
+    )
+    assert hub.ask(command) == Done()
+    key = hub.state.api_keys["k1"]
+    assert hub.batches[-1].keys == [key]
+    assert (key.hash, key.scopes, key.max_priority, key.sources, key.expires_at) == (
+        "hash",
+        (Scope.TASKS, Scope.DAEMON),
+        Level.HIGH,
+        (SourceType.USER,),
+        99,
+    )
+    assert hub.batches[-1].audit[0].new == "tasks, daemon"
+
+
+def test_a_key_is_revoked_once() -> None:
+    hub = HubHarness()
+    hub.ask(CreateKey("k1", "ann", "laptop", "hash", (), "ann"))
+    assert hub.ask(RevokeKey("k1", "ann")) == Done()
+    assert hub.state.api_keys["k1"].revoked_at == hub.now.wall
+    assert refused(hub.ask(RevokeKey("k1", "ann"))) is Refusal.KEY_NOT_FOUND
+    assert refused(hub.ask(RevokeKey("k2", "ann"))) is Refusal.KEY_NOT_FOUND

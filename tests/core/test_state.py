@@ -1,0 +1,96 @@
+"""What is held between two commands, and when it is let go."""
+
+from taskyard.core.effects import Done
+from taskyard.core.task import Terms
+from tests.support.harness import HubHarness, Status, attempt_of
+
+
+def test_an_ended_task_is_kept_until_its_commit_can_be_read_by_everybody() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(key="k")
+    hub.complete(task)
+    seq = hub.batches[-1].seq
+    hub.core.forget(through_seq=seq - 1)
+    assert (task.id in hub.state.tasks, hub.state.keys) == (True, {("ann", "k"): task.id})
+    hub.core.forget(through_seq=seq)
+    assert (task.id in hub.state.tasks, hub.state.keys) == (False, {})
+
+
+def test_a_task_that_ends_again_is_not_forgotten_with_its_first_end() -> None:
+    # Given a dead letter that was retried and failed again, both ends still on their way to disk
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(max_attempts=1))
+    hub.fail(task)
+    first = hub.batches[-1].seq
+    hub.retry(task)
+    hub.fail(task)
+    second = hub.batches[-1].seq
+    # When only the first is on disk
+    hub.core.forget(through_seq=first)
+    # Then what the store would answer is not the truth, and memory still has it
+    assert task.id in hub.state.tasks
+    hub.core.forget(through_seq=second)
+    assert task.id not in hub.state.tasks
+
+
+def test_a_task_that_came_back_is_not_forgotten() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(max_attempts=1))
+    hub.fail(task)
+    assert hub.retry(task) == Done(task.id)
+    hub.core.forget(through_seq=10**6)
+    assert task.id in hub.state.tasks
+
+
+def test_a_task_that_is_spoken_of_again_leaves_with_its_newest_commit() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(max_attempts=1))
+    hub.fail(task)
+    first = hub.batches[-1].seq
+    hub.cancel(task)
+    hub.core.forget(through_seq=first)
+    assert hub.state.tasks[task.id].status is Status.CANCELLED
+    hub.core.forget(through_seq=10**6)
+    hub.core.forget(through_seq=10**6)
+    assert task.id not in hub.state.tasks
+
+
+def test_a_key_that_another_task_holds_is_not_forgotten_with_the_first() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    first = hub.submit(key="k")
+    hub.complete(first)
+    hub.state.keys["ann", "k"] = "another"
+    hub.core.forget(through_seq=10**6)
+    assert hub.state.keys == {("ann", "k"): "another"}
+    hub.state.keys.clear()
+
+
+def test_alike_tasks_share_their_kind_and_terms() -> None:
+    hub = HubHarness()
+    one, two = hub.submit(type="x"), hub.submit(type="x")
+    assert one.kind is two.kind
+    assert one.terms is two.terms
+
+
+def test_live_attempts_are_the_source_of_every_count() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    hub.submit(capabilities=("gpu",))
+    assert list(hub.state.live_attempts()) == [(task, attempt_of(task))]
+
+
+def test_a_tasks_trail_leads_to_the_commits_of_its_events() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.complete(task)
+    told = [b.seq for b in hub.batches if any(e.task_id == task.id for e in b.events)]
+    assert list(task.trail) == told
+    # Two events of one commit are one step of the trail.
+    assert len(set(told)) == len(task.trail)
