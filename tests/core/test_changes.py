@@ -3,6 +3,7 @@
 from msgspec.json import decode
 
 from taskyard.core.changes import Batch, Ledger
+from taskyard.core.commands import CompleteTask, SubmitTasks
 from taskyard.core.task import Kind, Task, Terms
 from tests.support.harness import HubHarness, Status, a_draft
 
@@ -19,8 +20,6 @@ def test_a_task_submitted_assigned_and_ended_within_one_batch_is_one_row() -> No
     hub = HubHarness()
     hub.daemon()
     turn = hub.core.turn(hub.now)
-    from taskyard.core.commands import CompleteTask, SubmitTasks
-
     hub.core.decide(turn, SubmitTasks("ann", [a_draft(id="t")]))
     hub.core.dispatch(turn)
     hub.core.decide(turn, CompleteTask("d-mac", "t", 1, 1))

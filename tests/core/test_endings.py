@@ -40,8 +40,8 @@ def test_a_key_is_free_when_nobody_relies_on_the_task_any_more(status: str, keep
         hub.complete(task)
     elif status == "skipped":
         hub.skip(task)
-    else:
-        hub.advance(ms=10) if status == "stale" else None
+    elif status == "stale":
+        hub.advance(ms=10)
     assert (holder_of(hub.state, hub.known(task), "ann", "k") is task) is keeps
 
 

@@ -76,6 +76,10 @@ def test_a_submission_looks_up_dependencies_parents_refs_and_keys_that_are_not_i
     assert missing(hub.state, command) == Lookup("ann", ("gone", "up", "token"), ("T-007",), ("new",))
 
 
+def test_a_submission_that_stands_alone_looks_up_nothing() -> None:
+    assert missing(HubHarness().state, SubmitTasks("ann", [a_draft()])) is None
+
+
 def test_a_revival_looks_up_its_task_then_its_dependencies_and_its_key() -> None:
     hub = HubHarness()
     base = hub.submit()
