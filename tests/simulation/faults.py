@@ -7,7 +7,6 @@ import random
 
 from msgspec import Struct
 
-
 OFTEN_MS = 8_000
 
 
@@ -39,6 +38,29 @@ class Faults(Struct, kw_only=True):
     # The work
     poison: float = 0.0
     hangs: float = 0.0
+
+    @classmethod
+    def everything(cls) -> "Faults":
+        """All kinds at once, each often: to see planted mistakes soon."""
+        return cls(
+            hub_crash_ms=25_000,
+            hub_pause_ms=60_000,
+            wall_jump_ms=120_000,
+            commit_fails=0.008,
+            commit_ambiguous=0.008,
+            crash_at_commit=0.004,
+            crash_in_release=0.004,
+            cut_ms=8_000,
+            half_open=0.2,
+            one_way=0.2,
+            dial_fails=0.1,
+            answer_lost=0.03,
+            daemon_crash_ms=15_000,
+            daemon_sleep_ms=40_000,
+            daemon_drain_ms=60_000,
+            hostile=1,
+            hangs=0.01,
+        )
 
     @classmethod
     def swarm(cls, rng: random.Random) -> "Faults":

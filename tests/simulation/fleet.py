@@ -16,7 +16,7 @@ from taskyard.daemon.protocol import Protocol
 from taskyard.vocabulary import ErrorCode, ResultStatus
 from taskyard.wire import frames
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireError
-from tests.simulation.history import Spawn
+from tests.simulation.history import Spawn, Violation
 from tests.simulation.network import Wire
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class Task(msgspec.Struct):
     """What the fake work reads of a `task.execute`."""
 
     id: str
-    user: str
-    body: str
+    user_id: str
+    input: str
     execution: dict[str, str | None] = {}
 
 
@@ -241,12 +241,12 @@ class GoodDaemon:
             *start.key,
             self.name,
             self.clock.now,
-            None if exclusive is None else (task.user, exclusive),
+            None if exclusive is None else (task.user_id, exclusive),
             int(start.execute.timeout * 1000),
         )
         self.world.history.spawned(spawn)
-        if task.id not in task.body:
-            raise AssertionError(f"{task.id} was sent with the body of another: {task.body}")
+        if task.id != task.input:
+            raise Violation(f"{task.id} was sent with the body of {task.input}")
         self.work[start.key] = spawn
         self._later(self.clock.between(0, 30), self._begin, start.key)
 

@@ -127,7 +127,7 @@ def reuse_an_attempt_number() -> Any:
 
 
 def let_a_final_state_change() -> Any:
-    return patch.dict(lifecycle.TRANSITIONS, {Status.COMPLETED: (Status.CANCELLED,)})  # type: ignore[arg-type]
+    return patch.dict(lifecycle.TRANSITIONS, {Status.COMPLETED: (Status.CANCELLED,)})
 
 
 # --- slots -------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def free_a_slot_twice() -> Any:
 
 
 def keep_a_lost_attempts_slot() -> Any:
-    release = losses.release
+    release = attempts.release
 
     def clinging(turn: Turn, task: Task, *, lingers: bool = False) -> None:
         attempt = task.newest

@@ -7,6 +7,7 @@ it is answered; without one nobody knows, and nobody counts on it.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec import json
 from msgspec.structs import replace
 
 from taskyard.core.commands import (
@@ -131,7 +132,7 @@ class Person:
     def _offer(self, drafts: list[Draft]) -> None:
         """Each try is a new request: the gateway mints new ids and the bodies carry them."""
         ids = [self.world.mint() for _ in drafts]
-        made = [replace(d, id=i, body=b'{"input":"%b"}' % i.encode()) for d, i in zip(drafts, ids, strict=True)]
+        made = [replace(d, id=i, body=body_of(i, d.terms)) for d, i in zip(drafts, ids, strict=True)]
         self._ask(SubmitTasks(self.user_id, made), lambda answer: self._offered(made, answer))
 
     def _offered(self, drafts: list[Draft], answer: Answer | None) -> None:
@@ -143,7 +144,7 @@ class Person:
                     self.keys[draft.key] = draft.digest
             if self.clock.happens(0.1):
                 # On second thoughts: it may be on its way to a daemon this very moment.
-                self.clock.later(self.clock.between(0, 20), self._cancel, self.own[-1])
+                self.clock.later(self.clock.between(0, 20), self.cancel, self.own[-1])
         elif answer is None and drafts[0].key is not None:
             self.clock.later(200 + self.clock.about(2_000), self._offer, drafts)
         elif isinstance(answer, Refused):
@@ -161,7 +162,7 @@ class Person:
         task_id = rng.choice(self.own[-RECENT:] if rng.random() < 0.85 else self.own)
         dice = rng.random()
         if dice < 0.35:
-            self._cancel(task_id)
+            self.cancel(task_id)
         elif dice < 0.6:
             self._ask(RetryTask(self.user_id, task_id))
         elif dice < 0.7:
@@ -174,7 +175,7 @@ class Person:
             at = wall + self.clock.between(-1_000, 20_000)
             self._ask(ChangeTask(self.user_id, task_id, scheduled_for=at))
 
-    def _cancel(self, task_id: str) -> None:
+    def cancel(self, task_id: str) -> None:
         self.world.history.cancels.setdefault(task_id, False)
         self._ask(CancelTask(self.user_id, task_id), lambda answer: self._cancelled(task_id, answer))
 
@@ -194,6 +195,11 @@ class Person:
 
     def _ask(self, command: Command, then: Answered | None = None) -> None:
         self.world.ask(command, then or _nothing)
+
+
+def body_of(task_id: str, terms: Terms) -> bytes:
+    """What the daemon will be sent: its input is its own id, so that a mix-up shows."""
+    return json.encode({"input": task_id, "execution": {"exclusive": terms.exclusive}})
 
 
 def _nothing(answer: Answer | None) -> None:

@@ -10,21 +10,14 @@ with its list.
 
 from collections import deque
 
-import msgspec
-from msgspec import Raw
-
 from taskyard.core.changes import Batch
 from taskyard.core.commands import NOTHING, Beat, Command, HearEnded, JoinDaemon, LeaveDaemon, Tick
 from taskyard.core.effects import (
-    Acknowledge,
-    AcknowledgeBeat,
-    CancelWork,
     CloseSession,
     Effect,
     Execute,
     Progressed,
     Reply,
-    Welcome,
 )
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
@@ -32,9 +25,11 @@ from taskyard.core.recovery import restore
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
+from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, Parcel
+from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Committer, Release
 from taskyard.store.memory import MemoryStore
-from taskyard.store.port import Load, StoreUnavailable
+from taskyard.store.port import StoreUnavailable
 from taskyard.wire import frames
 from tests.simulation.clockwork import Clockwork
 from tests.simulation.faults import Faults
@@ -44,7 +39,6 @@ from tests.simulation.network import Wire
 WALL_OFFSET = 1_800_000_000_000
 PROBE_MS = 100
 PROBE_MS_MAX = 5_000
-CLOSE_CODES = {"SUPERSEDED": frames.CLOSE_SUPERSEDED, "HUB_REWOUND": frames.CLOSE_REWOUND}
 
 
 class Item:
@@ -52,11 +46,9 @@ class Item:
 
     __slots__ = ("close", "effect", "message")
 
-    def __init__(
-        self, effect: Effect | None, message: bytes | None, close: tuple[int | None, str] | None = None
-    ) -> None:
+    def __init__(self, effect: Effect | None, close: tuple[int, str] | None = None) -> None:
         self.effect = effect
-        self.message = message
+        self.message: bytes | None = None
         self.close = close
 
 
@@ -94,6 +86,9 @@ class Hub:
         self._inbox: list[Command] = []
         self._effects: list[Effect] = []
         self._lookups: dict[int, int] = {}
+        self._frames: Frames
+        self._bodies: Bodies
+        self._tokens = Tokens(b"a secret of this world")
         self._asked = 0
         self._batches = 0
         self._wake_at: int | None = None
@@ -131,6 +126,8 @@ class Hub:
         )
         self.core = Core(state, self.clock.rng)
         self.committer = Committer(durable_seq=identity.seq)
+        self._frames = Frames(identity, self.settings, self._tokens)
+        self._bodies = Bodies()
         self.life += 1
         self._inbox, self._effects, self._lookups = [HearEnded(NOTHING)], [], {}
         self._wake_at, self._lag_ms, self._probe_ms = None, 0, PROBE_MS
@@ -182,7 +179,7 @@ class Hub:
             for message in messages:
                 self._hear_one(session, message)
         except BadMessage as error:
-            session.line.append(Item(None, None, (frames.CLOSE_PROTOCOL, str(error))))
+            session.line.append(Item(None, (frames.CLOSE_PROTOCOL, str(error))))
             self._flush(session)
 
     def _hear_one(self, session: Session, message: frames.FromDaemon) -> None:
@@ -375,6 +372,7 @@ class Hub:
     def _release(self, release: Release) -> None:
         history, life = self.history, self.life
         history.released(release)
+        parcel = Parcel(release, self._bodies)
         executes: list[Item] = []
         for effect in release.effects:
             if self.clock.happens(self.faults.crash_in_release):
@@ -384,58 +382,38 @@ class Hub:
             if isinstance(effect, Reply):
                 history.answer(effect.to, effect.answer)
             elif not isinstance(effect, Progressed):
-                self._put_in_line(effect, release.seq, executes)
+                self._put_in_line(effect, parcel, executes)
         if executes:
-            self.clock.later(self._reading_ms(), self._load_bodies, life, executes)
+            self.clock.later(self._reading_ms(), self._fill, life, parcel, executes)
 
     def _reading_ms(self) -> int:
         """Bodies are read beside the loop; now and then the disk is busy."""
-        return self.clock.between(20, 400) if self.clock.happens(0.05) else self.clock.between(0, 10)
+        return self.clock.between(20, 400) if self.clock.happens(0.1) else self.clock.between(0, 10)
 
-    def _put_in_line(self, effect: Effect, seq: int, executes: list[Item]) -> None:
+    def _put_in_line(self, effect: Effect, parcel: Parcel, executes: list[Item]) -> None:
         session = self.sessions.get(effect.session)  # type: ignore[union-attr]
         if session is None:
             return
-        item = Item(effect, self._message(effect, seq))
-        if isinstance(effect, Execute):
+        item = Item(effect)
+        if isinstance(effect, Execute) and effect.task_id not in parcel.loads:
             executes.append(item)
-        elif isinstance(effect, CloseSession):
-            item.close = (CLOSE_CODES.get(effect.code), effect.message)
+        else:
+            item.message = self._frames.of(effect, parcel.release.seq, parcel.loads)
+        if isinstance(effect, CloseSession):
+            item.close = (CLOSE_CODES.get(effect.code, frames.CLOSE_PROTOCOL), effect.message)
         session.line.append(item)
         self._flush(session)
 
-    def _message(self, effect: Effect, seq: int) -> bytes | None:
-        state = self.core.state
-        at = (state.cluster_id, state.epoch, seq)
-        lease = self.settings.lease
-        match effect:
-            case Welcome():
-                verdicts = [frames.Judgement(j.held.task_id, j.held.attempt, j.verdict) for j in effect.verdicts]
-                welcome = frames.Welcome(
-                    frames.PROTOCOL, effect.daemon_id, lease.heartbeat_s, lease.lease_s, verdicts, *at
-                )
-                return frames.encode(welcome)
-            case CancelWork():
-                return frames.encode(
-                    frames.CancelTask(effect.task_id, effect.attempt, effect.reason, effect.grace_ms / 1000)
-                )
-            case Acknowledge():
-                return frames.encode(frames.Ack(effect.task_id, effect.attempt, *at))
-            case AcknowledgeBeat():
-                return frames.encode(frames.HeartbeatAck(*at))
-            case CloseSession():
-                return frames.encode(frames.Error(effect.code, effect.message))
-            case _:
-                return None
-
-    def _load_bodies(self, life: int, executes: list[Item]) -> None:
+    def _fill(self, life: int, parcel: Parcel, executes: list[Item]) -> None:
+        """The bodies have been read; what ended meanwhile has none to send."""
         if life != self.life:
             return
-        effects = [item.effect for item in executes if isinstance(item.effect, Execute)]
-        loads = self.reader.loads(tuple(effect.task_id for effect in effects))
-        for item, effect in zip(executes, effects, strict=True):
-            load = loads.get(effect.task_id)
-            item.message = b"" if load is None else execute_message(effect, load)
+        parcel.fill(self.reader)
+        for item in executes:
+            effect = item.effect
+            assert isinstance(effect, Execute)
+            is_there = effect.task_id in parcel.loads
+            item.message = self._frames.of(effect, parcel.release.seq, parcel.loads) if is_there else b""
             session = self.sessions.get(effect.session)
             if session is not None:
                 self._flush(session)
@@ -443,7 +421,7 @@ class Hub:
     def _flush(self, session: Session) -> None:
         """Whatever is ready at the head of the line, as one frame."""
         ready: list[bytes] = []
-        closing: tuple[int | None, str] | None = None
+        closing: tuple[int, str] | None = None
         line = session.line
         while line and closing is None and (line[0].message is not None or line[0].close is not None):
             item = line.popleft()
@@ -459,25 +437,3 @@ class Hub:
             session.wire.close("hub", *closing)
             if session.translator is not None:
                 self.tell(LeaveDaemon(session.wire.number, session.translator.daemon_id))
-
-
-def execute_message(effect: Execute, load: Load) -> bytes:
-    """`task.execute` with what the daemon's machine and the fake work read."""
-    task = load.task
-    content = {
-        "id": task.id,
-        "execution": {"exclusive": task.terms.exclusive},
-        "user": task.user_id,
-        "body": load.body.decode(),
-    }
-    return frames.encode(
-        frames.TaskExecute(
-            task=Raw(msgspec.json.encode(content)),
-            attempt=effect.attempt,
-            timeout=effect.timeout_ms / 1000,
-            token="",
-            context_input=Raw(b"[]"),
-            checkpoint=Raw(b"null"),
-            previous_attempts=Raw(b"[]"),
-        )
-    )

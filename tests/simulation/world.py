@@ -7,10 +7,11 @@ first half.
 
 from collections.abc import Callable
 
+from taskyard.core.changes import Batch
 from taskyard.core.commands import Command, Draft
 from taskyard.core.effects import Answer
 from taskyard.core.settings import Lease, Settings, Suspects
-from taskyard.vocabulary import ENDED, Status
+from taskyard.vocabulary import ENDED, EventName, Status
 from tests.simulation import checkers, mirror
 from tests.simulation.clockwork import Clockwork
 from tests.simulation.faults import Faults
@@ -36,7 +37,7 @@ class World:
         self.clock = clock = Clockwork(seed)
         self.faults = faults or Faults.swarm(clock.rng)
         self.history = History(clock)
-        self.history.on = dict(checkers.MOMENTS)
+        self.history.on = {**checkers.MOMENTS, "committed": (*checkers.COMMITTED, self._follow)}
         self.work_ms = clock.rng.choice((300, 2_000, 8_000))
         self.act_ms = clock.rng.choice((200, 600, 1_500))
         settings = Settings(lease=Lease(), suspects=Suspects(hold_after_s=20), cascade_rows_max=2)
@@ -114,6 +115,14 @@ class World:
                 if task.status not in NEVER_KEYED and not is_archived:
                     raise Violation(f"key {acked.key}: {other_id} ({task.status}) and {task_id} were made of it")
 
+    def _follow(self, history: History, batch: Batch) -> None:
+        """People follow the events, and some change their mind the moment a task goes out."""
+        sent = [e for e in batch.events if e.name is EventName.TASK_SCHEDULED and e.task_id in history.acked]
+        for event in sent if not self.is_healed else ():
+            if self.clock.happens(0.06):
+                person = next(p for p in self.people if p.user_id == event.user_id)
+                self.clock.later(self.clock.between(0, 10), person.cancel, event.task_id)
+
     # Faults
 
     def _plan(self, mean_ms: int, fault: Callable[[], None]) -> None:
@@ -166,8 +175,10 @@ class World:
         self.hub.boot()
         for person in self.people:
             person.arrive()
-        for daemon in (*self.daemons, *self.liars):
+        for daemon in self.daemons:
             daemon.boot()
+        for liar in self.liars:
+            liar.boot()
         self._plan(faults.hub_crash_ms, self._crash_hub)
         self._plan(faults.hub_pause_ms, self._pause_hub)
         self._plan(faults.wall_jump_ms, self._jump_wall)
