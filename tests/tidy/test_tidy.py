@@ -30,7 +30,7 @@ FUNCTION_LINES_MAX: Final = 70
 EMPTY_NAMES: Final = frozenset({"base", "common", "helpers", "manager", "misc", "util", "utils"})
 
 # Versions below these have a known hole or lose data.
-FLOORS: Final = {"pyjwt": "2.13", "starlette": "1.3.1", "apsw": "3.51.3"}
+FLOORS: Final = {"pyjwt": "2.13", "apsw": "3.51.3"}
 
 # Assembled, so that this file does not contain what it looks for.
 MACHINE_PATHS: Final = re.compile(

@@ -14,9 +14,9 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import msgspec
-from starlette.types import Receive, Scope, Send
 
 from taskyard.gateway import docs_page, openapi
+from taskyard.gateway.asgi import Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.call import Call, Headers, Reply, RequestRefused, Stream
 from taskyard.gateway.daemon_socket import DaemonSocket

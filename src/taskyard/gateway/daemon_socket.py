@@ -8,12 +8,12 @@ it closed, and the lease does the rest.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from taskyard.core.commands import LeaveDaemon
+from taskyard.gateway.asgi import Receive, Send
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
 from taskyard.gateway.door import Door
@@ -34,9 +34,6 @@ REASON_BYTES_MAX: Final = 123
 log = logging.getLogger(__name__)
 
 _parts: Final = msgspec.json.Decoder(list[msgspec.Raw])
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class DaemonSession:
