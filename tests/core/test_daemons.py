@@ -288,6 +288,53 @@ def test_an_ended_attempt_whose_result_the_hub_lacks_is_asked_for() -> None:
     assert task.status is Status.COMPLETED
 
 
+def test_what_ended_unheard_is_not_begun_anew_while_its_result_is_on_the_way() -> None:
+    # Given an attempt called lost after its lease, whose daemon finished it meanwhile
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.advance(s=36)
+    assert task.status is Status.QUEUED
+    # When the daemon comes back with the result in its hands
+    hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED)])
+    # Then it keeps the task until it has told it
+    assert verdicts(hub) == [SEND_RESULT]
+    assert (task.status, len(task.attempts or ())) == (Status.RUNNING, 1)
+    hub.complete(task)
+    assert task.status is Status.COMPLETED
+
+
+def test_what_ended_unheard_takes_no_slot_beyond_the_daemons() -> None:
+    hub = HubHarness()
+    hub.daemon(slots=2)
+    first, second = hub.run(hub.submit()), hub.run(hub.submit())
+    hub.advance(s=36)
+    ended = [Held(task.id, 1, InventoryState.ENDED) for task in (first, second)]
+    daemon = hub.daemon(slots=1, inventory=ended)
+    assert (verdicts(hub), list(daemon.holding)) == ([SEND_RESULT, SEND_RESULT], [first.id])
+
+
+def test_what_ended_unheard_and_past_its_time_is_not_called_too_slow() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit(terms=Terms(timeout_ms=60_000)))
+    hub.advance(s=36)
+    hub.advance(s=30)
+    hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED)])
+    assert verdicts(hub) == [SEND_RESULT]
+    assert next(iter(task.attempts or ())).status is AttemptStatus.LOST
+
+
+def test_what_ended_unheard_is_given_back_if_it_was_cancelled_meanwhile() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.advance(s=36)
+    hub.cancel(task)
+    daemon = hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED)])
+    assert (verdicts(hub), list(daemon.holding)) == ([SEND_RESULT], [])
+
+
 def test_an_ended_attempt_whose_result_the_hub_has_may_be_forgotten() -> None:
     hub = HubHarness()
     hub.daemon()

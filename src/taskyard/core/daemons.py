@@ -68,7 +68,10 @@ def join(turn: Turn, command: JoinDaemon) -> None:
         return
     daemon = _enrol(turn, command)
     _lose_unlisted(turn, daemon, command)
-    verdicts = tuple(Judged(held, _judge(turn, daemon, held)) for held in command.inventory)
+    # What runs comes before what has ended: it needs its slot more.
+    running_first = sorted(command.inventory, key=lambda held: held.state is InventoryState.ENDED)
+    judged = {(held.task_id, held.attempt): _judge(turn, daemon, held) for held in running_first}
+    verdicts = tuple(Judged(held, judged[held.task_id, held.attempt]) for held in command.inventory)
     turn.effects.append(Welcome(command.session, daemon.id, verdicts))
     turn.state.yard.wake_daemon(daemon)
 
@@ -184,9 +187,7 @@ def _judge(turn: Turn, daemon: Daemon, held: Held) -> InventoryVerdict:
     """What a returning daemon shall do with an attempt it lists."""
     task = turn.state.tasks.get(held.task_id)
     if held.state is InventoryState.ENDED:
-        attempts = (task.attempts if task is not None else None) or ()
-        known = next((a for a in attempts if a.number == held.attempt), None)
-        return InventoryVerdict.FORGET if known is not None and was_reported(known) else InventoryVerdict.SEND_RESULT
+        return _judge_ended(turn, daemon, task, held.attempt)
     attempt = newest_of(task, held.attempt, daemon.id)
     if task is not None and attempt is not None and _goes_on(turn, daemon, task, attempt):
         if held.state is InventoryState.RUNNING or attempt.started_at is not None:
@@ -196,6 +197,26 @@ def _judge(turn: Turn, daemon: Daemon, held: Held) -> InventoryVerdict:
     if attempt is None or attempt.status is not AttemptStatus.RUNNING:
         daemon.lingering[held.task_id, held.attempt] = None
     return InventoryVerdict.ABORT
+
+
+def _judge_ended(turn: Turn, daemon: Daemon, task: Task | None, number: int) -> InventoryVerdict:
+    """Its result is on the way: until it is here, nobody is to begin anew what is already done."""
+    attempts = (task.attempts if task is not None else None) or ()
+    known = next((attempt for attempt in attempts if attempt.number == number), None)
+    if known is not None and was_reported(known):
+        return InventoryVerdict.FORGET
+    attempt = newest_of(task, number, daemon.id)
+    is_awaited = attempt is not None and _has_time(turn, daemon, attempt)
+    if task is not None and attempt is not None and is_awaited and _goes_on(turn, daemon, task, attempt):
+        start(turn, task, attempt)
+    return InventoryVerdict.SEND_RESULT
+
+
+def _has_time(turn: Turn, daemon: Daemon, attempt: Attempt) -> bool:
+    """Room to hold it until its result comes, and it would not be called too slow before that."""
+    began_at = turn.now.wall if attempt.started_at is None else attempt.started_at
+    is_late = turn.now.wall - began_at >= time_allowed_ms(turn, attempt)
+    return attempt.status in ADOPTABLE and not is_late and daemon.active < daemon.record.slots
 
 
 def _goes_on(turn: Turn, daemon: Daemon, task: Task, attempt: Attempt) -> bool:
