@@ -193,7 +193,7 @@ def recognise(intake: Intake, draft: Draft, keys: dict[str, Draft]) -> Refused |
 
 def _refuse_cycles(intake: Intake, refused: dict[int, Refused]) -> None:
     """Among the drafts of one batch; what exists already cannot depend on what does not yet."""
-    graph = {d.id: [intake.resolve(n) for n in d.depends_on] for d in intake.planned.values()}
+    graph = {d.id: [intake.resolve(n) for n in d.depends_on] for d in intake.planned.values() if d.depends_on}
     while cycle := find_cycle(graph):
         labels = [intake.planned[i].name or i for i in cycle]
         detail = f"These depend on each other: {' → '.join([*labels, labels[0]])}."
@@ -264,11 +264,12 @@ def _task_of(intake: Intake, draft: Draft) -> Task:
     ceiling = ceiling_of(draft, intake.command.ceiling, numbers)
     level, value = assign(draft, user, ceiling=ceiling, now_ms=now.wall, numbers=numbers)
     parent = intake.find(intake.resolve(draft.parent_id)) if draft.parent_id is not None else None
+    queue = route(state, draft)
     return Task(
         id=draft.id,
         user_id=user.id,
         number=user.number,
-        kind=msgspec.structs.replace(draft.kind, queue=route(state, draft)),
+        kind=draft.kind if queue == draft.kind.queue else msgspec.structs.replace(draft.kind, queue=queue),
         terms=draft.terms,
         created_at=now.wall,
         level=level,

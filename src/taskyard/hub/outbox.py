@@ -126,9 +126,11 @@ class Outbox:
         frame_of = self._frames.of
         outgoing: dict[int, list[bytes]] = {}
         closing: list[CloseSession] = []
+        written: Written | None = None
         for effect in release.effects:
             if isinstance(effect, Reply):
-                self.askers.answer(effect, _written(batch, effect.answer))
+                written = written or Written(batch)
+                self.askers.answer(effect, written.of(effect.answer))
             elif isinstance(effect, Progressed):
                 self.progress.note(effect)
             elif isinstance(effect, Execute) and effect.task_id not in loads:
@@ -175,18 +177,25 @@ class Outbox:
             subscriber.offer(numbered if user_id is None else [n for n in numbered if n.event.user_id == user_id])
 
 
-def _written(batch: Batch, answer: Answer) -> dict[str, StoredTask]:
-    """Of the tasks an answer names, those whose rows this very commit wrote, exactly as written."""
-    if isinstance(answer, Submitted):
-        ids = set(answer.ids)
-    elif isinstance(answer, Done) and answer.task_id is not None:
-        ids = {answer.task_id}
-    else:
-        return {}
-    bodies = dict(batch.bodies)
-    rows = (row for rows in (batch.created, batch.ended) for row in rows if row.task.id in ids)
-    return {
-        row.task.id: StoredTask(_record.decode(row.record), bodies[row.task.id])
-        for row in rows
-        if row.task.id in bodies
-    }
+class Written:
+    """The new tasks of one commit, exactly as written: what an answer shows of them needs no reading."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._bodies = dict(batch.bodies)
+        self._rows = {row.task.id: row for rows in (batch.created, batch.ended) for row in rows}
+
+    def of(self, answer: Answer) -> dict[str, StoredTask]:
+        if isinstance(answer, Submitted):
+            ids: Iterable[str] = answer.ids
+        elif isinstance(answer, Done) and answer.task_id is not None:
+            ids = (answer.task_id,)
+        else:
+            return {}
+        return {i: StoredTask(self._task(i), self._bodies[i]) for i in ids if i in self._bodies}
+
+    def _task(self, task_id: str) -> Task:
+        """The row's copy shares its parts with the live task; only one without parts cannot have changed since."""
+        row = self._rows[task_id]
+        task = row.task
+        has_parts = task.attempts is not None or task.depends is not None or task.trouble is not None
+        return _record.decode(row.record) if has_parts else task

@@ -1,0 +1,97 @@
+"""What waits to be decided, bounded by number and by bytes. Whatever ends work goes first and is never refused for want
+of room to those who ask for it; new work waits behind it.
+
+A command counts from the moment it comes in until it is decided, also while the store is asked what it names: else
+a slow reader would let everything in. There is one inbox per life of the state. A look-up that outlives its state
+settles with the inbox it came from, and the new one never hears of it.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from taskyard.core.commands import Command, CompleteTask, ReportProgress, SaveCheckpoint, SubmitTasks
+
+NEW_COMMANDS_MAX: Final = 10_000
+NEW_BYTES_MAX: Final = 64 * 1024 * 1024
+URGENT_COMMANDS_MAX: Final = 100_000
+URGENT_BYTES_MAX: Final = 256 * 1024 * 1024
+# What daemons say while the disk stalls; the one that says more is cut off and comes back with its list.
+NEW_LOOKUPS_MAX: Final = 256
+# New work that may wait for the store at a time: all of it is decided without asking again whether there is room.
+
+_WEIGHTS: Final[dict[type, Callable[[Any], int]]] = {
+    SubmitTasks: lambda command: sum(len(draft.body) for draft in command.drafts),
+    CompleteTask: lambda command: len(command.outcome or b""),
+    SaveCheckpoint: lambda command: len(command.data),
+    ReportProgress: lambda command: len(command.log or ""),
+}
+
+
+class Waiting:
+    """One line, and what of it is still to be decided."""
+
+    __slots__ = ("bytes", "count", "line")
+
+    def __init__(self) -> None:
+        self.line: deque[Command] = deque()
+        self.count = 0
+        self.bytes = 0
+
+    def add(self, command: Command, weight: int) -> None:
+        self.line.append(command)
+        self.count += 1
+        self.bytes += weight
+
+
+class Inbox:
+    def __init__(self) -> None:
+        self._urgent = Waiting()
+        self._new = Waiting()
+        self._lookups = 0
+
+    def submit(self, command: SubmitTasks) -> bool:
+        """Take new work; False: more waits already than may."""
+        weight = _weight(command)
+        if self._new.count >= NEW_COMMANDS_MAX or self._new.bytes + weight > NEW_BYTES_MAX:
+            return False
+        self._new.add(command, weight)
+        return True
+
+    def hurry(self, command: Command) -> None:
+        """Take what a caller waits for and new work has to wait behind; callers are as many as connections."""
+        self._urgent.add(command, _weight(command))
+
+    def hear(self, command: Command) -> bool:
+        """Take what a daemon says; False: they have said more than can be kept."""
+        weight = _weight(command)
+        if self._urgent.count >= URGENT_COMMANDS_MAX or self._urgent.bytes + weight > URGENT_BYTES_MAX:
+            return False
+        self._urgent.add(command, weight)
+        return True
+
+    def take(self, *, has_room: bool) -> Command | None:
+        """The next to decide; new work only while the batch has room for it."""
+        if self._urgent.line:
+            return self._urgent.line.popleft()
+        if self._new.line and has_room and self._lookups < NEW_LOOKUPS_MAX:
+            return self._new.line.popleft()
+        return None
+
+    def look_up(self, command: Command) -> None:
+        """It was taken, but has to wait for the store."""
+        self._lookups += isinstance(command, SubmitTasks)
+
+    def looked_up(self, command: Command) -> None:
+        self._lookups -= isinstance(command, SubmitTasks)
+
+    def settle(self, command: Command) -> None:
+        """It is decided, or dropped: it waits no more."""
+        waiting = self._new if isinstance(command, SubmitTasks) else self._urgent
+        waiting.count -= 1
+        waiting.bytes -= _weight(command)
+
+
+def _weight(command: Command) -> int:
+    weigh = _WEIGHTS.get(type(command))
+    return 0 if weigh is None else weigh(command)
