@@ -1,0 +1,112 @@
+"""What the pages say that the code also knows: each such thing is compared, so that neither can drift."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from taskyard.cli.main import app
+from taskyard.hub.settings import FileSettings
+from tools import http_page
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+LINE_CHARS_MAX: Final = 150
+
+PAGES: Final = sorted(
+    [*ROOT.glob("*.md"), *(path for folder in ("docs", "bench", "src") for path in (ROOT / folder).rglob("*.md"))]
+)
+ROW: Final = re.compile(r"^\| `([a-z_.<>]+)` \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
+BLOCK: Final = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK: Final = re.compile(r"\]\(([^)#]+)[^)]*\)")
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+# --- pages that are made -----------------------------------------------------------------------------------
+
+
+def test_the_page_about_http_is_the_route_table() -> None:
+    assert http_page.PAGE.read_text() == http_page.page(), "run make docs"
+
+
+# --- settings ----------------------------------------------------------------------------------------------
+
+
+def settings_of(kind: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Each setting's name and default, as the table writes them."""
+    for field in msgspec.structs.fields(kind):
+        name = f"{place}{field.name}"
+        inner = struct_in(field.type)
+        if inner is None:
+            yield name, default_of(field)
+        else:
+            key = ".<name>" if str(field.type).startswith("dict") else ""
+            yield from settings_of(inner, f"{name}{key}.")
+
+
+def struct_in(type_: Any) -> Any:
+    """The section that a field holds, if it holds one: itself, or one by name, or maybe none."""
+    candidates = (type_, *getattr(type_, "__args__", ()))
+    return next((one for one in candidates if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
+
+
+def default_of(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        return "required"
+    if field.default is None:
+        return "none"
+    default = msgspec.to_builtins(field.default if field.default_factory is msgspec.NODEFAULT else [])
+    return f"`{msgspec.json.encode(default).decode()}`".replace('","', '", "')
+
+
+def test_the_page_about_operating_lists_every_setting_with_its_default() -> None:
+    _, _, section = (ROOT / "docs" / "operating.md").read_text().partition("## Settings")
+    written = dict(ROW.findall(section.partition("\n## ")[0]))
+    assert written == dict(settings_of(FileSettings))
+
+
+# --- commands ----------------------------------------------------------------------------------------------
+
+
+def commands_in(page: Path) -> Iterator[list[str]]:
+    """The words of each `taskyard …` in a page's shell blocks, without what surrounds it."""
+    for block in BLOCK.findall(page.read_text()):
+        for found in re.finditer(r"(?<!from )\btaskyard ([a-z][^\n|&;)]*)", block):
+            yield shlex.split(found[1], comments=True)
+
+
+def complaint_about(words: list[str]) -> str | None:
+    """What the command line says of these words; with `--help` it reads them all and does nothing."""
+    answer = CliRunner().invoke(app, [*words, "--help"])
+    return None if answer.exit_code == 0 else answer.output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_command_that_is_printed_can_be_typed(page: Path) -> None:
+    wrong = {" ".join(words): said for words in commands_in(page) if (said := complaint_about(words)) is not None}
+    assert not wrong
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_line_fits_a_window(page: Path) -> None:
+    """But for rows of a table, which cannot be broken."""
+    lines = enumerate(page.read_text().splitlines(), 1)
+    long = [number for number, line in lines if len(line) > LINE_CHARS_MAX and not line.startswith("|")]
+    assert not long, f"at most {LINE_CHARS_MAX} characters: lines {long}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != ROOT / "README.md"], ids=named)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
+    broken = [target for target in targets if not (page.parent / target).exists()]
+    assert not broken
