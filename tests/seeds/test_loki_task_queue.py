@@ -1,0 +1,212 @@
+"""Loki's task queue: claims, backoff, dead letters, idempotency, cancellation, rate limits.
+
+Covered here: all but the circuit breakers and the slowing down of other agents.
+"""
+
+import pytest
+
+from taskyard.core.commands import SaveCheckpoint
+from taskyard.core.effects import Done, Submitted
+from taskyard.core.retry import classify
+from taskyard.core.task import Failure, Terms
+from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, Category, EventName, Verdict
+from tests.support.harness import ErrorCode, HubHarness, Level, Status, a_draft, attempt_of
+
+
+def test_priorities_from_1_to_10_run_highest_first() -> None:
+    hub = HubHarness()
+    tasks = {value: hub.submit(value=value) for value in (3, 10, 1, 7, 8)}
+    hub.daemon(slots=1)
+    served = []
+    for _ in tasks:
+        task = hub.state.tasks[hub.sent()[-1][0]]
+        served.append(task.value)
+        hub.complete(task)
+    assert served == [10, 8, 7, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "level"),
+    [(10, Level.CRITICAL), (9, Level.HIGH), (8, Level.HIGH), (6, Level.NORMAL), (4, Level.LOW), (2, Level.LOW)],
+)
+def test_the_documents_bands_of_priority_are_levels(value: int, level: Level) -> None:
+    assert HubHarness().submit(value=value).level is level
+
+
+def test_a_task_is_claimed_only_by_an_agent_that_runs_its_type() -> None:
+    hub = HubHarness()
+    hub.daemon("frontend", types=("eng-frontend",))
+    task = hub.submit(type="eng-backend")
+    assert task.status is Status.QUEUED
+    hub.daemon("backend", types=("eng-backend", "ops-devops"))
+    assert attempt_of(task).daemon_name == "backend"
+
+
+def test_a_claimed_task_is_nobody_elses() -> None:
+    hub = HubHarness()
+    hub.daemon("one")
+    hub.daemon("two")
+    task = hub.submit()
+    assert [e for e in hub.sent() if e[0] == task.id] == [(task.id, 1)]
+
+
+def test_a_claim_that_is_not_followed_by_a_start_expires() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    hub.accept(task)
+    hub.live(s=30)
+    assert (task.status, attempt_of(task).status) == (Status.QUEUED, AttemptStatus.REJECTED)
+
+
+def test_a_task_with_unfinished_dependencies_is_not_claimed() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    first, second = hub.submit(), hub.submit()
+    task = hub.submit(depends_on=(first.id, second.id))
+    hub.complete(first)
+    assert task.status is Status.WAITING
+    hub.complete(second)
+    assert task.status is Status.SCHEDULED
+
+
+def test_the_words_claimed_in_progress_done_and_dead_letter_are_understood() -> None:
+    assert STATUS_ALIASES["claimed"] == (Status.SCHEDULED,)
+    assert STATUS_ALIASES["in-progress"] == (Status.SCHEDULED, Status.RUNNING)
+    assert STATUS_ALIASES["done"] == (Status.COMPLETED,)
+    assert STATUS_ALIASES["dead-letter"] == STATUS_ALIASES["failed"] == (Status.PERMANENTLY_FAILED,)
+
+
+def test_completing_a_task_triggers_its_dependants() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    first = hub.submit()
+    heir = hub.submit(depends_on=(first.id,))
+    hub.complete(first)
+    assert heir.status is Status.SCHEDULED
+
+
+def test_backoff_doubles_from_its_base_and_does_not_compound() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(retry_delay_ms=60_000, max_attempts=5))
+    waits = []
+    for _ in range(4):
+        hub.fail(task)
+        assert task.not_before is not None
+        waits.append((task.not_before - hub.now.wall) / 60_000)
+        hub.await_offer(task)
+    # 60 s, 120 s, 240 s, 480 s, each with at most a fifth of jitter; compounding would give 60, 120, 480, 3840.
+    assert all(base <= wait <= 1.2 * base for wait, base in zip(waits, (1, 2, 4, 8), strict=True))
+
+
+def test_after_its_last_try_a_task_is_a_dead_letter_with_its_error() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(max_attempts=2, retry_delay_ms=0))
+    hub.fail(task, message="first")
+    hub.fail(task, message="second")
+    assert task.status is Status.PERMANENTLY_FAILED
+    assert task.error == Failure("BOOM", "second")
+    assert [a.error.message for a in task.attempts or () if a.error] == ["first", "second"]
+
+
+def test_a_dead_letter_is_deleted_retried_put_off_or_escalated() -> None:
+    for verdict, status in (
+        (Verdict.DISCARD, Status.CANCELLED),
+        (Verdict.RETRY, Status.QUEUED),
+        (Verdict.WAIT, Status.PENDING),
+        (Verdict.ESCALATE, Status.PERMANENTLY_FAILED),
+    ):
+        hub = HubHarness()
+        daemon = hub.daemon()
+        task = hub.submit(terms=Terms(max_attempts=1))
+        hub.fail(task)
+        hub.disconnect(daemon)
+        hub.review(task, verdict, until=hub.now.wall + 1000, to="lead" if verdict is Verdict.ESCALATE else None)
+        assert task.status is status
+
+
+def test_a_retried_dead_letter_has_its_tries_again_and_the_decision_is_logged() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(max_attempts=1))
+    hub.fail(task)
+    hub.review(task, Verdict.RETRY)
+    assert (task.status, task.series) == (Status.SCHEDULED, 2)
+    assert hub.batches[-1].audit[0].action == "dead_letter.retry"
+    assert hub.said(EventName.TASK_REVIEWED, task) != []
+
+
+def test_the_same_content_is_one_task_while_it_is_pending_in_progress_or_completed() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(key="hash", digest="hash")
+    assert hub.submit(key="hash", digest="hash") is task
+    hub.run(task)
+    assert hub.submit(key="hash", digest="hash") is task
+    hub.complete(task)
+    assert hub.offer(a_draft(key="hash", digest="hash")) == Submitted((task.id,), (True,))
+
+
+def test_cancelling_cancels_dependants_recursively_with_the_reason_kept() -> None:
+    hub = HubHarness()
+    first = hub.submit()
+    second = hub.submit(depends_on=(first.id,))
+    third = hub.submit(depends_on=(second.id,))
+    assert hub.cancel(first, reason="obsolete") == Done(first.id, (second.id, third.id))
+    assert [t.status for t in (first, second, third)] == [Status.CANCELLED] * 3
+    assert hub.said(EventName.TASK_CANCELLED, first)[0].data == {"reason": "obsolete"}
+    assert hub.said(EventName.TASK_CANCELLED, third)[0].data == {"because": second.id}
+
+
+def test_a_task_in_progress_can_be_cancelled() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.cancel(task)
+    hub.confirm_cancel(task)
+    assert task.status is Status.CANCELLED
+
+
+def test_a_completed_task_without_its_decision_report_is_incomplete() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(decision_report=True, retry_delay_ms=0))
+    hub.complete(task)
+    assert (task.attempts or [])[0].status is AttemptStatus.INCOMPLETE
+    assert task.error is not None
+    assert task.error.code == ErrorCode.DECISION_REPORT_MISSING
+    hub.complete(task, has_report=True)
+    assert task.status is Status.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "message", ["rate limit hit", "HTTP error 429", "Too many requests", "Quota exceeded", "see retry-after"]
+)
+def test_the_documents_signs_of_a_rate_limit_are_known(message: str) -> None:
+    assert classify(Failure("X", message)) is Category.RATE_LIMITED
+
+
+def test_a_rate_limit_waits_as_said_or_a_minute_doubling_to_an_hour_with_a_tenth_of_jitter() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    hub.fail(task, code="RATE_LIMITED", retry_after_ms=7_000)
+    assert task.not_before == hub.now.wall + 7_000
+    for expected in (120, 240, 480):
+        hub.await_offer(task)
+        hub.fail(task, message="429 too many requests")
+        assert task.not_before is not None
+        assert expected * 1000 <= task.not_before - hub.now.wall <= expected * 1100
+    assert task.status is Status.PENDING
+
+
+def test_the_checkpoint_of_a_rate_limited_agent_is_kept_for_its_next_try() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.step(SaveCheckpoint("d-mac", task.id, 1, b'{"at":3}', 1))
+    hub.fail(task, code="RATE_LIMITED", retry_after_ms=0)
+    hub.await_offer(task)
+    assert task.checkpoint

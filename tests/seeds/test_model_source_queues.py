@@ -1,0 +1,236 @@
+"""Queues by model source: routing, refs, dependencies with policies, context, control commands.
+
+Covered here: routing, refs, states, dependencies, retries, skip and retry. Limits per queue, chat intake and imports
+come with those.
+"""
+
+import pytest
+
+from taskyard.core.commands import Known
+from taskyard.core.effects import Refused
+from taskyard.core.settings import Queue, Settings
+from taskyard.core.task import Task, Terms
+from taskyard.vocabulary import AttemptStatus, DependsPolicy, Refusal
+from tests.support.harness import HubHarness, ResultStatus, Status, a_draft, attempt_of
+
+SETTINGS = Settings(
+    queues={
+        "ollama-local": Queue(models=("ollama/llama3", "ollama/qwen2.5", "ollama/mistral")),
+        "ollama-remote": Queue(models=("ollama-remote/qwen3.5:27b", "ollama-remote/llama3:70b")),
+        "cloud-nvidia": Queue(models=("nvidia/z-ai/glm5", "nvidia/llama3")),
+    }
+)
+
+
+def a_hub() -> HubHarness:
+    return HubHarness(SETTINGS)
+
+
+# Routing
+
+
+@pytest.mark.parametrize(
+    ("model", "queue"),
+    [
+        ("ollama/qwen2.5", "ollama-local"),
+        ("ollama-remote/llama3:70b", "ollama-remote"),
+        ("nvidia/z-ai/glm5", "cloud-nvidia"),
+    ],
+)
+def test_a_task_goes_to_the_queue_of_its_models_source(model: str, queue: str) -> None:
+    assert a_hub().submit(model=model).kind.queue == queue
+
+
+def test_a_queue_can_be_named_without_a_model() -> None:
+    assert a_hub().submit(queue="ollama-remote").kind.queue == "ollama-remote"
+
+
+def test_a_default_source_takes_what_names_none() -> None:
+    hub = HubHarness(Settings(queues=SETTINGS.queues, default_queue="ollama-remote"))
+    assert hub.submit().kind.queue == "ollama-remote"
+
+
+def test_a_model_in_no_source_is_refused_with_those_that_are_known() -> None:
+    answer = a_hub().offer(a_draft(model="gpt-4"))
+    assert isinstance(answer, Refused)
+    assert answer.code is Refusal.MODEL_NOT_ROUTED
+    assert "ollama/mistral" in answer.detail
+
+
+def test_a_blocked_task_in_one_queue_does_not_affect_another() -> None:
+    hub = a_hub()
+    dead = hub.submit(target="nobody")
+    blocked = hub.submit(model="ollama/llama3", depends_on=(dead.id,))
+    hub.daemon()
+    assert (blocked.status, hub.submit(model="nvidia/llama3").status) == (Status.BLOCKED, Status.SCHEDULED)
+
+
+def test_refs_are_counted_across_queues_since_dependencies_cross_them() -> None:
+    hub = a_hub()
+    one, two = hub.submit(model="ollama/llama3"), hub.submit(model="nvidia/llama3")
+    assert (one.ref, two.ref) == ("T-001", "T-002")
+    heir = hub.submit_all(
+        a_draft(model="ollama-remote/llama3:70b", depends_on=("T-001",)), known=Known(refs={"T-001": one.id})
+    )[0]
+    assert [d.id for d in heir.depends or ()] == [one.id]
+
+
+# Dependencies
+
+
+def chain(hub: HubHarness, policy: DependsPolicy) -> tuple[Task, Task]:
+    hub.daemon(slots=1)
+    first = hub.run(hub.submit())
+    return first, hub.submit(depends_on=(first.id,), terms=Terms(on_depends_fail=policy))
+
+
+def test_a_task_with_a_dependency_waits_and_one_without_is_ready() -> None:
+    first, second = chain(a_hub(), DependsPolicy.BLOCK)
+    assert (first.status, second.status) == (Status.RUNNING, Status.WAITING)
+
+
+def test_a_completed_dependency_makes_it_ready_and_its_summary_is_kept_for_it() -> None:
+    hub = a_hub()
+    first, second = chain(hub, DependsPolicy.BLOCK)
+    hub.complete(first, summary="42 rows", result_status=ResultStatus.PARTIAL)
+    assert second.status is Status.SCHEDULED
+    assert (first.summary, first.result_status) == ("42 rows", ResultStatus.PARTIAL)
+    assert [(d.id, d.outcome, d.at) for d in second.depends or ()] == [(first.id, Status.COMPLETED, hub.now.wall)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "status"),
+    [
+        (DependsPolicy.BLOCK, Status.BLOCKED),
+        (DependsPolicy.SKIP, Status.SKIPPED),
+        (DependsPolicy.CONTINUE, Status.SCHEDULED),
+    ],
+)
+def test_a_failed_dependency_blocks_skips_or_warns(policy: DependsPolicy, status: Status) -> None:
+    hub = a_hub()
+    first, second = chain(hub, policy)
+    hub.fail(first, code="INVALID_INPUT")
+    assert second.status is status
+    assert second.trouble is not None
+    said = second.trouble.blocked_reason or second.trouble.skipped_reason or second.trouble.notes[0].message
+    assert said.startswith("T-001 ended as permanently_failed")
+
+
+@pytest.mark.parametrize("policy", DependsPolicy)
+def test_a_blocked_dependency_counts_as_failed_in_the_same_pass(policy: DependsPolicy) -> None:
+    hub = a_hub()
+    first, second = chain(hub, DependsPolicy.BLOCK)
+    third = hub.submit(depends_on=(second.id,), terms=Terms(on_depends_fail=policy))
+    hub.fail(first, code="INVALID_INPUT")
+    expected = {DependsPolicy.BLOCK: Status.BLOCKED, DependsPolicy.SKIP: Status.SKIPPED}
+    assert third.status is expected.get(policy, Status.SCHEDULED)
+
+
+def test_a_skipped_dependency_does_not_leave_its_dependants_waiting_for_ever() -> None:
+    hub = a_hub()
+    first = hub.submit()
+    second = hub.submit(depends_on=(first.id,))
+    hub.skip(first)
+    assert second.status is Status.BLOCKED
+
+
+def test_a_dependency_that_was_archived_still_counts() -> None:
+    hub = a_hub()
+    hub.daemon()
+    first = hub.submit()
+    hub.complete(first)
+    hub.advance(s=1)
+    assert first.id not in hub.state.tasks
+    second = hub.submit_all(a_draft(depends_on=(first.id,)), known=hub.known(first))[0]
+    assert second.status is Status.SCHEDULED
+
+
+def test_a_cycle_is_rejected_with_a_message() -> None:
+    answer = a_hub().offer(a_draft(name="a", depends_on=("b",)), a_draft(name="b", depends_on=("a",)))
+    assert isinstance(answer, Refused)
+    assert answer.code is Refusal.DEPENDENCY_CYCLE
+
+
+def test_a_task_can_have_several_dependencies() -> None:
+    hub = a_hub()
+    one, two = hub.submit(), hub.submit()
+    assert len(hub.submit(depends_on=(one.id, two.id)).depends or ()) == 2
+
+
+# Running
+
+
+def test_tasks_of_a_queue_run_by_priority_then_in_the_order_they_came() -> None:
+    hub = a_hub()
+    ids = [hub.submit(model="ollama/llama3", value=value).id for value in (5, 6, 5, 7)]
+    hub.daemon(slots=4)
+    assert [task_id for task_id, _ in hub.sent()] == [ids[3], ids[1], ids[0], ids[2]]
+
+
+def test_twenty_tasks_added_at_once_keep_their_order() -> None:
+    hub = a_hub()
+    hub.daemon(slots=1)
+    tasks = hub.submit_all(*(a_draft(model="ollama/llama3") for _ in range(25)))
+    for task in tasks:
+        assert task.status is Status.SCHEDULED
+        hub.complete(task)
+
+
+def test_tasks_start_at_once_and_not_at_the_next_heartbeat() -> None:
+    hub = a_hub()
+    hub.daemon()
+    assert hub.submit(model="ollama/llama3").status is Status.SCHEDULED
+
+
+def test_a_task_that_times_out_is_retried() -> None:
+    hub = a_hub()
+    hub.daemon()
+    task = hub.run(hub.submit(terms=Terms(timeout_ms=10_000)))
+    hub.live(s=10)
+    assert (task.status, attempt_of(task).status) == (Status.PENDING, AttemptStatus.TIMEOUT)
+
+
+def test_a_session_that_was_lost_is_dispatched_again() -> None:
+    hub = a_hub()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.daemon()
+    assert (task.status, attempt_of(task).number) == (Status.SCHEDULED, 2)
+
+
+def test_a_result_that_says_failed_is_a_failure() -> None:
+    hub = a_hub()
+    hub.daemon()
+    task = hub.submit()
+    hub.complete(task, result_status=ResultStatus.FAILED, summary="the page was empty")
+    assert task.status is Status.PENDING
+    assert task.error is not None
+    assert task.error.message == "the page was empty"
+
+
+# Control
+
+
+def test_retry_resets_the_tries() -> None:
+    hub = a_hub()
+    hub.daemon()
+    task = hub.submit(terms=Terms(max_attempts=1))
+    hub.fail(task)
+    hub.retry(task)
+    assert (task.status, task.series) == (Status.SCHEDULED, 2)
+
+
+def test_skip_leaves_a_task_out_and_it_can_come_back() -> None:
+    hub = a_hub()
+    task = hub.submit()
+    hub.skip(task)
+    assert task.status is Status.SKIPPED
+    hub.retry(task)
+    assert task.status is Status.QUEUED
+
+
+def test_cancel_ends_a_task_for_good() -> None:
+    hub = a_hub()
+    task = hub.submit()
+    hub.cancel(task)
+    assert task.status is Status.CANCELLED
