@@ -71,7 +71,7 @@ def test_a_task_that_waits_for_its_next_try_can_be_tried_now() -> None:
     hub.fail(task)
     assert task.status is Status.PENDING
     assert hub.retry(task) == Done(task.id)
-    assert (task.status, task.not_before) == (Status.SCHEDULED, None)
+    assert (task.status, task.not_before, task.series) == (Status.SCHEDULED, None, 2)
 
 
 @pytest.mark.parametrize("status", [Status.QUEUED, Status.PENDING, Status.RUNNING, Status.CANCELLED, Status.STALE])

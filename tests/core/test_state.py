@@ -1,7 +1,8 @@
 """What is held between two commands, and when it is let go."""
 
 from taskyard.core.effects import Done
-from taskyard.core.task import Terms
+from taskyard.core.state import INTERNED_MAX
+from taskyard.core.task import Kind, Task, Terms
 from tests.support.harness import HubHarness, Status, attempt_of
 
 
@@ -75,6 +76,21 @@ def test_alike_tasks_share_their_kind_and_terms() -> None:
     one, two = hub.submit(type="x"), hub.submit(type="x")
     assert one.kind is two.kind
     assert one.terms is two.terms
+
+
+def test_what_is_remembered_for_sharing_has_a_bound_and_who_waits_is_found_past_it() -> None:
+    # Given one task that waits, and then more exclusive keys than are remembered
+    hub = HubHarness()
+    first = hub.submit(type="x")
+    for n in range(INTERNED_MAX + 1):
+        hub.state.intern(Task(id="t", user_id="u", number=1, kind=Kind(), terms=Terms(exclusive=str(n)), created_at=0))
+    assert len(hub.state._terms) <= INTERNED_MAX
+    # Then an alike one, which shares nothing with it, still waits in the same lane
+    second = hub.submit(type="x")
+    assert first.kind is not second.kind
+    assert [lane.size for lane in hub.state.users["ann"].lanes.values()] == [2]
+    hub.daemon()
+    assert (first.status, second.status) == (Status.SCHEDULED, Status.SCHEDULED)
 
 
 def test_live_attempts_are_the_source_of_every_count() -> None:

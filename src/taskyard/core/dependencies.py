@@ -6,6 +6,8 @@ unblocked. An echo is heard by at most `cascade_rows_max` tasks per turn, so tha
 dependants does not hold up a commit; what a crash leaves unheard is found again at start (`unheard`).
 """
 
+from collections import deque
+
 from taskyard.core.commands import HearEnded
 from taskyard.core.endings import announce, end, unlist
 from taskyard.core.readiness import name_of, settle
@@ -78,9 +80,9 @@ def warn(turn: Turn, task: Task, dependency: Dependency) -> None:
 def heirs_of(state: State, task_id: str) -> list[str]:
     """All that a cancellation of this task will cancel, nearest first."""
     found: dict[str, None] = {}
-    front = [task_id]
+    front = deque([task_id])
     while front:
-        for heir_id in state.dependants.get(front.pop(0), ()):
+        for heir_id in state.dependants.get(front.popleft(), ()):
             heir = state.tasks[heir_id]
             if heir_id not in found and heir.terms.on_depends_fail is not DependsPolicy.CONTINUE:
                 found[heir_id] = None

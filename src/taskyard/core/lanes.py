@@ -113,7 +113,6 @@ class Lane:
         return (
             task.status is Status.QUEUED
             and task.value == -place[0]
-            and task.kind is self.kind
             and task.level is self.level
             and special_of(task) == self.special
         )

@@ -30,6 +30,7 @@ def retry(turn: Turn, command: RetryTask) -> None:
         turn.effects.append(Reply(command.reply_to, refusal or not_found(command.task_id)))
         return
     if task.status is Status.PENDING:
+        task.series += 1
         task.not_before = None
         settle(turn, task, event=EventName.TASK_RETRYING)
     else:

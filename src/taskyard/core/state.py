@@ -7,7 +7,7 @@ derived from the live attempts is derived (`len(daemon.holding)`), never counted
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -27,6 +27,9 @@ from taskyard.core.settings import Settings
 from taskyard.core.task import Attempt, Kind, Task, Terms
 from taskyard.core.timers import Timers
 from taskyard.vocabulary import ENDED, EventName, Status
+
+INTERNED_MAX: Final = 10_000
+# Kinds and terms remembered for sharing. Terms hold exclusive keys, of which there is no end.
 
 
 class Now(Struct, frozen=True):
@@ -167,9 +170,11 @@ class State:
         self._terms: dict[Terms, Terms] = {}
 
     def intern(self, task: Task) -> None:
-        """Let alike tasks share their `Kind` and `Terms`."""
+        """Let alike tasks share their `Kind` and `Terms`, as far as they are remembered."""
         task.kind = self._kinds.setdefault(task.kind, task.kind)
         task.terms = self._terms.setdefault(task.terms, task.terms)
+        if len(self._kinds) > INTERNED_MAX or len(self._terms) > INTERNED_MAX:
+            self._kinds, self._terms = {}, {}
 
     def live_attempts(self) -> Iterator[tuple[Task, Attempt]]:
         """The source of every count: who runs what, by the daemons' holdings."""
