@@ -1,8 +1,9 @@
 """What is held between two commands, and when it is let go."""
 
+from taskyard.core.commands import FailTask, RetryTask
 from taskyard.core.effects import Done
 from taskyard.core.state import INTERNED_MAX
-from taskyard.core.task import Kind, Task, Terms
+from taskyard.core.task import Failure, Kind, Task, Terms
 from tests.support.harness import HubHarness, Status, attempt_of
 
 
@@ -19,20 +20,28 @@ def test_an_ended_task_is_kept_until_its_commit_can_be_read_by_everybody() -> No
 
 
 def test_a_task_that_ends_again_is_not_forgotten_with_its_first_end() -> None:
-    # Given a dead letter that was retried and failed again, both ends still on their way to disk
+    # Given a dead letter that was retried and failed again before its first end was on disk
     hub = HubHarness()
     hub.daemon()
     task = hub.submit(terms=Terms(max_attempts=1))
-    hub.fail(task)
-    first = hub.batches[-1].seq
-    hub.retry(task)
-    hub.fail(task)
-    second = hub.batches[-1].seq
-    # When only the first is on disk
-    hub.core.forget(through_seq=first)
-    # Then what the store would answer is not the truth, and memory still has it
-    assert task.id in hub.state.tasks
-    hub.core.forget(through_seq=second)
+    commands = [
+        FailTask("d-mac", task.id, 1, Failure("X", "y"), 1),
+        RetryTask("ann", task.id),
+        FailTask("d-mac", task.id, 2, Failure("X", "y"), 1),
+    ]
+    commits = []
+    for command in commands:
+        turn = hub.core.turn(hub.now)
+        hub.core.decide(turn, command)
+        hub.core.dispatch(turn)
+        commits.append(hub.core.cut(batch_id=str(len(commits)), now=hub.now).seq)
+    assert task.status is Status.PERMANENTLY_FAILED
+    # When only the first end, and then the retry, is there to be read
+    for seq in commits[:2]:
+        hub.core.forget(through_seq=seq)
+        # Then memory still has the truth
+        assert task.id in hub.state.tasks
+    hub.core.forget(through_seq=commits[2])
     assert task.id not in hub.state.tasks
 
 
