@@ -223,6 +223,18 @@ async def test_a_revoked_key_closes_its_sockets(
         assert (await connection.next())["code"] == frames.CLOSE_UNAUTHENTICATED
 
 
+async def test_a_hub_that_stops_sends_its_daemons_home_to_come_back(
+    app: GatewayApp, owner: Client, daemon: Connection
+) -> None:
+    await app.door.close()
+    closed = await daemon.next()
+    assert (closed["type"], closed["code"]) == ("websocket.close", frames.CLOSE_RESTARTING)
+    assert closed["reason"] == "the hub stops; come back with your list"
+    async with owner.socket() as late:
+        assert (await late.next())["type"] == "websocket.accept"
+        assert (await late.next())["code"] == frames.CLOSE_RESTARTING
+
+
 async def test_a_daemon_that_goes_is_told_of(hub: GatewayHub, owner: Client) -> None:
     async with owner.socket() as connection:
         await connection.next()

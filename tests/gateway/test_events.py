@@ -7,6 +7,7 @@ import pytest
 
 from taskyard.core.commands import RevokeKey
 from taskyard.gateway import events
+from taskyard.gateway.app import GatewayApp
 from tests.support.gateway_client import Client, Connection
 from tests.support.gateway_hub import GatewayHub
 
@@ -129,3 +130,15 @@ async def test_a_revoked_key_ends_its_streams(hub: GatewayHub, ann: Client, monk
         hub.decide(RevokeKey(hub.key_named(ann.key).id, actor="test"))
         assert await stream.chunk() == ""
         await stream.ended()
+
+
+async def test_a_hub_that_stops_just_ends_its_streams(app: GatewayApp, ann: Client) -> None:
+    async with ann.stream(EVENTS) as stream:
+        await begun(stream)
+        await app.door.close()
+        assert await stream.chunk() == ""
+        await stream.ended()
+    async with ann.stream(EVENTS) as late:
+        await begun(late)
+        assert await late.chunk() == ""
+        await late.ended()

@@ -70,6 +70,9 @@ class DaemonSession:
         self.send([frames.encode(frames.Error(Refusal.UNAUTHENTICATED, "The key has ended."))])
         self.close(frames.CLOSE_UNAUTHENTICATED, "the key has ended")
 
+    def send_home(self) -> None:
+        self.close(frames.CLOSE_RESTARTING, "the hub stops; come back with your list")
+
     async def write_to(self, send: Send) -> None:
         """Until the session is closed: what waits, joined into as few frames as may be."""
         while True:

@@ -28,11 +28,15 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Visitor(Protocol):
-    """A connection that stays: it is shown out when its credential ends."""
+    """A connection that stays."""
 
     principal: Principal
 
-    def show_out(self) -> None: ...
+    def show_out(self) -> None:
+        """Its credential has ended; there is nothing to come back with."""
+
+    def send_home(self) -> None:
+        """The hub stops; whoever comes back to the next one is welcome."""
 
 
 class Door:
@@ -52,6 +56,7 @@ class Door:
         self.docs_html = b""
         """Both made from the route table by whoever builds the app."""
         self._visitors: set[Visitor] = set()
+        self._is_closing = False
         self._review: asyncio.Task[None] | None = None
 
     def sign_in_link(self, *, user_id: str, base_url: str) -> str:
@@ -61,6 +66,10 @@ class Door:
         return f"{base_url}/?ticket={ticket}"
 
     def enter(self, visitor: Visitor) -> None:
+        if self._is_closing:
+            # Those sent home are back before the socket stops listening.
+            visitor.send_home()
+            return
         self._visitors.add(visitor)
         if self._review is None:
             self._review = asyncio.get_running_loop().create_task(self._review_visitors())
@@ -78,8 +87,9 @@ class Door:
         self._review = None
 
     async def close(self) -> None:
+        self._is_closing = True
         for visitor in tuple(self._visitors):
-            visitor.show_out()
+            visitor.send_home()
         self._visitors.clear()
         if self._review is not None:
             self._review.cancel()

@@ -110,6 +110,9 @@ class Listener:
         self.is_over = True
         self._wake.set()
 
+    def send_home(self) -> None:
+        self.show_out()
+
 
 def place_of(numbered: Numbered) -> Place:
     return numbered.epoch, numbered.seq, numbered.index
