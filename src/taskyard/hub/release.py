@@ -25,7 +25,9 @@ from taskyard.store.committer import Release
 from taskyard.store.port import Identity, Load, Reader
 from taskyard.wire import frames
 
-BODIES_BYTES_MAX: Final = 32 * 1024 * 1024
+BODIES_BYTES_MAX: Final = 8 * 1024 * 1024
+BODY_OVERHEAD_BYTES: Final = 256
+# What a body costs beside itself: its id, its place in the table. Small ones would otherwise be many too many.
 CLOSE_CODES: Final = {
     "SUPERSEDED": frames.CLOSE_SUPERSEDED,
     "HUB_REWOUND": frames.CLOSE_REWOUND,
@@ -44,15 +46,14 @@ class Bodies:
     def keep(self, bodies: Iterable[tuple[str, bytes]]) -> None:
         for task_id, body in bodies:
             self._bodies[task_id] = body
-            self._bytes += len(body)
+            self._bytes += len(body) + BODY_OVERHEAD_BYTES
         while self._bytes > BODIES_BYTES_MAX:
-            oldest = next(iter(self._bodies))
-            self._bytes -= len(self._bodies.pop(oldest))
+            self.take(next(iter(self._bodies)))
 
     def take(self, task_id: str) -> bytes | None:
         body = self._bodies.pop(task_id, None)
         if body is not None:
-            self._bytes -= len(body)
+            self._bytes -= len(body) + BODY_OVERHEAD_BYTES
         return body
 
 

@@ -27,7 +27,7 @@ from taskyard.store.sqlite.statements import SQL
 PAGE_BYTES: Final = 8192
 # Measured (bench/ceiling.py): 10 % more lives a second than 4096; 16384 gains 5 % more in large batches and loses
 # 15 % in small ones, where every commit writes whole pages to the log.
-CACHE_KIB: Final = 65_536
+CACHE_KIB: Final = 32_768
 
 LOG_PAGES: Final = 2_000
 # 16 MiB of log before it is worth copying back: a page changed by many commits is copied once. More gained nothing.
