@@ -45,9 +45,9 @@ class Yard:
         self.await_work(None)
 
     def await_work(self, pid: int | None) -> None:
-        """Until there is work to hit, then a moment more: not always the same moment of it."""
-        wait_until(lambda: self.tail.works(pid), within_s=WORK_S, what="work to be hit")
+        """Until there is work to hit, at no particular moment of it."""
         time.sleep(self.rng.uniform(0.0, 0.15))
+        wait_until(lambda: self.tail.works(pid), within_s=WORK_S, what="work to be hit", every_s=0.003)
 
     def note(self, kind: Kind, pid: int, began: int) -> None:
         self.faults.append(Fault(kind, pid, began, time.monotonic_ns()))
