@@ -124,14 +124,32 @@ def test_a_task_that_is_not_there_ends_with_1(hub: StubHub, cli: Cli) -> None:
 
 def test_cancelling_says_what_went_with_it(hub: StubHub, cli: Cli) -> None:
     hub.on("DELETE", "tasks/T-1", Reply(body={"cancelled": True, "also_cancelled": ["T-2", "T-3"]}))
+    hub.on("GET", "tasks/T-1", Reply(body=a_task(status="cancelled")))
     assert cli("cancel", "T-1", "--reason", "no need") == (0, "T-1 is cancelled, and with it T-2, T-3.\n", "")
     assert hub.calls[0].query == {"reason": "no need"}
     assert json.loads(cli("cancel", "T-1", "--json").out)["also_cancelled"] == ["T-2", "T-3"]
 
 
+@pytest.mark.parametrize(
+    ("also", "said"),
+    [([], "T-1 was asked to stop.\n"), (["T-2", "T-3"], "T-1 was asked to stop, and T-2, T-3 will end with it.\n")],
+)
+def test_a_task_that_still_runs_is_not_called_cancelled(hub: StubHub, cli: Cli, also: list[str], said: str) -> None:
+    hub.on("DELETE", "tasks/T-1", Reply(body={"cancelled": True, "also_cancelled": also}))
+    hub.on("GET", "tasks/T-1", Reply(body=a_task(status="running", cancel_requested_at=ago(seconds=0))))
+    assert cli("cancel", "T-1") == (0, said, "")
+
+
+def test_a_task_that_ended_otherwise_before_it_could_stop_is_told_as_it_is(hub: StubHub, cli: Cli) -> None:
+    hub.on("DELETE", "tasks/T-2", Reply(body={"cancelled": True, "also_cancelled": []}))
+    hub.on("GET", "tasks/T-2", Reply(body=a_task(status="completed")))
+    assert cli("cancel", "T-2") == (0, "T-002 is completed.\n", "")
+
+
 def test_one_of_several_that_is_refused_does_not_stop_the_others(hub: StubHub, cli: Cli) -> None:
     hub.on("DELETE", "tasks/T-1", problem(409, "INVALID_TRANSITION", "T-1 has ended."))
     hub.on("DELETE", "tasks/T-2", Reply(body={"cancelled": True, "also_cancelled": []}))
+    hub.on("GET", "tasks/T-2", Reply(body=a_task(status="cancelled")))
     assert cli("cancel", "T-1", "T-2") == (1, "T-2 is cancelled.\n", "T-1: T-1 has ended.\n")
     assert json.loads(cli("cancel", "T-1", "T-2", "--json").out) == [{"cancelled": True, "also_cancelled": []}]
 

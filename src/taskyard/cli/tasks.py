@@ -9,6 +9,7 @@ import typer
 from taskyard.cli import output
 from taskyard.cli.card import card, headline, task_table
 from taskyard.cli.options import ReasonOption, TaskArgument, TasksArgument, Yard, expanded
+from taskyard.vocabulary import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,11 +72,21 @@ def cancel(tasks: TasksArgument, yard: Yard, reason: ReasonOption = None) -> int
     def one(task: str) -> Cancellation:
         cancelled = yard.client.cancel(task, reason=reason)
         if not yard.json:
-            also = ", ".join(cancelled.also_cancelled)
-            output.say(f"{task} is cancelled." if not also else f"{task} is cancelled, and with it {also}.")
+            output.say(_cancelling(task, yard.client.task(task), cancelled.also_cancelled))
         return cancelled
 
     return each(tasks, one, yard=yard)
+
+
+def _cancelling(name: str, task: "TaskRecord", also: "Sequence[str]") -> str:
+    """How far it has come: one that a daemon holds is cancelled only when that has stopped."""
+    if not task.ended:
+        heirs = f", and {', '.join(also)} will end with it" if also else ""
+        return f"{name} was asked to stop{heirs}."
+    if task.status is not Status.CANCELLED:
+        return headline(task)
+    heirs = f", and with it {', '.join(also)}" if also else ""
+    return f"{name} is cancelled{heirs}."
 
 
 @expanded
