@@ -71,7 +71,14 @@ def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> Non
             "error": {"code": "NETWORK_DOWN", "message": "no route", "retryable": True},
             "late_result": 7,
         },
-        {"number": 2, "series": 1, "daemon_id": "d_2", "status": "running", "started_at": ago(seconds=150)},
+        {
+            "number": 2,
+            "series": 1,
+            "daemon_id": "d_2",
+            "daemon_name": "mac-2",
+            "status": "running",
+            "started_at": ago(seconds=150),
+        },
     ]
     task = a_task(
         title="Q1 sales",
@@ -79,6 +86,7 @@ def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> Non
         progress={"percent": 40, "message": "reading"},
         attempts=attempts,
         depends_on=["T-001"],
+        assigned_daemon="d_2",
         requirements={"capabilities": ["gpu", "browser"]},
         created_at=ago(hours=1.5),
         deadline=(now() + timedelta(hours=2.5)).isoformat(),
@@ -94,6 +102,7 @@ def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> Non
         "type        echo\n"
         "priority    normal (5)\n"
         "queue       default\n"
+        "daemon      mac-2\n"
         "depends on  T-001\n"
         "needs       gpu, browser\n"
         "source      user, api\n"
@@ -103,7 +112,7 @@ def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> Non
         "\n"
         "attempts\n"
         "  1  failed  on mac-1  for 1 min  NETWORK_DOWN: no route  (a late result is kept)\n"
-        "  2  running  on d_2  since 2 min ago\n"
+        "  2  running  on mac-2  since 2 min ago\n"
         "\n"
         "input\n"
         "  hello\n"
@@ -115,6 +124,14 @@ def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> Non
         "",
     )
     assert json.loads(cli("show", "T-002", "--json").out)["attempts"][0]["late_result"] == 7
+
+
+def test_a_daemon_whose_name_is_not_known_is_shown_by_its_id(hub: StubHub, cli: Cli) -> None:
+    attempts = [{"number": 1, "daemon_id": "d_2", "status": "running"}]
+    hub.on("GET", "tasks/T-002", Reply(body=a_task(status="running", assigned_daemon="d_2", attempts=attempts)))
+    shown = cli("show", "T-002").out
+    assert "daemon    d_2\n" in shown
+    assert "  1  running  on d_2\n" in shown
 
 
 def test_a_task_that_is_not_there_ends_with_1(hub: StubHub, cli: Cli) -> None:

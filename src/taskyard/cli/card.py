@@ -93,7 +93,7 @@ def _facts(task: "TaskRecord", now: datetime) -> Iterator[tuple[str, str | None]
     yield "priority", f"{task.priority} ({task.priority_value})"
     yield "queue", task.queue + (f", position {task.queue_position}" if task.queue_position else "")
     yield "model", task.model
-    yield "daemon", task.assigned_daemon
+    yield "daemon", _daemon_of(task)
     yield "depends on", ", ".join(task.depends_on)
     yield "needs", ", ".join(task.requirements.capabilities)
     yield "source", ", ".join(filter(None, (task.source.type, task.source.channel, task.source.id)))
@@ -109,6 +109,12 @@ def _facts(task: "TaskRecord", now: datetime) -> Iterator[tuple[str, str | None]
     yield "summary", task.result_summary
     yield "files", ", ".join(task.files_changed or ())
     yield "id", task.id
+
+
+def _daemon_of(task: "TaskRecord") -> str | None:
+    """By name: the task has its daemon's id alone, its attempts have both."""
+    names = {attempt.daemon_id: attempt.daemon_name for attempt in task.attempts}
+    return names.get(task.assigned_daemon) or task.assigned_daemon
 
 
 def _attempt(attempt: "Attempt", now: datetime) -> str:
