@@ -165,7 +165,7 @@ class LiveHub:
         """The data directory as this process sees it, also if the hub has it on a file system of its own."""
         if self.data.joinpath("credentials.json").exists():
             return self.data
-        return Path(f"/proc/{self.process.pid}/root{self.data}")
+        return Path("/proc", str(self.process.pid), "root", *self.data.parts[1:])
 
     @property
     def key(self) -> str:
