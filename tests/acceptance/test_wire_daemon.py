@@ -197,8 +197,9 @@ def test_a_wrong_first_word_closes_the_socket(shared_hub: LiveHub, hello: Messag
         "[" * 10_000 + "]" * 10_000,
         '{"type": "task.accepted", "task_id": 7, "attempt": "one"}',
         '{"type": "task.progress", "task_id": "t", "attempt": 1, "percent": 1e999}',
+        '{"type": "task.completed", "task_id": "t", "attempt": 1, "result": [1e999]}',
     ],
-    ids=["words", "nothing", "number", "deep", "types", "infinite"],
+    ids=["words", "nothing", "number", "deep", "types", "endless percent", "endless result"],
 )
 def test_a_bad_frame_closes_the_socket_and_the_hub_goes_on(client: Client, daemon: WireClient, text: str) -> None:
     daemon.send_text(text)
