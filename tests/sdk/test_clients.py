@@ -185,7 +185,6 @@ def test_a_handle_can_be_refreshed_cancelled_skipped_and_retried(hub: StubHub, d
     hub.on("DELETE", path, Reply(body={"cancelled": True, "also_cancelled": ["T-003"]}))
     hub.on("POST", f"{path}/skip", Reply(body=a_task(status="skipped")))
     hub.on("POST", f"{path}/retry", Reply(body=a_task(status="pending")))
-    hub.on("GET", f"{path}/why", Reply(body={"task": "T-002", "status": "queued", "summary": "No daemon."}))
     task = driver.do(driver.client.task("T-002"))
 
     assert driver.do(task.refresh()).queue_position == 3
@@ -193,7 +192,6 @@ def test_a_handle_can_be_refreshed_cancelled_skipped_and_retried(hub: StubHub, d
     assert driver.do(task.skip()).status == "skipped"
     assert driver.do(task.retry()) is task
     assert task.status == "pending"
-    assert driver.do(task.why()).summary == "No daemon."
     assert hub.asked("DELETE", path)[0].query == {"reason": "no need"}
 
 

@@ -210,34 +210,6 @@ class LogLine(Struct, kw_only=True):
     text: str = ""
 
 
-class Reason(Struct, kw_only=True):
-    code: str
-    message: str = ""
-    used: float | None = None
-    limit: float | None = None
-    until: datetime | None = None
-    would_help: str | None = None
-
-
-class ConsideredDaemon(Struct, kw_only=True):
-    id: str
-    name: str = ""
-    eligible: bool = False
-    lacks: list[Reason] = []
-
-
-class Why(Struct, kw_only=True):
-    """Why a task does not run."""
-
-    task: str
-    status: Status
-    summary: str = ""
-    position: int | None = None
-    estimated_start: datetime | None = None
-    reasons: list[Reason] = []
-    daemons: list[ConsideredDaemon] = []
-
-
 class RunningTask(Struct, kw_only=True):
     task: str
     attempt: int = 1

@@ -30,7 +30,6 @@ from taskyard.sdk.answers import (
     Me,
     PatternReview,
     UserRecord,
-    Why,
 )
 from taskyard.sdk.client import STREAM_SILENCE_S, TIMEOUT_S
 from taskyard.sdk.credentials import Credentials, find_credentials
@@ -106,9 +105,6 @@ class AsyncClient:
 
     async def log(self, task: str, *, attempt: int | None = None) -> list[LogLine]:
         return await self.call(requests.task_log(task, attempt=attempt))
-
-    async def why(self, task: str) -> Why:
-        return await self.call(requests.why(task))
 
     # --- changing ------------------------------------------------------------------------------------------
 

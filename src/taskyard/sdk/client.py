@@ -37,7 +37,6 @@ from taskyard.sdk.answers import (
     Me,
     PatternReview,
     UserRecord,
-    Why,
 )
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
@@ -112,9 +111,6 @@ class Client:
 
     def log(self, task: str, *, attempt: int | None = None) -> list[LogLine]:
         return self.call(requests.task_log(task, attempt=attempt))
-
-    def why(self, task: str) -> Why:
-        return self.call(requests.why(task))
 
     # --- changing ------------------------------------------------------------------------------------------
 

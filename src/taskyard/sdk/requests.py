@@ -22,7 +22,6 @@ from taskyard.sdk.answers import (
     Rejected,
     TaskRecord,
     UserRecord,
-    Why,
 )
 from taskyard.sdk.request import API, Request
 from taskyard.sdk.submission import is_keyed, wire_shape
@@ -169,10 +168,6 @@ def skip_task(handle: type[H], task: str, *, reason: str | None = None) -> Reque
     request = _send("POST", f"{_task(task)}/skip", handle, None, idempotent=False)
     request.query = {"reason": reason}
     return request
-
-
-def why(task: str) -> Request[Why]:
-    return _get(f"{_task(task)}/why", Why)
 
 
 def task_events(task: str) -> Request[list[Event]]:

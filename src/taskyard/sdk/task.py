@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from taskyard.sdk import requests
-from taskyard.sdk.answers import Cancellation, TaskRecord, Why
+from taskyard.sdk.answers import Cancellation, TaskRecord
 from taskyard.sdk.errors import WaitTimeout
 
 if TYPE_CHECKING:
@@ -91,9 +91,6 @@ class Task(TaskRecord):
     def skip(self, reason: str | None = None) -> "Task":
         return renew(self, self.client.skip(self.id, reason=reason))
 
-    def why(self) -> Why:
-        return self.client.why(self.id)
-
 
 class AsyncTask(TaskRecord):
     @property
@@ -126,9 +123,6 @@ class AsyncTask(TaskRecord):
 
     async def skip(self, reason: str | None = None) -> "AsyncTask":
         return renew(self, await self.client.skip(self.id, reason=reason))
-
-    async def why(self) -> Why:
-        return await self.client.why(self.id)
 
 
 def bind(answer: object, client: object) -> None:
