@@ -1,7 +1,7 @@
 """What must never be seen, one property and one function each. `MOMENTS` says after what each one is asked.
 
-They trust the disk's batches, the work's own log and the frames that were sent, never the core's word for it; where
-one looks into the core (`slots_and_lanes_are_what_they_are_derived_from` and its like) it recomputes from scratch.
+They trust the disk's batches, the work's own log and the frames that were sent, never the core's word for it. Those
+that look into the core are in `state_checkers.py`.
 """
 
 from collections import Counter
@@ -12,18 +12,14 @@ import msgspec
 
 from taskyard.core.changes import Batch
 from taskyard.core.effects import Acknowledge, CancelWork, Effect, Execute
-from taskyard.core.state import State
 from taskyard.core.task import Attempt, Task
-from taskyard.core.timers import Clock, Due
 from taskyard.store.committer import Release
 from taskyard.vocabulary import AttemptStatus, DependsPolicy, ErrorCode, Status
-from tests.simulation.history import History, Spawn, Violation
-from tests.support.invariants import check_invariants
+from tests.simulation.history import History, Spawn, Violation, expect
+from tests.simulation.state_checkers import DECIDED, DRAINED, HELD, LOADED, QUIET
 
 # Spelled out here and not imported: a mistake in the core's own tables must not excuse itself.
 FINAL: Final = (Status.COMPLETED, Status.CANCELLED, Status.STALE)
-OUT: Final = (*FINAL, Status.SKIPPED, Status.PERMANENTLY_FAILED)
-HELD: Final = (Status.SCHEDULED, Status.RUNNING)
 COUNTED: Final = (AttemptStatus.FAILED, AttemptStatus.TIMEOUT, AttemptStatus.INCOMPLETE)
 REPORTED: Final = (*COUNTED, AttemptStatus.SUCCESS, AttemptStatus.RATE_LIMITED, AttemptStatus.CANCELLED)
 # Dead letters for which attempts were not counted.
@@ -37,8 +33,6 @@ UNCOUNTED_ENDS: Final = (
     ErrorCode.RESOURCE_NOT_FOUND,
 )
 LOST_CODES: Final = (ErrorCode.DAEMON_UNRESPONSIVE, ErrorCode.DAEMON_DISCONNECTED, ErrorCode.DAEMON_CRASHED)
-INVARIANTS_EVERY: Final = 8
-TIMER_SLACK_MS: Final = 50
 
 
 class _By(msgspec.Struct):
@@ -50,11 +44,6 @@ class _Outcome(msgspec.Struct):
 
 
 _outcome = msgspec.json.Decoder(_Outcome)
-
-
-def expect(is_so: bool, message: str) -> None:
-    if not is_so:
-        raise Violation(message)
 
 
 # --- each row that reaches the disk ------------------------------------------------------------------------
@@ -329,87 +318,6 @@ def exclusive_work_does_not_wake_beside_another(history: History, daemon: str) -
 SPAWNED: Final = (an_attempt_starts_once, no_ended_task_is_started, exclusive_work_never_overlaps)
 
 
-# --- the core's state --------------------------------------------------------------------------------------
-
-
-def slots_and_lanes_are_what_they_are_derived_from(history: History, state: State) -> None:
-    history.turns += 1
-    if history.turns % INVARIANTS_EVERY == 0:
-        check_invariants(state)
-
-
-def no_daemon_is_given_more_than_its_slots(history: History, state: State) -> None:
-    for daemon in state.daemons.values():
-        if daemon.id in history.good:
-            held, slots = len(daemon.holding), daemon.record.slots
-            expect(held <= slots, f"{daemon.id} holds {held} tasks in {slots} slots")
-
-
-def every_wait_has_its_timer(history: History, state: State) -> None:
-    """Whatever waits for a time will be woken: retries, accepted work, leases. Also after a restart."""
-    timers = state.timers
-    for task in state.tasks.values():
-        if task.status is Status.PENDING:
-            expect(timers.is_set(Clock.WALL, Due.BEGIN, task.id), f"{task.id} is pending and nothing will wake it")
-        elif task.status in HELD and _is_heard_of(state, task):
-            expect(timers.is_set(Clock.MONO, Due.ATTEMPT, task.id), f"{task.id} is held and nobody watches it")
-    for daemon in state.daemons.values():
-        if daemon.holding:
-            expect(timers.is_set(Clock.MONO, Due.LEASE, daemon.id), f"{daemon.id} holds tasks without a lease")
-
-
-def _is_heard_of(state: State, task: Task) -> bool:
-    """Its daemon is there and was not asked to stop it: otherwise only the lease is watched."""
-    attempt = task.newest
-    daemon = state.daemons[attempt.daemon_id] if attempt is not None else None
-    return daemon is not None and daemon.session != 0 and task.cancel_requested_at is None
-
-
-def timers_and_shares_are_whole(history: History, state: State) -> None:
-    if history.turns % INVARIANTS_EVERY == 1:
-        every_wait_has_its_timer(history, state)
-        no_daemon_is_given_more_than_its_slots(history, state)
-
-
-DECIDED: Final = (slots_and_lanes_are_what_they_are_derived_from, timers_and_shares_are_whole)
-
-
-# --- each start of the hub ---------------------------------------------------------------------------------
-
-
-def no_acknowledged_task_is_lost(history: History, state: State) -> None:
-    for task_id in history.acked:
-        task = history.durable.get(task_id)
-        expect(task is not None, f"{task_id} was acknowledged and is gone")
-        if task is not None and task.status not in OUT:
-            expect(task_id in state.tasks, f"{task_id} is {task.status} on disk and was not loaded")
-
-
-def nobody_waits_for_what_has_ended(history: History, state: State) -> None:
-    """Asked when nothing is under way: every dependency without an outcome is still open."""
-    for task in state.tasks.values():
-        for dependency in task.depends or () if task.status in (Status.WAITING, Status.BLOCKED) else ():
-            on_disk = history.durable[dependency.id].status
-            is_open = dependency.outcome is not None or on_disk not in OUT
-            expect(is_open, f"{task.id} is {task.status} and never heard that {dependency.id} is {on_disk}")
-
-
-def a_key_names_one_task(history: History, state: State) -> None:
-    """Of the tasks that are alive, completed or dead letters; archived ones have given it up."""
-    holders: dict[tuple[str, str], str] = {}
-    for task in state.tasks.values():
-        if task.key is not None and task.status not in OUT:
-            holder = holders.setdefault((task.user_id, task.key), task.id)
-            expect(holder == task.id, f"{task.key} of {task.user_id} names {holder} and {task.id}")
-
-
-LOADED: Final = (
-    no_acknowledged_task_is_lost,
-    every_wait_has_its_timer,
-    a_key_names_one_task,
-    lambda h, s: check_invariants(s),
-)
-
 MOMENTS: Final[dict[str, tuple[Callable[..., None], ...]]] = {
     "written": WRITTEN,
     "committed": COMMITTED,
@@ -419,4 +327,6 @@ MOMENTS: Final[dict[str, tuple[Callable[..., None], ...]]] = {
     "woken": (exclusive_work_does_not_wake_beside_another,),
     "decided": DECIDED,
     "loaded": LOADED,
+    "quiet": QUIET,
+    "drained": DRAINED,
 }

@@ -30,6 +30,11 @@ class Violation(AssertionError):
     """A promise was broken."""
 
 
+def expect(is_so: bool, message: str) -> None:
+    if not is_so:
+        raise Violation(message)
+
+
 class Spawn(Struct):
     """One start of real work. `ended` is None while a process of it lives."""
 

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from taskyard.core import attempts, cancel, daemons, hub, lifecycle, losses, outcomes, recovery, retry
 from taskyard.core.changes import Batch
-from taskyard.core.commands import CompleteTask, JoinDaemon, LeaveDaemon
+from taskyard.core.commands import CompleteTask, HearEnded, JoinDaemon, LeaveDaemon
 from taskyard.core.effects import Done, Effect, Execute
+from taskyard.core.hub import Core
 from taskyard.core.state import Daemon, Now, State, Turn
 from taskyard.core.task import Attempt, Task
 from taskyard.core.timers import Clock, Due
@@ -23,7 +24,8 @@ from taskyard.store.committer import Release
 from taskyard.store.memory.disk import Disk
 from taskyard.vocabulary import COUNTED, AttemptStatus, ErrorCode, Status
 from tests.simulation import shell
-from tests.simulation.shell import Hub, Session
+from tests.simulation.sessions import Session, Sessions
+from tests.simulation.shell import Hub
 
 Mutant = Callable[[], Any]
 
@@ -66,17 +68,17 @@ def release_effects_of_a_failed_commit() -> Any:
 
 def send_before_the_body_is_loaded() -> Any:
     """What is ready leaves at once; a `task.execute` whose body is still being read is overtaken."""
-    flush = Hub._flush
+    flush = Sessions.flush
 
-    def impatient(self: Hub, session: Session) -> None:
-        waiting = [item for item in session.line if item.message is None and item.close is None]
-        ready = [item for item in session.line if item.message is not None or item.close is not None]
+    def impatient(self: Sessions, session: Session) -> None:
+        waiting = [item for item in session.line if not item.is_ready]
+        ready = [item for item in session.line if item.is_ready]
         session.line.clear()
         session.line.extend(ready)
         flush(self, session)
         session.line.extend(waiting)
 
-    return patch.object(Hub, "_flush", impatient)
+    return patch.object(Sessions, "flush", impatient)
 
 
 def start_before_the_dependencys_commit() -> Any:
@@ -241,6 +243,34 @@ def drop_a_dependant_of_an_archived_task() -> Any:
     return patch.object(Disk, "places", short_sighted)
 
 
+# --- more than the list asks for ---------------------------------------------------------------------------
+
+
+def forget_what_a_look_up_still_needs() -> Any:
+    forget = Core.forget
+
+    def forgetful(self: Core, *, through_seq: int) -> None:
+        forget(self, through_seq=self.state.ledger.seq - 1)
+
+    return patch.object(Core, "forget", forgetful)
+
+
+def free_an_exclusive_key_while_its_work_is_stopping() -> Any:
+    def hurried(turn: Turn, task: Task) -> None:
+        attempt = task.newest
+        assert attempt is not None
+        if attempt.started_at is not None and attempts.is_overdue(turn, task, attempt):
+            attempts.time_out(turn, task, attempt)
+        else:
+            daemons.judge_attempt(turn, task)
+
+    return patch.dict(hub.ON_TIMER, {Due.ATTEMPT: hurried})
+
+
+def forget_ends_that_a_crash_kept_unheard() -> Any:
+    return patch.dict(hub.ON_COMMAND, {HearEnded: lambda turn, command: None})
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     acknowledge_before_commit,
     release_effects_of_a_failed_commit,
@@ -260,4 +290,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     send_before_the_body_is_loaded,
     start_before_the_dependencys_commit,
     count_a_lost_attempt,
+)
+MORE: Final[tuple[Mutant, ...]] = (
+    forget_what_a_look_up_still_needs,
+    free_an_exclusive_key_while_its_work_is_stopping,
+    forget_ends_that_a_crash_kept_unheard,
 )

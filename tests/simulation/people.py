@@ -158,8 +158,15 @@ class Person:
     # Meddling
 
     def _meddle(self) -> None:
-        rng, wall = self.clock.rng, self.world.hub.now.wall
+        rng = self.clock.rng
         task_id = rng.choice(self.own[-RECENT:] if rng.random() < 0.85 else self.own)
+        self._meddle_with(task_id)
+        if rng.random() < 0.2:
+            # Two windows are open, or two minds.
+            self.clock.later(self.clock.between(0, 30), self._meddle_with, task_id)
+
+    def _meddle_with(self, task_id: str) -> None:
+        rng, wall = self.clock.rng, self.world.hub.now.wall
         dice = rng.random()
         if dice < 0.35:
             self.cancel(task_id)

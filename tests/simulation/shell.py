@@ -8,59 +8,27 @@ leave after their commit; per session they leave in one line in which nothing ov
 with its list.
 """
 
-from collections import deque
-
 from taskyard.core.changes import Batch
-from taskyard.core.commands import NOTHING, Beat, Command, HearEnded, JoinDaemon, LeaveDaemon, Tick
-from taskyard.core.effects import (
-    CloseSession,
-    Effect,
-    Execute,
-    Progressed,
-    Reply,
-)
+from taskyard.core.commands import NOTHING, Beat, Command, HearEnded, JoinDaemon, Tick
+from taskyard.core.effects import Effect, Progressed, Reply
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
 from taskyard.core.recovery import restore
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
-from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
-from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, Parcel
-from taskyard.hub.tokens import Tokens
+from taskyard.hub.release import Parcel
 from taskyard.store.committer import Committer, Release
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import StoreUnavailable
-from taskyard.wire import frames
 from tests.simulation.clockwork import Clockwork
 from tests.simulation.faults import Faults
 from tests.simulation.history import History
 from tests.simulation.network import Wire
+from tests.simulation.sessions import Item, Sessions
 
 WALL_OFFSET = 1_800_000_000_000
 PROBE_MS = 100
 PROBE_MS_MAX = 5_000
-
-
-class Item:
-    """A place in a session's line; `message` is None until its body is there."""
-
-    __slots__ = ("close", "effect", "message")
-
-    def __init__(self, effect: Effect | None, close: tuple[int, str] | None = None) -> None:
-        self.effect = effect
-        self.message: bytes | None = None
-        self.close = close
-
-
-class Session:
-    """One daemon's socket as the hub sees it."""
-
-    __slots__ = ("line", "translator", "wire")
-
-    def __init__(self, wire: Wire) -> None:
-        self.wire = wire
-        self.translator: Translator | None = None
-        self.line: deque[Item] = deque()
 
 
 class Hub:
@@ -81,14 +49,10 @@ class Hub:
         """Waiting for the disk after a failed commit."""
         self.paused_from: int | None = None
         self.wall_offset = WALL_OFFSET
-        self.sessions: dict[int, Session] = {}
-        self.daemon_user: dict[int, str] = {}
+        self.sessions = Sessions(clock, history, self.reader, self.tell, settings)
         self._inbox: list[Command] = []
         self._effects: list[Effect] = []
         self._lookups: dict[int, int] = {}
-        self._frames: Frames
-        self._bodies: Bodies
-        self._tokens = Tokens(b"a secret of this world")
         self._asked = 0
         self._batches = 0
         self._wake_at: int | None = None
@@ -126,8 +90,7 @@ class Hub:
         )
         self.core = Core(state, self.clock.rng)
         self.committer = Committer(durable_seq=identity.seq)
-        self._frames = Frames(identity, self.settings, self._tokens)
-        self._bodies = Bodies()
+        self.sessions.begin(identity)
         self.life += 1
         self._inbox, self._effects, self._lookups = [HearEnded(NOTHING)], [], {}
         self._wake_at, self._lag_ms, self._probe_ms = None, 0, PROBE_MS
@@ -142,9 +105,7 @@ class Hub:
         self.life += 1
         self.paused_from = None
         self.store.crash()
-        for session in self.sessions.values():
-            session.wire.end_of_process("hub")
-        self.sessions.clear()
+        self.sessions.crash()
         self.history.hub_crashed()
         self.clock.later(50 + self.clock.about(2_000), self.boot)
 
@@ -166,38 +127,13 @@ class Hub:
     # In
 
     def accept(self, wire: Wire, user_id: str) -> None:
-        """A daemon dials in."""
-        self.sessions[wire.number] = Session(wire)
-        self.daemon_user[wire.number] = user_id
+        self.sessions.accept(wire, user_id)
 
     def hear(self, wire: Wire, frame: bytes) -> None:
-        session = self.sessions.get(wire.number)
-        if session is None:
-            return
-        messages = frames.decode_from_daemon(frame)
-        try:
-            for message in messages:
-                self._hear_one(session, message)
-        except BadMessage as error:
-            session.line.append(Item(None, (frames.CLOSE_PROTOCOL, str(error))))
-            self._flush(session)
-
-    def _hear_one(self, session: Session, message: frames.FromDaemon) -> None:
-        number = session.wire.number
-        if session.translator is not None:
-            self.tell(session.translator.command_of(message, self.now.wall))
-            return
-        if not isinstance(message, frames.Hello):
-            raise BadMessage("the first message must be hello")
-        user_id = self.daemon_user[number]
-        daemon_id = message.daemon_id or f"d_{number:06d}"
-        session.translator = Translator(session=number, daemon_id=daemon_id)
-        self.tell(join_of(message, session=number, user_id=user_id, daemon_id=daemon_id))
+        self.sessions.hear(wire, frame, self.now.wall)
 
     def hung_up(self, wire: Wire, code: int | None, reason: str) -> None:
-        session = self.sessions.pop(wire.number, None)
-        if session is not None and session.translator is not None:
-            self.tell(LeaveDaemon(wire.number, session.translator.daemon_id))
+        self.sessions.leave(wire.number)
 
     def tell(self, command: Command) -> bool:
         """Into the inbox; False if nobody takes commands now."""
@@ -237,22 +173,23 @@ class Hub:
         if due_ms is not None:
             self._wake_in(max(due_ms, 1))
 
-    def _route(self, command: Command, rounds: int) -> None:
+    def _route(self, command: Command, rounds: int, since: int | None = None) -> None:
+        """Decide it, or first look up what it names; `since`: when the first of its look-ups began."""
         lookup = missing(self.core.state, command)
         if lookup is None or rounds >= ROUNDS_MAX:
             self._handle(command)
             return
         self._asked += 1
         # Whatever ended by now is on disk for this look-up to find; what ends later must stay in memory.
-        self._lookups[self._asked] = self.committer.durable_seq
-        self.clock.later(self.clock.between(0, 20), self._look, self.life, self._asked, command, lookup, rounds)
+        self._lookups[self._asked] = self.committer.durable_seq if since is None else since
+        self.clock.later(self._reading_ms(), self._look, self.life, self._asked, command, lookup, rounds)
 
     def _look(self, life: int, asked: int, command: Command, lookup: Lookup, rounds: int) -> None:
         if life != self.life:
             return
         found = self.reader.known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
         command.known = merge(command.known, lookup, found)  # type: ignore[union-attr]
-        self.clock.later(self.clock.between(0, 20), self._found, life, asked, command, rounds + 1)
+        self.clock.later(self._reading_ms(), self._found, life, asked, command, rounds + 1)
 
     def _found(self, life: int, asked: int, command: Command, rounds: int) -> None:
         if life != self.life:
@@ -260,8 +197,7 @@ class Hub:
         if self.paused_from is not None:
             self.clock.later(50, self._found, life, asked, command, rounds)
             return
-        self._route(command, rounds)
-        del self._lookups[asked]
+        self._route(command, rounds, self._lookups.pop(asked))
         self._wake_in(0)
 
     def _handle(self, command: Command) -> None:
@@ -362,18 +298,16 @@ class Hub:
             return
         self.store.probe()
         self.is_shut = False
-        sessions, self.sessions = self.sessions, {}
+        self.sessions.send_away()
         self._load()
-        for session in sessions.values():
-            session.wire.close("hub", frames.CLOSE_RESTARTING, "the hub starts anew")
 
     # Out
 
     def _release(self, release: Release) -> None:
         history, life = self.history, self.life
         history.released(release)
-        parcel = Parcel(release, self._bodies)
-        executes: list[Item] = []
+        parcel = self.sessions.parcel(release)
+        unread: list[Item] = []
         for effect in release.effects:
             if self.clock.happens(self.faults.crash_in_release):
                 history.struck("crash in release")
@@ -382,58 +316,14 @@ class Hub:
             if isinstance(effect, Reply):
                 history.answer(effect.to, effect.answer)
             elif not isinstance(effect, Progressed):
-                self._put_in_line(effect, parcel, executes)
-        if executes:
-            self.clock.later(self._reading_ms(), self._fill, life, parcel, executes)
+                self.sessions.put(effect, parcel, unread)
+        if unread:
+            self.clock.later(self._reading_ms(), self._fill, life, parcel, unread)
 
     def _reading_ms(self) -> int:
-        """Bodies are read beside the loop; now and then the disk is busy."""
+        """Readers read beside the loop; now and then the disk is busy."""
         return self.clock.between(20, 400) if self.clock.happens(0.1) else self.clock.between(0, 10)
 
-    def _put_in_line(self, effect: Effect, parcel: Parcel, executes: list[Item]) -> None:
-        session = self.sessions.get(effect.session)  # type: ignore[union-attr]
-        if session is None:
-            return
-        item = Item(effect)
-        if isinstance(effect, Execute) and effect.task_id not in parcel.loads:
-            executes.append(item)
-        else:
-            item.message = self._frames.of(effect, parcel.release.seq, parcel.loads)
-        if isinstance(effect, CloseSession):
-            item.close = (CLOSE_CODES.get(effect.code, frames.CLOSE_PROTOCOL), effect.message)
-        session.line.append(item)
-        self._flush(session)
-
-    def _fill(self, life: int, parcel: Parcel, executes: list[Item]) -> None:
-        """The bodies have been read; what ended meanwhile has none to send."""
-        if life != self.life:
-            return
-        parcel.fill(self.reader)
-        for item in executes:
-            effect = item.effect
-            assert isinstance(effect, Execute)
-            is_there = effect.task_id in parcel.loads
-            item.message = self._frames.of(effect, parcel.release.seq, parcel.loads) if is_there else b""
-            session = self.sessions.get(effect.session)
-            if session is not None:
-                self._flush(session)
-
-    def _flush(self, session: Session) -> None:
-        """Whatever is ready at the head of the line, as one frame."""
-        ready: list[bytes] = []
-        closing: tuple[int, str] | None = None
-        line = session.line
-        while line and closing is None and (line[0].message is not None or line[0].close is not None):
-            item = line.popleft()
-            closing = item.close
-            if item.message:
-                ready.append(item.message)
-                if item.effect is not None:
-                    self.history.sent(session.wire.number, item.effect)
-        if ready:
-            session.wire.to_daemon(frames.join(ready))
-        if closing is not None:
-            self.sessions.pop(session.wire.number, None)
-            session.wire.close("hub", *closing)
-            if session.translator is not None:
-                self.tell(LeaveDaemon(session.wire.number, session.translator.daemon_id))
+    def _fill(self, life: int, parcel: Parcel, unread: list[Item]) -> None:
+        if life == self.life:
+            self.sessions.fill(parcel, unread)

@@ -6,13 +6,13 @@ import pytest
 
 from tests.simulation.faults import Faults
 from tests.simulation.life import live
-from tests.simulation.mutants import MUTANTS, Mutant
+from tests.simulation.mutants import MORE, MUTANTS, Mutant
 
-SEEDS: Final = range(101, 113)
+SEEDS: Final = range(101, 131)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+@pytest.mark.parametrize("mutant", [*MUTANTS, *MORE], ids=lambda mutant: mutant.__name__)
 def test_a_planted_mistake_is_seen(mutant: Mutant) -> None:
     for seed in SEEDS:
         with mutant():

@@ -215,6 +215,7 @@ class World:
             if self.clock.steps % QUIET_EVERY == 0:
                 self.look_if_quiet()
         self.look_if_quiet()
+        self.history.check("drained", self.hub.core.state)
 
     def is_drained(self) -> bool:
         if self.history.running or not self._is_quiet():
@@ -241,4 +242,4 @@ class World:
     def look_if_quiet(self) -> None:
         if self._is_quiet():
             mirror.compare(self.hub)
-            checkers.nobody_waits_for_what_has_ended(self.history, self.hub.core.state)
+            self.history.check("quiet", self.hub.core.state)
