@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from taskyard.daemon.daemon import Daemon
+    from taskyard.daemon.task import Result, TaskError
     from taskyard.sdk.async_client import AsyncClient
     from taskyard.sdk.client import Client
+    from taskyard.sdk.errors import TaskyardError
 
 __version__ = "0.1.0"
 
-__all__ = ["AsyncClient", "Client", "Daemon", "__version__"]
+__all__ = ["AsyncClient", "Client", "Daemon", "Result", "TaskError", "TaskyardError", "__version__"]
 
 
 def __getattr__(name: str) -> object:
@@ -27,5 +29,13 @@ def __getattr__(name: str) -> object:
             from taskyard.daemon.daemon import Daemon
 
             return Daemon
+        case "Result" | "TaskError":
+            from taskyard.daemon import task
+
+            return getattr(task, name)
+        case "TaskyardError":
+            from taskyard.sdk.errors import TaskyardError
+
+            return TaskyardError
         case _:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

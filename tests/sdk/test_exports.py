@@ -9,9 +9,14 @@ import taskyard
 
 
 def test_the_public_names_are_these() -> None:
-    assert sorted(taskyard.__all__) == ["AsyncClient", "Client", "Daemon", "__version__"]
-    assert taskyard.Client.__module__ == "taskyard.sdk.client"
-    assert taskyard.AsyncClient.__module__ == "taskyard.sdk.async_client"
+    assert {name: getattr(taskyard, name).__module__ for name in taskyard.__all__ if name != "__version__"} == {
+        "AsyncClient": "taskyard.sdk.async_client",
+        "Client": "taskyard.sdk.client",
+        "Daemon": "taskyard.daemon.daemon",
+        "Result": "taskyard.daemon.task",
+        "TaskError": "taskyard.daemon.task",
+        "TaskyardError": "taskyard.sdk.errors",
+    }
 
 
 def test_another_name_is_no_name() -> None:
@@ -19,8 +24,8 @@ def test_another_name_is_no_name() -> None:
         _ = taskyard.Worker
 
 
-def test_a_client_loads_neither_daemon_nor_hub() -> None:
-    program = "import sys; from taskyard import Client; print(*sys.modules)"
+def test_a_client_and_its_errors_load_neither_daemon_nor_hub() -> None:
+    program = "import sys; from taskyard import Client, TaskyardError; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     rooms = {name.split(".")[1] for name in loaded.split() if name.startswith("taskyard.")}
     assert rooms == {"sdk", "vocabulary"}
