@@ -24,6 +24,7 @@ from taskyard.daemon.daemon import Daemon
 from taskyard.daemon.framing import read_frame, write_frames
 from taskyard.daemon.journal import JournalLocked
 from taskyard.daemon.task import Task
+from taskyard.sdk.credentials import data_directory
 from taskyard.vocabulary import InventoryState, InventoryVerdict
 from taskyard.wire import frames
 from taskyard.wire.frames import (
@@ -489,6 +490,25 @@ def test_hub_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, 
     daemon = Daemon(name="a/b")
     assert daemon.hub == "http://hub"
     assert daemon.data_dir == tmp_path / "daemons" / "a_b"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"TASKYARD_DATA": "~/yard", "XDG_DATA_HOME": "/elsewhere"},
+        {"XDG_DATA_HOME": "/share"},
+        {},
+        {"XDG_DATA_HOME": ""},
+    ],
+)
+def test_a_daemon_keeps_its_journal_where_the_command_line_keeps_it(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    for name in ("TASKYARD_DATA", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert Daemon("http://hub", "k", name="a/b").data_dir == data_directory() / "daemons" / "a_b"
 
 
 def test_a_daemon_without_a_hub_or_slots_or_functions_is_refused(

@@ -156,8 +156,10 @@ class Daemon:
 
 
 def _default_directory(name: str) -> Path:
-    data = os.environ.get("TASKYARD_DATA")
-    root = Path(data) if data else Path.home() / ".local" / "share" / "taskyard"
+    """Where the command line would keep this daemon's journal too: results wait there for whichever starts next."""
+    data, share = os.environ.get("TASKYARD_DATA"), os.environ.get("XDG_DATA_HOME")
+    home = Path(share) if share else Path.home() / ".local" / "share"
+    root = Path(data).expanduser() if data else home / "taskyard"
     return root / "daemons" / name.replace(os.sep, "_")
 
 
