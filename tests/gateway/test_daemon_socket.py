@@ -69,6 +69,20 @@ async def test_a_task_travels_to_its_daemon_and_back(owner: Client, daemon: Conn
     assert shown["attempts"][0]["usage"]["input_tokens"] == 3
 
 
+@pytest.mark.parametrize(
+    ("asked", "shown"), [("2001-01-01T00:00:00Z", "2001-01-01T00:00:00Z"), ("2100-01-01T00:00:00Z", None)]
+)
+async def test_a_task_that_began_shows_the_time_it_waited_for_and_no_other(
+    owner: Client, daemon: Connection, asked: str, shown: str | None
+) -> None:
+    await owner.post(TASKS, {"input": "a", "scheduled_for": asked})
+    if shown is None:
+        await owner.request("PATCH", f"{TASKS}/T-001", {"scheduled_for": None})
+    await executed(daemon)
+    task = (await owner.get(f"{TASKS}/T-001")).json
+    assert (task["status"], task["scheduled_for"]) == ("scheduled", shown)
+
+
 async def test_a_dependant_is_told_the_result(owner: Client, daemon: Connection) -> None:
     await owner.post(f"{TASKS}/batch", {"tasks": [{"input": "a", "name": "a"}, {"input": "b", "depends_on": ["a"]}]})
     first = await executed(daemon)

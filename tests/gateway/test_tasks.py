@@ -167,6 +167,22 @@ async def test_a_task_that_has_not_started_is_changed(ann: Client) -> None:
     assert (task["status"], task["scheduled_for"]) == ("pending", "2029-01-01T00:00:00Z")
 
 
+@pytest.mark.parametrize("depends_on", [[], ["T-001"]])
+async def test_a_time_that_was_removed_is_not_shown_any_more(ann: Client, depends_on: list[str]) -> None:
+    await ann.post(TASKS, {"input": "a"})
+    await ann.post(TASKS, {"input": "b", "scheduled_for": "2100-01-01T00:00:00Z", "depends_on": depends_on})
+    assert (await ann.get(f"{TASKS}/T-002")).json["scheduled_for"] == "2100-01-01T00:00:00Z"
+    response = await ann.request("PATCH", f"{TASKS}/T-002", {"scheduled_for": None})
+    assert (response.json["status"], response.json["scheduled_for"]) == ("waiting" if depends_on else "queued", None)
+    await ann.request("DELETE", f"{TASKS}/T-002")
+    assert (await ann.get(f"{TASKS}/T-002")).json["scheduled_for"] is None
+
+
+async def test_a_time_that_came_is_still_shown(ann: Client) -> None:
+    task = (await ann.post(TASKS, {"input": "a", "scheduled_for": "2001-01-01T00:00:00Z"})).json
+    assert (task["status"], task["scheduled_for"]) == ("queued", "2001-01-01T00:00:00Z")
+
+
 async def test_a_skipped_task_is_retried(ann: Client) -> None:
     await ann.post(TASKS, {"input": "a"})
     assert (await ann.post(f"{TASKS}/T-001/skip")).json["status"] == "skipped"

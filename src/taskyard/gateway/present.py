@@ -6,6 +6,7 @@ adds are written before its first field and nothing is parsed.
 
 from collections.abc import Sequence
 from copy import copy
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +19,7 @@ from taskyard.gateway.port import ProgressView
 from taskyard.gateway.translate import CONTENT_KEY_PREFIX
 from taskyard.store.port import Load, Numbered, StoredTask
 from taskyard.vocabulary import HELD, DependsPolicy, EventName, Level, Status
-from taskyard.wire.fields import NULL, instant_of, instant_or_none
+from taskyard.wire.fields import NULL, instant_of, instant_or_none, ms_of
 from taskyard.wire.people import AuditAnswer
 from taskyard.wire.submission import Execution, Requirements
 from taskyard.wire.tasks import (
@@ -225,11 +226,18 @@ def _execution(asked: Execution) -> ExecutionAnswer:
     )
 
 
-def _scheduled_for(content: Content, task: Task) -> Any:
-    """Until its first attempt a task's `not_before` is the time it was asked for, also after a PATCH."""
+def _scheduled_for(content: Content, task: Task) -> datetime | None:
+    """Until its first attempt a task's `not_before` is the time it was asked for, also after a PATCH.
+
+    Once it is ready that is gone, and its body has the time that it came with. One that was ready before that
+    time, or never was, has had it removed.
+    """
     if not task.attempts and task.not_before is not None:
         return instant_of(task.not_before)
-    return content.scheduled_for
+    asked = content.scheduled_for
+    ready_at = task.attempts[0].assigned_at if task.attempts else task.queued_at
+    was_removed = asked is not None and (ready_at is None or ready_at < ms_of(asked))
+    return None if was_removed else asked
 
 
 def _cut(answer: TaskAnswer) -> None:
