@@ -434,7 +434,7 @@ def test_a_result_too_large_for_the_wire_is_cut_and_kept_whole_in_a_file() -> No
     assert isinstance(completed, TaskCompleted)
     assert isinstance(completed.result, Raw)
     assert len(completed.result) < 64 * 1024
-    assert f'"size":{len(result)}'.encode() in bytes(completed.result)
+    assert f'"bytes":{len(result)}'.encode() in bytes(completed.result)
     assert whole.name.encode() in bytes(completed.result)
 
 

@@ -56,7 +56,7 @@ def fit_completed(message: TaskCompleted) -> Whole | None:
         whole = Whole(f"{message.task_id}-{message.attempt}.json", content)
         note = {
             "truncated": True,
-            "size": len(content),
+            "bytes": len(content),
             "head": content[:HEAD_BYTES].decode("utf-8", "ignore"),
             "file": whole.name,
         }
