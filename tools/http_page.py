@@ -145,8 +145,7 @@ def answer(route: Route[Any, Any], operation: Schema) -> str:
     if route.media_type != "application/json":
         return f"{route.status}, `{route.media_type}`"
     schema = operation["responses"][str(route.status)]["content"][route.media_type]["schema"]
-    takes_key = any(parameter["in"] == "header" for parameter in operation["parameters"])
-    again = "; 200 if nothing new was made" if takes_key else ""
+    again = "" if route.again_status is None else f"; {route.again_status} if nothing new was made"
     return f"{route.status}, {linked(schema)}{again}"
 
 

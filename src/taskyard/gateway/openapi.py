@@ -8,6 +8,7 @@ import msgspec
 from taskyard.gateway.route import Route
 from taskyard.vocabulary import Refusal
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, Problem
+from taskyard.wire.submission import INPUT_NAMES, BatchItem, Submission
 
 _ALWAYS: Final = (Refusal.INVALID_INPUT, Refusal.FORBIDDEN)
 _WITH_KEY: Final = (Refusal.UNAUTHENTICATED, Refusal.RATE_LIMITED)
@@ -22,6 +23,9 @@ def document(routes: Sequence[Route[Any, Any]]) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(
         types, schema_hook=_anything, ref_template="#/components/schemas/{name}"
     )
+    for kind in (Submission, BatchItem):
+        # The types cannot say this; `faults_of` does.
+        components[kind.__name__]["oneOf"] = [{"required": [name]} for name in INPUT_NAMES]
     schema_of = {str(type_): schema for type_, schema in zip(types, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -76,10 +80,15 @@ def _operation(route: Route[Any, Any], schema_of: dict[str, Any], components: di
         operation["x-scopes"] = sorted(route.policy.scopes)
     if route.method in _BODY_METHODS:
         operation["requestBody"] = {
-            "required": route.empty_body is None,
+            "required": _needs_fields(components[route.body.__name__]),
             "content": {"application/json": {"schema": schema_of[str(route.body)]}},
         }
     return operation
+
+
+def _needs_fields(schema: dict[str, Any]) -> bool:
+    """Whether an empty object, which is what no body is taken for, would be refused."""
+    return bool(schema.get("required") or schema.get("oneOf"))
 
 
 def _parameters(route: Route[Any, Any], components: dict[str, Any]) -> list[dict[str, Any]]:
@@ -102,8 +111,8 @@ def _responses(route: Route[Any, Any], schema_of: dict[str, Any]) -> dict[str, A
         "content": {route.media_type: {"schema": schema_of[str(route.answer)]}},
     }
     responses: dict[str, Any] = {str(route.status): answered}
-    if route.status == 201:
-        responses["200"] = answered
+    if route.again_status is not None:
+        responses[str(route.again_status)] = answered
     if route.media_type == "text/html" and route.policy.public:
         responses["303"] = {"description": "Signed in"}
         responses["401"] = {"description": "The link is spent", "content": answered["content"]}

@@ -60,6 +60,8 @@ class Route(Generic[B, Q]):
     summary: str
     answer: Any
     status: int = 200
+    again_status: int | None = None
+    """Answered instead when all of it was there already."""
     media_type: str = "application/json"
     body: type[B]
     query: type[Q]

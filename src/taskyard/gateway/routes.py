@@ -66,6 +66,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         query=OfUser,
         answer=TaskAnswer,
         status=201,
+        again_status=200,
         refusals=_INTAKE,
     ),
     Route(
@@ -78,6 +79,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         query=OfUser,
         answer=BatchAnswer,
         status=201,
+        again_status=200,
         body_bytes_max=BATCH_BYTES_MAX,
         body_depth_max=DEPTH_MAX + 3,
         salvage=submit.salvage,

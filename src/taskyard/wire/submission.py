@@ -92,6 +92,10 @@ class Submission(Struct, forbid_unknown_fields=True, kw_only=True):
     execution: Execution | None = None
 
 
+INPUT_NAMES: Final = ("input", "description")
+"""Exactly one of these is given."""
+
+
 class BatchItem(Submission, forbid_unknown_fields=True, kw_only=True):
     """A task of a batch, with a name by which others of the batch can depend on it."""
 

@@ -50,7 +50,8 @@ async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
             stored = written.get(task_id) or await _stored(call, user_id, task_id)
             answers.append(task_answer(stored, deduplicated=deduplicated))
     rejected.sort(key=lambda one: one.index)
-    return Reply(BatchAnswer(answers, rejected), status=201)
+    is_new = any(not answer.deduplicated for answer in answers)
+    return Reply(BatchAnswer(answers, rejected), status=201 if is_new else 200)
 
 
 def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draft], list[int], list[Rejected]]:
