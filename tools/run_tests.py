@@ -87,12 +87,8 @@ def gates_hold() -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.run_tests", description="Run the tests in sections."
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="leave out slow tests, slow sections and coverage"
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.run_tests", description="Run the tests in sections.")
+    parser.add_argument("--quick", action="store_true", help="leave out slow tests, slow sections and coverage")
     quick: bool = parser.parse_args(arguments).quick
 
     began = time.monotonic()

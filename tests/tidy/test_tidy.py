@@ -98,9 +98,7 @@ def test_no_module_is_longer_than_a_reader_can_hold() -> None:
 
 
 def test_modules_over_the_wished_length_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    long = {
-        named(path): lines for path in modules(PACKAGE) if (lines := lines_of(path)) > MODULE_LINES_WISHED
-    }
+    long = {named(path): lines for path in modules(PACKAGE) if (lines := lines_of(path)) > MODULE_LINES_WISHED}
     with capsys.disabled():
         for name, lines in sorted(long.items(), key=lambda entry: -entry[1]):
             print(f"\n  {name} has {lines} lines; {MODULE_LINES_WISHED} is the aim", end="")
@@ -146,9 +144,7 @@ def is_set(node: ast.expr) -> bool:
             return True
         case ast.Call(func=ast.Name(id="set" | "frozenset")):
             return True
-        case ast.Call(
-            func=ast.Attribute(attr="union" | "intersection" | "difference" | "symmetric_difference")
-        ):
+        case ast.Call(func=ast.Attribute(attr="union" | "intersection" | "difference" | "symmetric_difference")):
             return True
         case ast.BinOp(left=left, op=ast.BitOr() | ast.BitAnd() | ast.Sub() | ast.BitXor(), right=right):
             return is_set(left) or is_set(right)
@@ -244,9 +240,7 @@ STATEMENT_FILES: Final = sorted(STORE.glob("*/statements.sql"))
 def test_every_statement_is_used_exactly_once(file: Path) -> None:
     names = statement_names(file)
     assert names, f"{named(file)} names no statement"
-    assert not [name for name, times in Counter(names).items() if times > 1], (
-        "a statement has two definitions"
-    )
+    assert not [name for name, times in Counter(names).items() if times > 1], "a statement has two definitions"
     uses: Counter[str] = Counter()
     for path in modules(file.parent):
         for node in ast.walk(syntax(path)):
@@ -262,9 +256,7 @@ def test_every_statement_is_used_exactly_once(file: Path) -> None:
 def test_all_engines_name_the_same_statements() -> None:
     by_engine = {file.parent.name: set(statement_names(file)) for file in STATEMENT_FILES}
     everything = set().union(*by_engine.values())
-    missing = {
-        engine: sorted(everything - names) for engine, names in by_engine.items() if everything - names
-    }
+    missing = {engine: sorted(everything - names) for engine, names in by_engine.items() if everything - names}
     assert not missing, f"one operation has one name in every engine: {missing}"
 
 
@@ -319,9 +311,5 @@ def test_every_dependency_is_held_to_a_tested_version() -> None:
     installed = constraints()
     missing = [name for entry in wanted if (name := Requirement(entry).name.lower()) not in installed]
     assert not missing, f"run make lock: {missing}"
-    wrong = [
-        entry
-        for entry in map(Requirement, wanted)
-        if not entry.specifier.contains(installed[entry.name.lower()])
-    ]
+    wrong = [entry for entry in map(Requirement, wanted) if not entry.specifier.contains(installed[entry.name.lower()])]
     assert not wrong, f"constraints.txt and pyproject.toml disagree: {wrong}"
