@@ -1,6 +1,7 @@
 """Who waits for an answer. An answer is given once: by a commit's release, or by a refusal."""
 
 import asyncio
+from collections.abc import Container
 
 from taskyard.core.effects import Answer, Reply
 from taskyard.gateway.port import Unavailable
@@ -37,6 +38,7 @@ class Askers:
         if future is not None and not future.done():
             future.set_exception(Unavailable(code, RETRY_AFTER_S))
 
-    def refuse_all(self, code: Refusal) -> None:
+    def refuse_all(self, code: Refusal, *, but: Container[int] = ()) -> None:
         for number in list(self._waiting):
-            self.refuse(number, code)
+            if number not in but:
+                self.refuse(number, code)

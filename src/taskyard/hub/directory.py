@@ -15,12 +15,13 @@ class CommittedDirectory:
         self._hashes: dict[str, str] = {}
 
     def update(self, users: Iterable[UserRecord], keys: Iterable[KeyRecord]) -> None:
-        for user in users:
-            old = self._users.get(user.id)
-            if old is not None:
-                del self._names[old.name]
-            self._users[user.id] = user
-            self._names[user.name] = user.id
+        changed = {user.id: user for user in users}
+        for user_id in changed:
+            # First every old name goes: one commit may let two users swap theirs.
+            if user_id in self._users:
+                del self._names[self._users[user_id].name]
+        self._users |= changed
+        self._names |= {user.name: user.id for user in changed.values()}
         for key in keys:
             self._keys[key.id] = key
             self._hashes[key.hash] = key.id

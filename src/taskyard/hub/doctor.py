@@ -8,6 +8,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -15,9 +16,9 @@ from typing import Final
 import apsw
 from msgspec import Struct
 
-from taskyard.hub.main import DEFAULT_HOST, DEFAULT_PORT
+from taskyard.hub.main import address_of
 from taskyard.hub.settings import FILE_NAME, BadSettings, read_settings
-from taskyard.hub.yard import CREDENTIALS, DATABASE, SECRET
+from taskyard.hub.yard import CREDENTIALS, DATABASE, SECRET, CannotStart
 from taskyard.sdk.credentials import data_directory
 from taskyard.store.port import StoreRefused
 from taskyard.store.sqlite.checks import refuse_old_sqlite
@@ -25,6 +26,7 @@ from taskyard.store.sqlite.checks import refuse_old_sqlite
 PYTHON_MIN: Final = (3, 11)
 FREE_BYTES_MIN: Final = 512 * 1024 * 1024
 YEAR_MIN: Final = 2024
+OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Health(StrEnum):
@@ -61,8 +63,12 @@ def _sqlite(_: Path) -> Finding:
 def _directory(data: Path) -> Finding:
     if not data.exists():
         return Finding("data", Health.OK, f"{data} does not exist yet; `taskyard up` makes it")
-    if not os.access(data, os.W_OK):
+    if not data.is_dir():
+        return Finding("data", Health.FAILED, f"{data} is not a directory; name another with --data")
+    if not os.access(data, os.W_OK | os.X_OK):
         return Finding("data", Health.FAILED, f"{data} cannot be written; change its owner or name another with --data")
+    if data.stat().st_mode & OTHERS:
+        return Finding("data", Health.WARNING, f"others can look into {data}: chmod 700 it")
     return Finding("data", Health.OK, str(data))
 
 
@@ -72,9 +78,9 @@ def _database(data: Path) -> Finding:
     if not path.exists():
         return Finding("database", Health.OK, "none yet")
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        mode = connection.pragma("journal_mode")
-        verdict = connection.pragma("quick_check", 1)
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+            mode = connection.pragma("journal_mode")
+            verdict = connection.pragma("quick_check", 1)
     except apsw.Error as error:
         return Finding("database", Health.FAILED, f"{path} cannot be read: {error}; restore a backup")
     if verdict != "ok":
@@ -97,7 +103,7 @@ def _keys(data: Path) -> Finding:
     open_to_all = []
     for name in (CREDENTIALS, SECRET):
         path = data / name
-        if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        if path.exists() and path.stat().st_mode & OTHERS:
             open_to_all.append(name)
     if open_to_all:
         return Finding("keys", Health.FAILED, f"others can read {', '.join(open_to_all)}: chmod 600 them")
@@ -118,11 +124,15 @@ def _clock(_: Path) -> Finding:
 
 
 def _port(_: Path) -> Finding:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        is_taken = probe.connect_ex((DEFAULT_HOST, DEFAULT_PORT)) == 0
-    detail = "something listens there (a hub that runs already?)" if is_taken else "free"
-    return Finding("port", Health.WARNING if is_taken else Health.OK, f"{DEFAULT_HOST}:{DEFAULT_PORT} {detail}")
+    try:
+        host, port = address_of(None, None)
+        with socket.create_connection((host, port), timeout=1):
+            detail = "something listens there (a hub that runs already?)"
+            return Finding("port", Health.WARNING, f"{host}:{port} {detail}")
+    except CannotStart as wrong:
+        return Finding("port", Health.FAILED, str(wrong))
+    except OSError:
+        return Finding("port", Health.OK, f"{host}:{port} free")
 
 
 CHECKS: Final[tuple[Callable[[Path], Finding], ...]] = (

@@ -8,9 +8,9 @@ from typing import Final, TypeVar
 
 from taskyard.core.commands import Archive, Command
 from taskyard.core.settings import Settings
-from taskyard.core.state import State
+from taskyard.core.state import Now, State
 from taskyard.gateway.port import DaemonView, ProgressView, Session, Subscriber, Unavailable
-from taskyard.hub.askers import Answered
+from taskyard.hub.askers import RETRY_AFTER_S, Answered
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.ids import Mint, mint_secret
@@ -20,8 +20,8 @@ from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
 from taskyard.hub.tokens import Tokens
 from taskyard.hub.views import daemon_views
-from taskyard.store.port import Identity, Reader, Store
-from taskyard.vocabulary import ENDED
+from taskyard.store.port import Identity, Reader, Store, StoreBroken, StoreUnavailable
+from taskyard.vocabulary import ENDED, Refusal
 
 T = TypeVar("T")
 
@@ -30,25 +30,35 @@ SWEEP_S: Final = 60.0
 
 class Hub:
     def __init__(
-        self, store: Store, settings: Settings, log: Log, *, secret: bytes, archive_after_s: float = 7 * 86_400
+        self,
+        store: Store,
+        settings: Settings,
+        log: Log,
+        *,
+        secret: bytes,
+        archive_after_s: float = 7 * 86_400,
+        sweep_s: float = SWEEP_S,
+        clock: Callable[[], Now] = read_clock,
     ) -> None:
         self._settings = settings
+        self._sweep_s = sweep_s
+        self._clock = clock
         self._archive_after_ms = round(archive_after_s * 1000)
         self._readers = Readers(store)
         self._tokens = Tokens(secret)
         self._mint = Mint()
         self._outbox = Outbox(settings, log, self._tokens, self._readers)
-        self._loop = Loop(store, settings, log, self._outbox, self._readers)
+        self._loop = Loop(store, settings, log, self._outbox, self._readers, mint=self._mint, clock=clock)
         self._outbox.on_room = self._loop.resume
+        self._outbox.on_failure = self._loop.fail
 
     async def start(self, *, new_era: bool = False) -> None:
         """Open the store, load the state, begin. `new_era`: it is an older copy, and that is meant."""
         await self._loop.start(new_era=new_era)
-        self._sweeper = asyncio.create_task(self._sweep())
+        self._loop.watch(self._sweep())
 
     async def stop(self) -> None:
         """Askers still waiting are told to try again."""
-        self._sweeper.cancel()
         await self._loop.stop()
 
     @property
@@ -69,7 +79,7 @@ class Hub:
 
     @property
     def failure(self) -> "asyncio.Future[None]":
-        """Set when the store is broken: whoever runs the hub must stop the process."""
+        """Set when the process must be stopped by whoever runs the hub."""
         return self._loop.failure
 
     @property
@@ -84,7 +94,14 @@ class Hub:
         self._loop.tell(command)
 
     async def read(self, look: Callable[[Reader], T]) -> T:
-        return await self._readers.read(look)
+        try:
+            return await self._readers.read(look)
+        except StoreUnavailable as error:
+            raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
+        except StoreBroken as error:
+            # What is not what was written is never served, and nothing is built upon it.
+            self._loop.fail(error)
+            raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
 
     def attach(self, session: Session) -> None:
         self._outbox.sessions[session.id] = session
@@ -106,13 +123,24 @@ class Hub:
 
     async def ended(self, task_id: str, wait_s: float) -> None:
         """Returns when the task has ended or the time is up."""
+        try:
+            async with asyncio.timeout(wait_s):
+                while not await self._has_ended(task_id):
+                    pass
+        except TimeoutError:
+            return
+
+    async def _has_ended(self, task_id: str) -> bool:
+        """Now; else False when it is time to look again."""
         waiter = self._outbox.wait_for_end(task_id)
         try:
             stored = await self.read(lambda reader: reader.find(user_id=None, task=task_id))
-            if stored is not None and stored.task.status not in ENDED:
-                await asyncio.wait((waiter,), timeout=wait_s)
+            if stored is None or stored.task.status in ENDED:
+                return True
+            await waiter
         finally:
             self._outbox.stop_waiting(task_id, waiter)
+        return False
 
     def mint(self) -> str:
         return self._mint.id()
@@ -121,7 +149,7 @@ class Hub:
         return mint_secret()
 
     def now_ms(self) -> int:
-        return read_clock().wall
+        return self._clock().wall
 
     def token_for(self, task_id: str, attempt: int) -> str:
         return self._tokens.make(task_id, attempt)
@@ -132,8 +160,8 @@ class Hub:
     async def _sweep(self) -> None:
         """Ended tasks go to the archive, old events go: in chunks, now and then, until nothing is old."""
         while True:
-            await asyncio.sleep(SWEEP_S)
-            before = read_clock().wall - self._archive_after_ms
+            await asyncio.sleep(self._sweep_s)
+            before = self._clock().wall - self._archive_after_ms
             is_old = partial(_has_old, before)
             with suppress(Unavailable):
                 while await self.read(is_old):

@@ -13,11 +13,20 @@ _COUNTER_MAX: Final = (1 << _COUNTER_BITS) - 1
 
 
 class Mint:
-    """Mints ids in order. One per hub."""
+    """Mints ids in order. One per hub, which lets it pass by the newest id of its store."""
 
     def __init__(self) -> None:
         self._ms = 0
         self._counter = 0
+
+    def pass_by(self, newest: str | None) -> None:
+        """From now on every id is larger than this one, wherever the wall clock stands after a restart."""
+        digits = (newest or "").replace("-", "")
+        try:
+            ms, counter = int(digits[:12], 16), int(digits[13:16], 16)
+        except ValueError:
+            return
+        self._ms, self._counter = max((ms, counter), (self._ms, self._counter))
 
     def id(self) -> str:
         ms = time.time_ns() // 1_000_000

@@ -70,11 +70,11 @@ class Inbox:
         self._urgent.add(command, weight)
         return True
 
-    def take(self, *, has_room: bool) -> Command | None:
+    def take(self, has_room: Callable[[], bool]) -> Command | None:
         """The next to decide; new work only while the batch has room for it."""
         if self._urgent.line:
             return self._urgent.line.popleft()
-        if self._new.line and has_room and self._lookups < NEW_LOOKUPS_MAX:
+        if self._new.line and self._lookups < NEW_LOOKUPS_MAX and has_room():
             return self._new.line.popleft()
         return None
 

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from taskyard.hub.observe import set_aside
+
 STOP_S: Final = 5.0
 # Per request: the first asks to finish, the second to hand back what is not finished.
 OTHERS: Final = ("TASKYARD_HUB", "TASKYARD_KEY")
@@ -28,7 +30,9 @@ class LocalDaemon:
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = [sys.executable, "-m", "taskyard.cli", "daemon", "--name", self._name, "--data", str(self._data)]
         environment = {name: value for name, value in os.environ.items() if name not in OTHERS}
-        with (own / "daemon.log").open("ab") as log:
+        path = own / "daemon.log"
+        set_aside(path)
+        with path.open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment
             )

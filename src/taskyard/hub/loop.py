@@ -7,110 +7,138 @@ commits many together, without a timer in between. What a commit releases leaves
 A failed commit makes memory a lie: everything undurable is dropped, its askers get 503, intake closes, the store is
 probed until it answers, the state is loaded anew, and every daemon's socket is closed so that it comes back with its
 list. A broken store (an I/O error, a corrupt page) stops the process: what failed once must not be believed when
-it later succeeds.
+it later succeeds. So does a mistake of our own in the middle of a decision: half of it must never be committed.
 """
 
 import asyncio
 import random
-from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
 from functools import partial
+from itertools import count
 from typing import Final, TypeVar
 
-from taskyard.core.commands import (
-    Command,
-    HearEnded,
-    Known,
-    SubmitTasks,
-    Tick,
-)
+from taskyard.core.commands import Command, HearEnded, SubmitTasks, Tick
 from taskyard.core.effects import Effect, Reply
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
-from taskyard.core.recovery import restore
 from taskyard.core.settings import Settings
-from taskyard.core.state import Now, State
+from taskyard.core.state import Now
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.askers import RETRY_AFTER_S, Answered
-from taskyard.hub.clock import read_clock
+from taskyard.hub.collector import settle_again
 from taskyard.hub.ids import Mint, mint_secret
+from taskyard.hub.inbox import Inbox
 from taskyard.hub.observe import Log
 from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
+from taskyard.hub.revisit import events_between, known_of, newest_id, state_of
 from taskyard.store.committer import Committer, Release
-from taskyard.store.port import Identity, Image, Reader, Store, StoreBroken, StoreUnavailable
+from taskyard.store.port import Identity, Store, StoreBroken, StoreUnavailable
 from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
 
-STOP_TURNS_MAX, STOP_TURN_S = 100, 0.02
-INBOX_COMMANDS_MAX: Final = 10_000
-INBOX_BYTES_MAX: Final = 64 * 1024 * 1024
-URGENT_COMMANDS_MAX: Final = 100_000
-# What daemons say while the disk stalls; the one that says more is cut off and comes back with its list.
 COMMANDS_PER_TURN_MAX: Final = 500
 # About 5 ms of decisions, then the sockets get their turn.
 GATHERED_ROWS_MAX: Final = 4096
 GATHERED_BYTES_MAX: Final = 32 * 1024 * 1024
-# What one batch may hold before the inbox waits for the commit: 20 to 40 ms of writing.
+# What one batch may hold before new work waits for the commit: 20 to 40 ms of writing.
 RELEASES_MAX: Final = 4
 # Commits whose effects wait for bodies before the next commit waits too.
 TEND_EVERY: Final = 64
 # Commits between two looks at the store's log: a look costs as much as a small commit.
-SLEEP_S_MAX: Final = 60.0
+SLEEP_S_MAX: Final = 1.0
 LAG_MS: Final = 250
+# Nothing else tells a hub that was stopped from one that nobody spoke to: it wakes at least this often, and a
+# waking that is late by more than this is time in which it could hear nobody.
 PROBE_FIRST_S, PROBE_MAX_S = 0.1, 5.0
+
+
+class Phase(Enum):
+    """Closed: not yet, not now (the store is away), or not any more. Stopping: what was decided is still committed."""
+
+    CLOSED, OPEN, STOPPING, FAILED = range(4)
 
 
 class Loop:
     """The only writer of its store, the only owner of its core."""
 
-    def __init__(self, store: Store, settings: Settings, log: Log, outbox: Outbox, readers: Readers) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        log: Log,
+        outbox: Outbox,
+        readers: Readers,
+        *,
+        mint: Mint,
+        clock: Callable[[], Now],
+    ) -> None:
         self._store = store
         self._settings = settings
         self._log = log
         self._outbox = outbox
         self._readers = readers
+        self._mint = mint
+        self._clock = clock
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
-        self._mint = Mint()
-        self._urgent: deque[Command] = deque()
-        self._inbox: deque[Command] = deque()
-        self._inbox_bytes = 0
+        self._phase = Phase.CLOSED
+        self._inbox = Inbox()
         self._gathered: list[Effect] = []
         self._reading: dict[int, int] = {}
         """Look-ups under way: the sequence number each began at."""
-        self._looks = 0
+        self._looks = count()
         self._turn_is_due = False
         self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = 0.0
+        self._wakes_at = 0
+        """When the timer is due, on the monotonic clock."""
+        self._writing: asyncio.Future[None] | None = None
         self._untended = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self.is_open = False
         self.failure: asyncio.Future[None]
-        """Set when the store is broken: whoever runs the hub must stop the process."""
+        """Set when the process must be stopped by whoever runs the hub."""
 
     async def start(self, *, new_era: bool) -> None:
         self._loop = asyncio.get_running_loop()
         self.failure = self._loop.create_future()
         self._identity = await self._write(partial(self._store.open, new_era=new_era))
+        self._committer = Committer(durable_seq=self._identity.seq)
         await self._reload()
 
     async def stop(self) -> None:
         """Commit what was decided, let it out, close."""
-        self.is_open = False
         if self._timer is not None:
             self._timer.cancel()
-        for _ in range(STOP_TURNS_MAX):
-            self._commit()
-            if self._committer.idle:
-                break
-            await asyncio.sleep(STOP_TURN_S)
-        self._refuse_all(Refusal.STORE_UNAVAILABLE)
+        if self._phase is Phase.OPEN:
+            self._phase = Phase.STOPPING
+            await self._finish()
+            self._phase = Phase.CLOSED
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._outbox.refuse(Refusal.STORE_UNAVAILABLE)
         await self._outbox.close()
         self._readers.close()
         await self._write(self._store.close)
         self._writer.shutdown()
+
+    async def _finish(self) -> None:
+        """What was decided is committed, and leaves."""
+        while self._phase is Phase.STOPPING:
+            self._commit()
+            if self._writing is not None:
+                # Its callback was added first, so it has been called when this returns.
+                await asyncio.wait((self._writing,))
+            elif self._outbox.backlog:
+                await self._outbox.drain()
+            else:
+                return
+
+    @property
+    def is_open(self) -> bool:
+        return self._phase is Phase.OPEN
 
     @property
     def identity(self) -> Identity:
@@ -125,13 +153,14 @@ class Loop:
         """The answer, once committed."""
         if not self.is_open:
             raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S)
-        is_new_work = isinstance(command, SubmitTasks)
-        if isinstance(command, SubmitTasks):
-            self._weigh(command)
         number, answer = self._outbox.askers.admit()
         command.reply_to = number  # type: ignore[union-attr]
         try:
-            self._take(command, self._inbox if is_new_work else self._urgent)
+            if not isinstance(command, SubmitTasks):
+                self._inbox.hurry(command)
+            elif not self._inbox.submit(command):
+                raise Unavailable(Refusal.OVERLOADED, RETRY_AFTER_S)
+            self._decide_soon()
             return await answer
         finally:
             self._outbox.askers.leave(number)
@@ -140,137 +169,181 @@ class Loop:
         """Nobody waits; effects come through the daemon's session."""
         if not self.is_open:
             return
-        if len(self._urgent) >= URGENT_COMMANDS_MAX:
+        if self._inbox.hear(command):
+            self._decide_soon()
+        else:
             self._outbox.cut_off(getattr(command, "session", 0))
+
+    def resume(self) -> None:
+        """The outbox has room again."""
+        self._decide()
+
+    def fail(self, error: BaseException) -> None:
+        """Nothing more is decided or committed: only a new process can be believed, with what is on disk."""
+        self._phase = Phase.FAILED
+        if self.failure.done():
             return
-        self._take(command, self._urgent)
+        self._log.fault("store.broken" if isinstance(error, StoreBroken) else "hub.failed", error)
+        self.failure.set_exception(error)
+        self._outbox.refuse(Refusal.OUTCOME_UNKNOWN)
 
-    # Gather.
+    def watch(self, work: Coroutine[None, None, None]) -> None:
+        """Run this beside the loop until it ends or the hub does; should it fail, so does the hub."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
 
-    def _weigh(self, command: SubmitTasks) -> None:
-        """New work is refused when more is waiting to be decided than fits; whatever ends work never is."""
-        waiting = sum(len(draft.body) for draft in command.drafts) + self._inbox_bytes
-        if len(self._inbox) >= INBOX_COMMANDS_MAX or waiting > INBOX_BYTES_MAX:
-            raise Unavailable(Refusal.OVERLOADED, RETRY_AFTER_S)
-        self._inbox_bytes = waiting
+    def _on_done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self.fail(error)
 
-    def _take(self, command: Command, inbox: deque[Command]) -> None:
-        inbox.append(command)
+    # Decide.
+
+    def _decide_soon(self) -> None:
         if not self._turn_is_due:
             self._turn_is_due = True
             self._loop.call_soon(self._decide)
 
-    async def _look_up(self, command: Command, lookup: Lookup) -> None:
-        """Read what the core no longer holds, then decide; meanwhile the core forgets nothing newer."""
-        self._looks += 1
-        number, core = self._looks, self._core
-        self._reading[number] = self._committer.durable_seq
-        try:
-            wanted: Lookup | None = lookup
-            for _ in range(ROUNDS_MAX):
-                if wanted is not None:
-                    found = await self._readers.read(partial(_known, wanted))
-                    command.known = merge(command.known, wanted, found)  # type: ignore[union-attr]
-                    wanted = missing(core.state, command)
-            if core is self._core and self.is_open:
-                turn = core.turn(read_clock())
-                core.decide(turn, command)
-                self._gathered += turn.effects
-                self._decide()
-        finally:
-            del self._reading[number]
-
-    # Decide.
-
-    def _decide(self) -> None:
-        """One turn: the commands at hand, then whatever may start, then the commit if the writer is free."""
+    def _decide(self, *, is_due: bool = False) -> None:
+        """One turn: what is due, the commands at hand, whatever may start, then the commit if the writer is free."""
         self._turn_is_due = False
         if not self.is_open:
             return
-        core = self._core
-        turn = core.turn(read_clock())
+        try:
+            self._take_turn(is_due=is_due)
+        except Exception as error:  # noqa: BLE001 - the loop called us, and would go on with what is half decided
+            self.fail(error)
+
+    def _take_turn(self, *, is_due: bool) -> None:
+        core, inbox = self._core, self._inbox
+        turn = core.turn(self._clock())
+        lag_ms = turn.now.mono - self._wakes_at
+        if lag_ms > LAG_MS:
+            # Whatever woke us: before anyone is judged late, the time we slept is taken off.
+            core.decide(turn, Tick(lag_ms))
+        elif is_due:
+            core.decide(turn, Tick())
         left = COMMANDS_PER_TURN_MAX
-        while left and (inbox := self._urgent or self._inbox) and self._has_room(inbox):
+        while left and (command := inbox.take(self._has_room)) is not None:
             left -= 1
-            command = inbox.popleft()
-            if inbox is self._inbox and isinstance(command, SubmitTasks):
-                self._inbox_bytes -= sum(len(draft.body) for draft in command.drafts)
             lookup = missing(core.state, command)
             if lookup is None:
+                inbox.settle(command)
                 core.decide(turn, command)
             else:
-                self._spawn(self._look_up(command, lookup))
+                inbox.look_up(command)
+                self.watch(self._look_up(command, lookup))
         core.dispatch(turn)
         self._gathered += turn.effects
         self._commit()
-        if not left and not self._turn_is_due:
-            self._turn_is_due = True
-            self._loop.call_soon(self._decide)
+        if not left:
+            self._decide_soon()
         self._set_timer(turn.now)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def _has_room(self, inbox: deque[Command]) -> bool:
+    def _has_room(self) -> bool:
         """New work waits for the disk; what ends work never does."""
         ledger = self._core.state.ledger
-        is_small = len(ledger.touched) < GATHERED_ROWS_MAX and ledger.bodies_bytes < GATHERED_BYTES_MAX
-        return inbox is self._urgent or is_small
+        return len(ledger.touched) < GATHERED_ROWS_MAX and ledger.bodies_bytes < GATHERED_BYTES_MAX
+
+    async def _look_up(self, command: Command, lookup: Lookup) -> None:
+        """Read what the core no longer holds, then decide; meanwhile the core forgets nothing newer."""
+        inbox, core = self._inbox, self._core
+        number = next(self._looks)
+        self._reading[number] = self._committer.durable_seq
+        try:
+            await self._learn(core, command, lookup)
+            if core is self._core and self.is_open:
+                turn = core.turn(self._clock())
+                core.decide(turn, command)
+                self._gathered += turn.effects
+        except StoreUnavailable as error:
+            self._log.say("store.unread", level="warning", reason=str(error))
+            self._give_up(core, command)
+        finally:
+            inbox.looked_up(command)
+            inbox.settle(command)
+            del self._reading[number]
+        self._decide()
+
+    async def _learn(self, core: Core, command: Command, lookup: Lookup) -> None:
+        wanted: Lookup | None = lookup
+        for _ in range(ROUNDS_MAX):
+            if wanted is not None:
+                found = await self._readers.read(partial(known_of, wanted))
+                command.known = merge(command.known, wanted, found)  # type: ignore[union-attr]
+                wanted = missing(core.state, command)
+
+    def _give_up(self, core: Core, command: Command) -> None:
+        """It could not be looked up: whoever said it says it again."""
+        if isinstance(command, HearEnded):
+            self._loop.call_later(PROBE_FIRST_S, self._hear_ended, core)
+            return
+        self._outbox.askers.refuse(getattr(command, "reply_to", 0), Refusal.STORE_UNAVAILABLE)
+        self._outbox.cut_off(getattr(command, "session", 0))
+
+    def _hear_ended(self, core: Core) -> None:
+        if self.is_open and core is self._core:
+            self._inbox.hurry(HearEnded())
+            self._decide_soon()
 
     def _set_timer(self, now: Now) -> None:
         due_ms = self._core.next_due_ms(now)
-        delay = SLEEP_S_MAX if due_ms is None else min(due_ms / 1000, SLEEP_S_MAX)
-        at = self._loop.time() + delay
+        sleep_ms = round(min(SLEEP_S_MAX, self._settings.lease.heartbeat_s) * 1000)
+        wakes_at = now.mono + (sleep_ms if due_ms is None else min(due_ms, sleep_ms))
         if self._timer is not None:
-            if self._timer_at <= at and self._timer_at > self._loop.time():
+            if now.mono < self._wakes_at <= wakes_at:
                 return
             self._timer.cancel()
-        self._timer_at = at
-        self._timer = self._loop.call_at(at, self._on_timer)
+        self._wakes_at = wakes_at
+        self._timer = self._loop.call_later((wakes_at - now.mono) / 1000, self._on_timer)
 
     def _on_timer(self) -> None:
-        """Something is due. How late this call is, is how long the hub could hear nobody."""
         self._timer = None
-        lag_ms = round((self._loop.time() - self._timer_at) * 1000)
-        if self.is_open:
-            self._urgent.append(Tick(lag_ms if lag_ms > LAG_MS else 0))
-            self._decide()
+        self._decide(is_due=True)
 
     # Commit.
 
     def _commit(self) -> None:
         if not self._committer.idle or self._outbox.backlog >= RELEASES_MAX:
             return
-        now = read_clock()
-        batch = self._core.cut(batch_id=self._mint.id(), now=now)
+        batch = self._core.cut(batch_id=self._mint.id(), now=self._clock())
         effects, self._gathered = self._gathered, []
         begun = self._committer.begin(batch, effects)
         if isinstance(begun, Release):
             if effects:
                 self._outbox.put(begun)
             return
-        writing = self._loop.run_in_executor(self._writer, self._store.write, begun)
-        writing.add_done_callback(self._on_written)
+        self._writing = self._loop.run_in_executor(self._writer, self._store.write, begun)
+        self._writing.add_done_callback(self._on_written)
 
-    def _on_written(self, writing: asyncio.Future[None]) -> None:
+    def _on_written(self, writing: "asyncio.Future[None]") -> None:
+        self._writing = None
         error = writing.exception()
+        if self._phase is Phase.FAILED:
+            return
         if error is None:
-            release = self._committer.committed()
-            self._outbox.put(release)
-            self._core.forget(through_seq=min(self._reading.values(), default=release.seq))
-            self._decide()
-            self._untended += 1
-            if self._committer.idle and self._untended >= TEND_EVERY:
-                self._untended = 0
-                self._spawn(self._tend())
+            self._release()
         elif isinstance(error, StoreUnavailable):
             self._log.say("store.unavailable", level="error", reason=str(error))
             self._drop_all()
-            self._spawn(self._recover())
         else:
-            self._fail(error)
+            self.fail(error)
+
+    def _release(self) -> None:
+        release = self._committer.committed()
+        try:
+            self._outbox.put(release)
+            self._core.forget(through_seq=min(self._reading.values(), default=release.seq))
+        except Exception as error:  # noqa: BLE001 - the loop called us, and some may have been told and others not
+            self.fail(error)
+            return
+        self._decide()
+        self._untended += 1
+        if self._untended >= TEND_EVERY and self._committer.idle and self.is_open:
+            self._untended = 0
+            self.watch(self._tend())
 
     async def _tend(self) -> None:
         """While nobody waits for the writer: let the store put its log in order."""
@@ -278,82 +351,50 @@ class Loop:
             await self._write(self._store.tend)
         except StoreUnavailable as error:
             self._log.say("store.untended", level="warning", reason=str(error))
-        except StoreBroken as error:
-            self._fail(error)
-
-    def resume(self) -> None:
-        """The outbox has room again."""
-        if self.is_open:
-            self._commit()
 
     def _drop_all(self) -> None:
-        """Nothing undurable may be seen: refuse whoever waits for it."""
-        self.is_open = False
+        """Nothing undurable may be seen: refuse whoever waits for it, then begin from what the store holds."""
+        is_stopping = self._phase is Phase.STOPPING
+        self._phase = Phase.CLOSED
         for effect in self._committer.failed():
             if isinstance(effect, Reply):
                 self._outbox.askers.refuse(effect.to, Refusal.OUTCOME_UNKNOWN)
-        self._gathered.clear()
-        self._refuse_all(Refusal.STORE_UNAVAILABLE)
-
-    def _refuse_all(self, code: Refusal) -> None:
-        self._urgent.clear()
-        self._inbox.clear()
-        self._inbox_bytes = 0
-        self._outbox.askers.refuse_all(code)
-
-    def _fail(self, error: BaseException) -> None:
-        self.is_open = False
-        self._log.say("store.broken", level="critical", reason=str(error))
-        if not self.failure.done():
-            self.failure.set_exception(error)
+        self._gathered, self._inbox = [], Inbox()
+        self._outbox.refuse(Refusal.STORE_UNAVAILABLE)
+        if not is_stopping:
+            self.watch(self._recover())
 
     async def _recover(self) -> None:
-        """Probe until the store takes a commit again, then begin from what it holds."""
-        wait_s = PROBE_FIRST_S
-        while True:
+        """Probe until the store takes a commit again, then begin anew."""
+        wait_s = PROBE_FIRST_S / 2
+        while self._phase is Phase.CLOSED:
+            wait_s = min(wait_s * 2, PROBE_MAX_S)
             await asyncio.sleep(wait_s)
             try:
                 await self._write(self._store.probe)
                 await self._reload()
             except StoreUnavailable:
-                wait_s = min(wait_s * 2, PROBE_MAX_S)
                 continue
-            except StoreBroken as error:
-                self._fail(error)
-                return
             self._log.say("store.recovered")
             self._outbox.close_sessions()
-            return
+            settle_again()
 
     async def _reload(self) -> None:
         """The state as the store holds it, and everything that follows from it."""
         image = await self._write(self._store.load)
+        here = self.identity
+        # A commit whose answer was lost may have happened: then this is all that anyone hears of it.
+        missed = await self._readers.read(partial(events_between, here, image.identity.seq))
+        self._mint.pass_by(await self._readers.read(newest_id))
         await self._outbox.drain()
-        self._core = Core(_state_of(image, self._settings, self._identity), random.Random(mint_secret()))
+        state = state_of(image, self._settings, self._identity, self._clock())
+        self._core = Core(state, random.Random(mint_secret()))
         self._committer = Committer(durable_seq=image.identity.seq)
-        self._outbox.begin(self._identity, image.users, image.keys)
-        self._gathered = []
-        self.is_open = True
-        self._take(HearEnded(), self._urgent)
+        self._inbox, self._wakes_at = Inbox(), self._clock().mono
+        self._outbox.begin(self._identity, image.users, image.keys, missed)
+        if self._phase is Phase.CLOSED:
+            self._phase = Phase.OPEN
+        self._hear_ended(self._core)
 
     async def _write(self, work: Callable[[], T]) -> T:
         return await self._loop.run_in_executor(self._writer, work)
-
-
-def _known(lookup: Lookup, reader: Reader) -> Known:
-    return reader.known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
-
-
-def _state_of(image: Image, settings: Settings, identity: Identity) -> State:
-    state = State(settings, cluster_id=identity.cluster_id, epoch=identity.epoch, seq=image.identity.seq)
-    restore(
-        state,
-        read_clock(),
-        users=image.users,
-        numbers=image.numbers,
-        keys=image.keys,
-        daemons=image.daemons,
-        tasks=image.tasks,
-        log_bytes=image.log_bytes,
-    )
-    return state

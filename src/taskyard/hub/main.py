@@ -1,33 +1,36 @@
 """`taskyard up`: the composition root. Here, and only here, engine, hub, gateway and daemon meet."""
 
 import asyncio
-import gc
+import errno
 import ipaddress
+import logging
 import os
 import signal
 import sys
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 import uvloop
 
-from taskyard.gateway.app import build_app
+from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.port import Unavailable
 from taskyard.gateway.server import GatewayServer
+from taskyard.hub import collector
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.local_daemon import LocalDaemon
-from taskyard.hub.observe import Log
+from taskyard.hub.observe import Log, LogFile, Records
 from taskyard.hub.settings import FILE_NAME, BadSettings, FileSettings, core_settings, read_settings
-from taskyard.hub.yard import DATABASE, CannotStart, prepare, read_secret, welcome_owner
+from taskyard.hub.yard import DATABASE, CannotStart, UnsafeAddress, prepare, read_secret, welcome_owner
 from taskyard.sdk.credentials import data_directory
-from taskyard.store.port import StoreRefused
+from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
 from taskyard.store.sqlite.engine import SqliteStore
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8420
+PORT_MAX: Final = 65_535
 LOG_FILE: Final = "hub.log"
-LOG_BYTES_MAX: Final = 64 * 1024 * 1024
 DAY_S: Final = 86_400.0
 
 
@@ -43,86 +46,132 @@ def up(
     """Run a hub until it is told to stop; the exit code."""
     try:
         directory = data_directory(data).resolve()
+        address = address_of(host, port)
         prepare(directory)
-        settings = read_settings(Path(config) if config else directory / FILE_NAME)
-        address = _address(host, port)
+        file = Path(config) if config else directory / FILE_NAME
+        settings = read_settings(file)
+        refuse_exposure(address[0], settings, file)
         return uvloop.run(_serve(directory, settings, address, with_daemon=daemon, accept_rewind=accept_rewind))
-    except (CannotStart, BadSettings, StoreRefused) as error:
+    except CannotStart as error:
+        sys.stderr.write(f"taskyard: {error}\n")
+        return error.exit_code
+    except (BadSettings, StoreRefused) as error:
         sys.stderr.write(f"taskyard: {error}\n")
         return 1
 
 
-def _address(host: str | None, port: int | None) -> tuple[str, int]:
+def address_of(host: str | None, port: int | None) -> tuple[str, int]:
+    """Where to listen: as told, by the environment, or where nobody else can reach it."""
     host = host or os.environ.get("TASKYARD_HOST") or DEFAULT_HOST
     text = os.environ.get("TASKYARD_PORT")
     if port is None and text is not None:
-        if not text.isdecimal():
+        if not text.isdecimal() or int(text) > PORT_MAX:
             raise CannotStart(f"TASKYARD_PORT is {text!r}, not a port number.")
         port = int(text)
     return host, DEFAULT_PORT if port is None else port
 
 
+def refuse_exposure(host: str, settings: FileSettings, file: Path) -> None:
+    """Beyond this machine keys cross the network: only behind TLS, and only when that was said."""
+    try:
+        is_private = ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        is_private = host == "localhost"
+    if not is_private and not settings.gateway.behind_tls:
+        raise UnsafeAddress(
+            f"{host} can be reached from other machines, and keys would cross the network in the clear. Put a proxy "
+            f"with TLS in front, set behind_tls = true under [gateway] in {file}, or listen on {DEFAULT_HOST}."
+        )
+
+
 async def _serve(
     data: Path, settings: FileSettings, address: tuple[str, int], *, with_daemon: bool, accept_rewind: bool
 ) -> int:
-    host, port = address
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    log = Log(open_log(data))
-    store = SqliteStore(data / DATABASE, new_cluster_id=f"c_{Mint().id()}")
-    hub = Hub(
-        store,
+    log = _open_log(data)
+    hub = _hub(data, settings, log)
+    try:
+        await hub.start(new_era=accept_rewind)
+    except (StoreUnavailable, StoreBroken) as error:
+        raise CannotStart(
+            f"The database in {data} cannot be read ({error}). Check the disk, then start again."
+        ) from None
+    app = _app(hub, settings, address)
+    server = GatewayServer(app)
+    local = LocalDaemon(data)
+    try:
+        url = await _listen(server, address)
+        owner = await welcome_owner(hub, data, url)
+        if with_daemon:
+            local.start()
+        _greet(data, url, app.door.sign_in_link(user_id=owner, base_url=url), with_daemon=with_daemon)
+        log.say("hub.started", url=url, epoch=hub.identity.epoch)
+        collector.settle()
+        await _until_stopped(hub, stopping)
+    except Unavailable as error:
+        raise CannotStart(
+            f"The database in {data} takes no writes ({error.code}). See that the disk has room."
+        ) from None
+    finally:
+        await local.stop()
+        await server.stop()
+        await hub.stop()
+    log.say("hub.stopped")
+    return 0
+
+
+def _open_log(data: Path) -> Log:
+    try:
+        log = Log(LogFile(data / LOG_FILE))
+    except OSError as error:
+        raise CannotStart(f"{data / LOG_FILE} cannot be written ({error.strerror}); remove it.") from error
+    logging.getLogger().handlers = [Records(log)]
+    return log
+
+
+def _hub(data: Path, settings: FileSettings, log: Log) -> Hub:
+    return Hub(
+        SqliteStore(data / DATABASE, new_cluster_id=f"c_{Mint().id()}"),
         core_settings(settings),
         log,
         secret=read_secret(data),
         archive_after_s=settings.retention.archive_after_days * DAY_S,
     )
-    await hub.start(new_era=accept_rewind)
-    app = build_app(
-        hub,
-        GatewaySettings(
-            host=host, port=port, hosts=settings.gateway.hosts, origins=settings.gateway.origins, auth=settings.auth
-        ),
+
+
+def _app(hub: Hub, settings: FileSettings, address: tuple[str, int]) -> GatewayApp:
+    host, port = address
+    gateway = settings.gateway
+    return build_app(
+        hub, GatewaySettings(host=host, port=port, hosts=gateway.hosts, origins=gateway.origins, auth=settings.auth)
     )
-    server = GatewayServer(app)
+
+
+async def _listen(server: GatewayServer, address: tuple[str, int]) -> str:
+    """The URL under which the hub now answers."""
+    host, port = address
     try:
         await server.start()
     except OSError as error:
-        await hub.stop()
-        raise CannotStart(
-            f"Nothing can listen on {host}:{port} ({error.strerror}): another program has it. Choose another --port."
-        ) from error
-    url = f"http://{_named(host)}:{server.port}"
-    owner = await welcome_owner(hub, data, url)
-    local = LocalDaemon(data)
-    if with_daemon:
-        local.start()
-    _greet(data, url, app.door.sign_in_link(user_id=owner, base_url=url), with_daemon=with_daemon)
-    log.say("hub.started", url=url, epoch=hub.identity.epoch)
-    # What was built so far lives as long as the hub: the collector need not look at it again.
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-    code = await _until_stopped(hub, stopping)
-    await local.stop()
-    await server.stop()
-    await hub.stop()
-    log.say("hub.stopped")
-    return code
+        is_taken = error.errno == errno.EADDRINUSE
+        advice = "another program has it. Choose another --port" if is_taken else "choose another --host or --port"
+        raise CannotStart(f"Nothing can listen on {host}:{port} ({error.strerror}): {advice}.") from error
+    return f"http://{_named(host)}:{server.port}"
 
 
-async def _until_stopped(hub: Hub, stopping: asyncio.Event) -> int:
+async def _until_stopped(hub: Hub, stopping: asyncio.Event) -> None:
     told = asyncio.create_task(stopping.wait())
     await asyncio.wait((told, hub.failure), return_when=asyncio.FIRST_COMPLETED)
     told.cancel()
-    if hub.failure.done() and hub.failure.exception() is not None:
-        reason = hub.failure.exception()
-        sys.stderr.write(
-            f"taskyard: the store cannot be trusted any more: {reason}. Check the disk, then start again.\n"
-        )
+    reason = hub.failure.exception() if hub.failure.done() else None
+    if reason is not None:
+        what = "the store cannot be trusted any more" if isinstance(reason, StoreBroken) else "the hub made a mistake"
+        detail = f"{reason}. Check the disk" if isinstance(reason, StoreBroken) else f"{LOG_FILE} says where"
+        sys.stderr.write(f"taskyard: {what}: {detail}, then start again; nothing acknowledged is lost.\n")
         # Nothing more may be written or acknowledged, so there is nothing to wait for.
         os._exit(1)
-    return 0
 
 
 def _named(host: str) -> str:
@@ -134,14 +183,6 @@ def _named(host: str) -> str:
     if address.is_unspecified:
         return "[::1]" if address.version == 6 else DEFAULT_HOST
     return f"[{host}]" if address.version == 6 else host
-
-
-def open_log(data: Path) -> TextIO:
-    """The log file; a long one is set aside once at a start."""
-    path = data / LOG_FILE
-    if path.exists() and path.stat().st_size > LOG_BYTES_MAX:
-        path.replace(path.with_suffix(".old.log"))
-    return path.open("a", buffering=1024 * 64, encoding="utf-8")
 
 
 def _greet(data: Path, url: str, link: str, *, with_daemon: bool) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from typing import Final
 
 import msgspec
@@ -28,9 +29,13 @@ from taskyard.hub.readers import Readers
 from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, Parcel
 from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Release
-from taskyard.store.port import Identity, Load, Numbered, StoredTask
-from taskyard.vocabulary import Status
+from taskyard.store.port import Identity, Load, Numbered, StoredTask, StoreUnavailable
+from taskyard.vocabulary import HELD, Refusal
 from taskyard.wire import frames
+
+READ_AGAIN_S, READ_AGAIN_S_MAX = 0.1, 5.0
+CLOSE_S: Final = 5.0
+# How long a hub that is to stop waits for bodies that cannot be read.
 
 _record: Final = msgspec.json.Decoder(Task)
 
@@ -50,17 +55,27 @@ class Outbox:
         self.progress = ProgressBoard(self._publish_soft)
         self.on_room: Callable[[], None] = lambda: None
         """Called when a release that others waited behind is out."""
+        self.on_failure: Callable[[BaseException], None] = lambda error: None
+        """Called when a release cannot leave: those behind it never will."""
         self._identity = Identity("", 0, 0)
         self._bodies = Bodies()
         self._line: deque[Parcel] = deque()
         self._worker: asyncio.Task[None] | None = None
+        self._is_broken = False
         self._waiters: dict[str, set[asyncio.Future[None]]] = {}
 
-    def begin(self, identity: Identity, users: Iterable[UserRecord], keys: Iterable[KeyRecord]) -> None:
-        """The state was loaded: this is who we are and whom we know."""
+    def begin(self, identity: Identity, users: list[UserRecord], keys: list[KeyRecord], missed: list[Numbered]) -> None:
+        """The state was loaded: this is who we are, whom we know, and what happened without anyone hearing of it."""
         self._identity = identity
         self._frames = Frames(identity, self._settings, self._tokens)
-        self.directory.update(users, keys)
+        # Copies: the core goes on changing its own, and authentication may see only what is committed.
+        self.directory.update(deepcopy(users), deepcopy(keys))
+        self.progress.clear()
+        self._log.events([numbered.event for numbered in missed])
+        if missed:
+            self._offer(missed)
+        for task_id in list(self._waiters):
+            self._wake(task_id)
 
     @property
     def backlog(self) -> int:
@@ -73,8 +88,9 @@ class Outbox:
             self._let_out(release, parcel.loads)
             return
         self._line.append(parcel)
-        if self._worker is None:
+        if self._worker is None and not self._is_broken:
             self._worker = asyncio.get_running_loop().create_task(self._work())
+            self._worker.add_done_callback(self._on_done)
 
     async def _work(self) -> None:
         """Read what is missing, let out, next."""
@@ -82,12 +98,36 @@ class Outbox:
             while self._line:
                 parcel = self._line[0]
                 if not parcel.is_complete:
-                    await self._readers.read(parcel.fill)
+                    await self._fill(parcel)
                 self._let_out(parcel.release, parcel.loads)
                 self._line.popleft()
                 self.on_room()
         finally:
             self._worker = None
+
+    async def _fill(self, parcel: Parcel) -> None:
+        """It is committed, so it leaves, however long the store cannot be read."""
+        wait_s = READ_AGAIN_S
+        while True:
+            try:
+                await self._readers.read(parcel.fill)
+            except StoreUnavailable as error:
+                self._log.say("store.unread", level="warning", reason=str(error))
+            else:
+                return
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 2, READ_AGAIN_S_MAX)
+
+    def _on_done(self, worker: "asyncio.Task[None]") -> None:
+        error = None if worker.cancelled() else worker.exception()
+        if error is not None:
+            self._is_broken = True
+            self.on_failure(error)
+
+    def refuse(self, code: Refusal) -> None:
+        """Everyone who waits for an answer that is not on its way out."""
+        effects = (effect for parcel in self._line for effect in parcel.release.effects)
+        self.askers.refuse_all(code, but={effect.to for effect in effects if isinstance(effect, Reply)})
 
     async def drain(self) -> None:
         """Wait until everything committed so far is out."""
@@ -95,8 +135,14 @@ class Outbox:
             await asyncio.wait((self._worker,))
 
     async def close(self) -> None:
-        await self.drain()
-        self.progress.flush()
+        if self._worker is not None:
+            await asyncio.wait((self._worker,), timeout=CLOSE_S)
+        if self._worker is not None:
+            self._worker.cancel()
+            await self.drain()
+        self._line.clear()
+        self.refuse(Refusal.OUTCOME_UNKNOWN)
+        self.progress.close()
         self.close_sessions()
 
     def close_sessions(self) -> None:
@@ -157,16 +203,20 @@ class Outbox:
         """Events to whoever watches, ends to whoever waits, lines to the log."""
         if not self.progress.is_empty:
             for event in batch.events:
-                if event.was is Status.RUNNING and event.task_id is not None:
+                if event.task_id is not None and event.was in HELD and event.now not in HELD:
                     self.progress.forget(event.task_id)
-        for row in batch.ended:
-            for waiter in self._waiters.get(row.task.id, ()):
-                if not waiter.done():
-                    waiter.set_result(None)
+        if self._waiters:
+            for row in batch.ended:
+                self._wake(row.task.id)
         self._log.events(batch.events)
         if self.subscribers and batch.events:
             numbered = [Numbered(batch.epoch, batch.seq, i, event) for i, event in enumerate(batch.events)]
             self._offer(numbered)
+
+    def _wake(self, task_id: str) -> None:
+        for waiter in self._waiters.get(task_id, ()):
+            if not waiter.done():
+                waiter.set_result(None)
 
     def _publish_soft(self, events: list[Event]) -> None:
         self._offer([Numbered(self._identity.epoch, self._identity.seq, -1, event) for event in events])

@@ -4,7 +4,6 @@ The file's sections are the settings' own structs, so a name or a default exists
 numbers that contradict each other make the whole file bad; the error names the place.
 """
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -22,6 +21,8 @@ from taskyard.vocabulary import DEFAULT_QUEUE
 FILE_NAME: Final = "taskyard.toml"
 HEARTBEATS_PER_LEASE_MIN: Final = 3
 # A lease that one lost heartbeat could end would declare a healthy fleet dead.
+NUMBER_MAX: Final = 1_000_000_000
+# Thirty years in seconds. In days it is still an instant that a database can hold.
 
 
 class BadSettings(Exception):
@@ -39,6 +40,8 @@ class Retention(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Gateway(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    behind_tls: bool = False
+    """A proxy in front speaks TLS: without one, keys would cross the network in the clear."""
 
 
 class FileSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -89,25 +92,25 @@ def _with_key_set(path: Path, settings: FileSettings) -> FileSettings:
 
 def _check(path: Path, settings: FileSettings) -> None:
     lease = settings.lease
-    faults = [f"{place} is no number to count with" for place in _boundless(msgspec.to_builtins(settings))]
+    faults = [f"{place} must be a number from 0 to {NUMBER_MAX:,}" for place in _odd(msgspec.to_builtins(settings))]
     if lease.heartbeat_s <= 0 or lease.lease_s < HEARTBEATS_PER_LEASE_MIN * lease.heartbeat_s:
         faults.append(f"lease.lease_s must be at least {HEARTBEATS_PER_LEASE_MIN} x lease.heartbeat_s, both above 0")
     if lease.accept_s <= 0 or lease.start_s <= 0 or lease.cancel_grace_s <= 0:
         faults.append("lease.accept_s, lease.start_s and lease.cancel_grace_s must be above 0")
-    if settings.limits.daemon_slots < 1:
-        faults.append("limits.daemon_slots must be at least 1")
+    if min(settings.limits.daemon_slots, settings.suspects.deaths_max, settings.suspects.unstarted_max) < 1:
+        faults.append("limits.daemon_slots, suspects.deaths_max and suspects.unstarted_max must be at least 1")
     if settings.retention.archive_after_days <= 0:
         faults.append("retention.archive_after_days must be above 0")
     if faults:
         raise BadSettings(f"{path} is not valid: {'; '.join(faults)}. Nothing of it was applied.")
 
 
-def _boundless(value: object, place: str = "") -> Iterator[str]:
-    """TOML knows `inf` and `nan`, and reads 1e400 as one; a lease that long never ends."""
+def _odd(value: object, place: str = "") -> Iterator[str]:
+    """Places with a number nothing can be counted with. TOML knows `inf` and `nan`, and reads 1e400 as one."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from _boundless(inner, f"{place}.{name}" if place else name)
-    elif isinstance(value, float) and not math.isfinite(value):
+            yield from _odd(inner, f"{place}.{name}" if place else name)
+    elif isinstance(value, int | float) and not 0 <= value <= NUMBER_MAX:
         yield place
 
 

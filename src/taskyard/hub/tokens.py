@@ -19,7 +19,7 @@ class Tokens:
 
     def make(self, task_id: str, attempt: int) -> str:
         name = f"{task_id}.{attempt}"
-        mac = blake2b(name.encode(), key=self._secret, digest_size=_MAC_BYTES).digest()
+        mac = blake2b(name.encode(errors="surrogatepass"), key=self._secret, digest_size=_MAC_BYTES).digest()
         return f"{PREFIX}{name}.{urlsafe_b64encode(mac).decode()}"
 
     def read(self, token: str) -> tuple[str, int] | None:
@@ -29,5 +29,7 @@ class Tokens:
         if not (number.isascii() and number.isdecimal() and len(number) < 10):
             return None
         attempt = int(number)
-        is_ours = hmac.compare_digest(self.make(task_id, attempt).encode(), token.encode())
+        # A header may hold anything, also what has no encoding.
+        ours, theirs = (text.encode(errors="surrogatepass") for text in (self.make(task_id, attempt), token))
+        is_ours = hmac.compare_digest(ours, theirs)
         return (task_id, attempt) if is_ours else None

@@ -10,6 +10,7 @@ from taskyard.core.commands import CreateKey, CreateUser
 from taskyard.core.effects import Done
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import mint_secret
+from taskyard.store.sqlite.engine import sync_directory
 from taskyard.vocabulary import LOCAL_USER, Scope
 
 DATABASE: Final = "taskyard.db"
@@ -18,8 +19,19 @@ SECRET: Final = "token.secret"
 KEY_PREFIX: Final = "tyk_"
 
 
+SECRET_BYTES_MIN, SECRET_BYTES_MAX = 32, 64
+
+
 class CannotStart(Exception):
     """The hub cannot come up; the message says why and what to do."""
+
+    exit_code = 1
+
+
+class UnsafeAddress(CannotStart):
+    """It was told to listen where others could read along."""
+
+    exit_code = 2
 
 
 def prepare(data: Path) -> None:
@@ -40,18 +52,29 @@ def read_secret(data: Path) -> bytes:
     path = data / SECRET
     if not path.exists():
         write_private(path, mint_secret())
-    return path.read_bytes().strip()
+    try:
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        raise CannotStart(f"{path} cannot be read ({error.strerror}); let the hub's user read it.") from error
+    if not SECRET_BYTES_MIN <= len(secret) <= SECRET_BYTES_MAX:
+        # Signed with nothing, anybody could make a token.
+        raise CannotStart(f"{path} holds no secret; remove it, and the next start makes a new one.")
+    return secret
 
 
 def write_private(path: Path, text: str) -> None:
     """Whole or not at all, and for its owner only from the first instant."""
     new = path.with_suffix(".new")
-    new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    try:
+        new.unlink(missing_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise CannotStart(f"{path} cannot be written ({error.strerror}); see that the disk has room.") from error
 
 
 async def welcome_owner(hub: Hub, data: Path, url: str) -> str:
@@ -62,21 +85,23 @@ async def welcome_owner(hub: Hub, data: Path, url: str) -> str:
         assert isinstance(answer, Done), answer
         user = hub.directory.user_by_name(LOCAL_USER)
         assert user is not None, "the user just made is there"
-    key = _kept_key(hub, data / CREDENTIALS)
+    key = _kept_key(hub, data / CREDENTIALS, user.id)
     if key is None:
         key = KEY_PREFIX + mint_secret()
         digest = hashlib.sha256(key.encode()).hexdigest()
         scopes = (Scope.TASKS, Scope.DAEMON, Scope.ADMIN)
-        await hub.ask(CreateKey(f"k_{hub.mint()}", user.id, "local admin", digest, scopes, "hub"))
+        answer, _ = await hub.ask(CreateKey(f"k_{hub.mint()}", user.id, "local admin", digest, scopes, "hub"))
+        assert isinstance(answer, Done), answer
     write_private(data / CREDENTIALS, json.dumps({"hub": url, "user": user.name, "key": key}))
     return user.id
 
 
-def _kept_key(hub: Hub, path: Path) -> str | None:
-    """The key of an earlier start, if the yard still knows it."""
+def _kept_key(hub: Hub, path: Path, user_id: str) -> str | None:
+    """The key of an earlier start, if it still is this user's."""
     try:
         key = json.loads(path.read_text())["key"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     record = hub.directory.key_by_hash(hashlib.sha256(str(key).encode()).hexdigest())
-    return str(key) if record is not None and record.revoked_at is None else None
+    is_good = record is not None and record.revoked_at is None and record.user_id == user_id
+    return str(key) if is_good else None

@@ -1,0 +1,737 @@
+"""The loop: nothing leaves before its commit, and nobody waits for an answer that will not come."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from taskyard.core.commands import Beat, CancelTask, Held, RetryTask, RevokeKey, StartTask, SubmitTasks
+from taskyard.core.effects import Done, Refused, Submitted
+from taskyard.core.settings import Lease, Settings
+from taskyard.core.state import Now
+from taskyard.gateway.port import Unavailable
+from taskyard.hub.clock import read_clock
+from taskyard.hub.inbox import NEW_LOOKUPS_MAX, URGENT_COMMANDS_MAX
+from taskyard.hub.loop import COMMANDS_PER_TURN_MAX, RELEASES_MAX, TEND_EVERY
+from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
+from taskyard.vocabulary import Refusal, Status
+from tests.support.hub_scene import GOES_ON, USER, WAIT_S, ASession, Scene, a_draft, a_scene, refused_with
+
+NO_ROOM = "no room"
+MB = 1024 * 1024
+HOUR_MS = 3_600_000
+
+
+async def failing_commit(scene: Scene, fault: Exception | None = None) -> "asyncio.Task[Any]":
+    """Somebody asked for something, and its commit will fail as soon as the gate is open."""
+    scene.held.writes.shut()
+    answer = scene.asked(scene.submission())
+    await scene.held.writes.reached()
+    scene.held.fail_next(fault or StoreUnavailable(NO_ROOM))
+    return answer
+
+
+async def failure_of(scene: Scene) -> BaseException | None:
+    await asyncio.wait((scene.hub.failure,), timeout=WAIT_S)
+    return scene.hub.failure.exception()
+
+
+async def turned(scene: Scene) -> None:
+    """Every command told so far is decided: one that names nothing is answered after them."""
+    assert isinstance(await scene.ask(RevokeKey("nobody's", "test")), Refused)
+
+
+async def a_running_task(scene: Scene) -> tuple[ASession, str]:
+    daemon = await scene.daemon()
+    task_id = await scene.submit()
+    await scene.run(daemon, task_id)
+    await turned(scene)
+    return daemon, task_id
+
+
+async def a_release_that_reads(scene: Scene) -> "tuple[ASession, asyncio.Task[Any]]":
+    """A commit is on disk, and what leaves with it waits for a body: its daemon, and whoever waits for its answer."""
+    parent = await scene.submit(type="nobody's")
+    await scene.submit(depends_on=(parent,), terms=GOES_ON)
+    daemon = await scene.daemon()
+    scene.held.reads.shut()
+    answer = scene.asked(CancelTask(USER, parent, actor="test"))
+    await scene.held.reads.reached()
+    return daemon, answer
+
+
+# --- the one order that matters ----------------------------------------------------------------------------
+
+
+def test_an_answer_is_given_only_after_its_commit() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.writes.shut()
+            answer = scene.asked(scene.submission())
+            await scene.held.writes.reached()
+            assert not answer.done()
+            scene.held.writes.open()
+            submitted, written = await answer
+            assert isinstance(submitted, Submitted)
+            assert set(written) == set(submitted.ids)
+
+    asyncio.run(scenario())
+
+
+def test_a_task_is_sent_out_only_after_its_commit() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            daemon = await scene.daemon()
+            watcher = scene.watcher()
+            scene.held.writes.shut()
+            answer = scene.asked(scene.submission())
+            await scene.held.writes.reached()
+            assert "task.execute" not in daemon.types
+            assert watcher.names == []
+            scene.held.writes.open()
+            await answer
+            await daemon.message("task.execute")
+            assert "task.scheduled" in watcher.names
+
+    asyncio.run(scenario())
+
+
+def test_while_one_batch_is_written_the_next_one_gathers() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.writes.shut()
+            before = len(scene.held.written.all)
+            first = scene.asked(scene.submission())
+            await scene.held.writes.reached()
+            later = [scene.asked(scene.submission()) for _ in range(10)]
+            scene.held.writes.open()
+            await asyncio.gather(first, *later)
+            assert len(scene.held.written.all) - before == 2
+
+    asyncio.run(scenario())
+
+
+def test_get_after_post_sees_it() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            for _ in range(20):
+                assert await scene.status(await scene.submit()) is Status.QUEUED
+
+    asyncio.run(scenario())
+
+
+def test_a_question_that_changes_nothing_needs_no_commit() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            before = scene.hub.identity
+            assert isinstance(await scene.ask(RevokeKey("k_none", "test")), Refused)
+            assert scene.hub.identity == before
+
+    asyncio.run(scenario())
+
+
+# --- look-ups ----------------------------------------------------------------------------------------------
+
+
+def test_a_task_that_ended_just_now_is_found_by_a_command_that_names_it() -> None:
+    """Between memory, which forgets what has ended, and the store, which has it, there is no gap."""
+
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            ended = await scene.submit()
+            scene.held.writes.shut()
+            cancelled = scene.asked(CancelTask(USER, ended, actor="test"))
+            await scene.held.writes.reached()
+            undurable = scene.asked(scene.submission(depends_on=(ended,)))
+            scene.held.writes.open()
+            assert await cancelled
+            for answer in (undurable, scene.asked(scene.submission(depends_on=(ended,)))):
+                assert not isinstance((await answer)[0], Refused)
+            # Nothing is left of it in memory, and it is found all the same.
+            await scene.submit()
+            assert ended not in scene.hub.state.tasks
+            assert isinstance(await scene.cancel(ended), Refused)
+            assert isinstance(await scene.ask(RetryTask(USER, ended, "test")), Refused)
+
+    asyncio.run(scenario())
+
+
+def test_what_ends_while_a_look_up_is_under_way_stays_in_memory_until_it_is_done() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            first, second = await scene.submit(), await scene.submit()
+            assert await scene.cancel(first) == Done(first)
+            await scene.submit()
+            assert first not in scene.hub.state.tasks
+            scene.held.reads.shut()
+            asking = scene.asked(scene.submission(depends_on=(first, second)))
+            await scene.held.reads.reached()
+            assert await scene.cancel(second) == Done(second)
+            assert second in scene.hub.state.tasks
+            scene.held.reads.open()
+            assert isinstance((await asking)[0], Submitted)
+
+    asyncio.run(scenario())
+
+
+def test_whoever_asks_is_refused_when_what_they_name_cannot_be_looked_up() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.read_faults = [StoreUnavailable("busy")]
+            answer = scene.asked(scene.submission(key="k-1"))
+            assert await refused_with(answer) == Refusal.STORE_UNAVAILABLE
+            assert scene.hub.ready
+            await scene.submit(key="k-1")
+
+    asyncio.run(scenario())
+
+
+def test_a_daemon_whose_result_cannot_be_looked_up_is_sent_away_to_say_it_again() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            daemon = await scene.daemon()
+            scene.held.read_faults = [StoreUnavailable("busy")]
+            scene.complete(daemon, "a task of long ago")
+            code, _ = await asyncio.wait_for(daemon.closed, WAIT_S)
+            assert code == 4503
+
+    asyncio.run(scenario())
+
+
+def test_what_open_tasks_wait_for_is_asked_again_when_it_could_not_be_looked_up() -> None:
+    async def scenario() -> None:
+        async with a_scene(settings=Settings(cascade_rows_max=1)) as scene:
+            parent = await scene.submit(type="nobody's")
+            heirs = [await scene.submit(depends_on=(parent,)) for _ in range(2)]
+            # The parent's end is on disk with its first heir's; the second one has yet to hear of it.
+            scene.held.write_faults = [None, StoreUnavailable(NO_ROOM)]
+            scene.held.read_faults = [None, StoreUnavailable("busy")]
+            watcher = scene.watcher()
+            assert await scene.cancel(parent) == Done(parent, tuple(heirs))
+            await scene.log.line("store.unread")
+            await watcher.told.first(lambda one: one.event.task_id == heirs[1])
+            assert await scene.status(heirs[1]) is Status.CANCELLED
+
+    asyncio.run(scenario())
+
+
+# --- a commit that fails -----------------------------------------------------------------------------------
+
+
+def test_a_failed_commit_answers_503_to_everyone_undurable_and_loads_anew() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            kept = await scene.submit()
+            in_flight = await failing_commit(scene)
+            gathered = scene.asked(scene.submission())
+            await scene.settled()
+            scene.held.writes.open()
+            assert await refused_with(in_flight) == Refusal.OUTCOME_UNKNOWN
+            assert await refused_with(gathered) == Refusal.STORE_UNAVAILABLE
+            assert not scene.hub.ready
+            assert await refused_with(scene.asked(scene.submission())) == Refusal.STORE_UNAVAILABLE
+            await scene.ready()
+            assert list(scene.hub.state.tasks) == [kept]
+            await scene.submit()
+
+    asyncio.run(scenario())
+
+
+def test_numbers_go_on_without_a_gap_after_a_failed_commit() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            await scene.submit()
+            answer = await failing_commit(scene)
+            scene.held.writes.open()
+            await refused_with(answer)
+            await scene.ready()
+            task_id = await scene.submit()
+            assert scene.hub.state.tasks[task_id].number == 2
+
+    asyncio.run(scenario())
+
+
+def test_an_ambiguous_commit_that_happened_shows_its_task_and_a_retry_with_the_same_key_finds_it() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.lose_next_answer()
+            command = scene.submission(key="order-1", digest="same")
+            answer = scene.asked(command)
+            assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+            await scene.ready()
+            task_id = command.drafts[0].id
+            assert await scene.status(task_id) is Status.QUEUED
+            again = await scene.ask(scene.submission(key="order-1", digest="same"))
+            assert again == Submitted((task_id,), (True,))
+
+    asyncio.run(scenario())
+
+
+def test_an_ambiguous_commit_that_happened_is_told_to_whoever_watches() -> None:
+    """A stream of events has no gap, also when the hub itself learned late that something had happened."""
+
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            watcher = scene.watcher()
+            scene.held.lose_next_answer()
+            command = scene.submission()
+            await refused_with(scene.asked(command))
+            await scene.ready()
+            created = await watcher.event("task.created")
+            assert created.event.task_id == command.drafts[0].id
+            await scene.submit()
+            places = [(one.epoch, one.seq, one.index) for one in watcher.told.all]
+            assert places == sorted(set(places))
+            assert {seq for _, seq, _ in places} == {2, 3}
+
+    asyncio.run(scenario())
+
+
+def test_waiting_for_an_end_survives_a_commit_whose_answer_was_lost() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            task_id = await scene.submit()
+            waiting = asyncio.create_task(scene.hub.ended(task_id, WAIT_S))
+            await scene.status(task_id)
+            scene.held.lose_next_answer()
+            assert await refused_with(scene.asked(CancelTask(USER, task_id, actor="test"))) == Refusal.OUTCOME_UNKNOWN
+            await asyncio.wait_for(waiting, WAIT_S)
+            assert await scene.status(task_id) is Status.CANCELLED
+
+    asyncio.run(scenario())
+
+
+def test_a_daemons_socket_is_closed_after_a_reload() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            daemon = await scene.daemon()
+            task_id = await scene.submit()
+            attempt = await scene.run(daemon, task_id)
+            answer = await failing_commit(scene)
+            scene.held.writes.open()
+            await refused_with(answer)
+            # What it says meanwhile is heard by nobody, and it is told to come back and say it again.
+            scene.complete(daemon, task_id, attempt)
+            code, _ = await asyncio.wait_for(daemon.closed, WAIT_S)
+            assert code == 4503
+            await scene.ready()
+            back = await scene.daemon(holds=(Held(task_id, attempt),))
+            assert (await back.message("welcome"))["inventory"][0]["verdict"] == "continue"
+            scene.complete(back, task_id, attempt)
+            await back.message("ack")
+            assert await scene.status(task_id) is Status.COMPLETED
+
+    asyncio.run(scenario())
+
+
+def test_a_daemon_that_came_while_the_store_was_away_is_sent_away_too() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            answer = await failing_commit(scene)
+            scene.held.writes.open()
+            await refused_with(answer)
+            session = scene.join()
+            await asyncio.wait_for(session.closed, WAIT_S)
+            assert session.types == []
+
+    asyncio.run(scenario())
+
+
+def test_a_look_up_that_outlives_its_state_is_dropped() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.reads.shut()
+            asking = scene.asked(scene.submission(key="k-1", body=b"x" * MB))
+            await scene.held.reads.reached()
+            other = await failing_commit(scene)
+            scene.held.writes.open()
+            await refused_with(other)
+            assert await refused_with(asking) == Refusal.STORE_UNAVAILABLE
+            scene.held.reads.open()
+            await scene.ready()
+            assert scene.hub.state.tasks == {}
+            await scene.submit(key="k-1")
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_on_its_way_out_outlives_a_later_commit_that_fails() -> None:
+    """Its commit is on disk; only a body is still being read for what leaves with it."""
+
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            daemon, durable = await a_release_that_reads(scene)
+            failing = await failing_commit(scene)
+            scene.held.writes.open()
+            assert await refused_with(failing) == Refusal.OUTCOME_UNKNOWN
+            assert not durable.done()
+            scene.held.reads.open()
+            assert isinstance((await durable)[0], Done)
+            await daemon.message("task.execute")
+
+    asyncio.run(scenario())
+
+
+def test_a_store_that_stays_away_is_probed_until_it_is_back() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.probe_faults = [StoreUnavailable(NO_ROOM)]
+            scene.held.load_faults = [StoreUnavailable(NO_ROOM)]
+            answer = await failing_commit(scene)
+            scene.held.writes.open()
+            await refused_with(answer)
+            await scene.ready()
+            await scene.submit()
+
+    asyncio.run(scenario())
+
+
+# --- what cannot be trusted stops the hub ------------------------------------------------------------------
+
+
+def test_a_broken_store_sets_the_failure() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            answer = await failing_commit(scene, StoreBroken("fsync"))
+            scene.held.writes.open()
+            assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+            assert isinstance(await failure_of(scene), StoreBroken)
+            assert not scene.hub.ready
+            assert (await scene.log.line("store.broken"))["data"]["reason"] == "fsync"
+
+    asyncio.run(scenario())
+
+
+def test_a_store_that_breaks_while_it_is_probed_sets_the_failure() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.probe_faults = [StoreBroken("fsync")]
+            answer = await failing_commit(scene)
+            scene.held.writes.open()
+            await refused_with(answer)
+            assert isinstance(await failure_of(scene), StoreBroken)
+
+    asyncio.run(scenario())
+
+
+def test_a_store_that_cannot_be_loaded_again_sets_the_failure() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.load_faults = [StoreRefused("damaged")]
+            answer = await failing_commit(scene)
+            scene.held.writes.open()
+            await refused_with(answer)
+            assert isinstance(await failure_of(scene), StoreRefused)
+
+    asyncio.run(scenario())
+
+
+def test_a_store_that_breaks_while_it_is_tended_sets_the_failure() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.tend_faults = [StoreUnavailable(NO_ROOM), StoreBroken("fsync")]
+            for _ in range(TEND_EVERY):
+                await scene.submit()
+            await scene.log.line("store.untended")
+            assert scene.hub.ready
+            for _ in range(TEND_EVERY - 1):
+                await scene.submit()
+            await refused_with(scene.asked(scene.submission()))
+            assert isinstance(await failure_of(scene), StoreBroken)
+
+    asyncio.run(scenario())
+
+
+def test_a_look_up_that_reads_nonsense_sets_the_failure() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.read_faults = [StoreBroken("checksum")]
+            answer = scene.asked(scene.submission(key="k-1"))
+            assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+            assert isinstance(await failure_of(scene), StoreBroken)
+
+    asyncio.run(scenario())
+
+
+def test_a_mistake_in_the_middle_of_a_decision_is_never_committed() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            before = scene.held.seq
+            twice = a_draft(scene.hub.mint())
+            twice.terms = None  # type: ignore[assignment]
+            answer = scene.asked(SubmitTasks(USER, [a_draft(scene.hub.mint()), twice]))
+            assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+            assert isinstance(await failure_of(scene), AttributeError)
+            assert (await scene.log.line("hub.failed"))["level"] == "critical"
+        assert scene.held.seq == before
+
+    asyncio.run(scenario())
+
+
+def test_a_mistake_in_whoever_listens_stops_the_hub_instead_of_telling_half() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            session = scene.session()
+            session.send = None  # type: ignore[assignment, method-assign]
+            scene.join(session)
+            assert isinstance(await failure_of(scene), TypeError)
+
+    asyncio.run(scenario())
+
+
+# --- bounds ------------------------------------------------------------------------------------------------
+
+
+def a_body(megabytes: int) -> bytes:
+    return b'{"type":"other","input":"' + b"x" * (megabytes * MB) + b'"}'
+
+
+def test_too_many_bytes_waiting_are_refused_with_overloaded_while_outcomes_still_pass() -> None:
+    body = a_body(15)
+
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            daemon, running = await a_running_task(scene)
+            scene.held.writes.shut()
+            in_flight = scene.asked(scene.submission(type="other"))
+            await scene.held.writes.reached()
+            # Three fill the batch, four more fill the inbox, and there is no place for another.
+            waiting = [scene.asked(scene.submission(type="other", body=body)) for _ in range(3)]
+            await scene.settled()
+            waiting += [scene.asked(scene.submission(type="other", body=body)) for _ in range(4)]
+            await scene.settled()
+            assert await refused_with(scene.asked(scene.submission(type="other", body=body))) == Refusal.OVERLOADED
+            scene.complete(daemon, running)
+            await scene.settled()
+            assert scene.hub.state.tasks[running].status is Status.COMPLETED
+            scene.held.writes.open()
+            await daemon.message("ack")
+            await asyncio.gather(in_flight, *waiting)
+            await scene.submit(type="other", body=body)
+
+    asyncio.run(scenario())
+
+
+def test_new_work_counts_until_it_is_decided_also_while_it_is_looked_up() -> None:
+    body = a_body(15)
+
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.reads.shut()
+            asking = [scene.asked(scene.submission(key=f"k-{n}", body=body)) for n in range(4)]
+            await scene.held.reads.reached(2)
+            assert await refused_with(scene.asked(scene.submission(key="k-9", body=body))) == Refusal.OVERLOADED
+            scene.held.reads.open()
+            await asyncio.gather(*asking)
+            await scene.submit(key="k-9", body=body)
+
+    asyncio.run(scenario())
+
+
+def test_new_work_that_has_to_be_looked_up_leaves_the_line_in_bounded_numbers() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.reads.shut()
+            asking = [scene.asked(scene.submission(key=f"k-{n}")) for n in range(NEW_LOOKUPS_MAX + 50)]
+            await scene.held.reads.reached(2)
+            # What ends work passes those who wait.
+            scene.held.writes.shut()
+            key = scene.asked(RevokeKey("nobody's", "test"))
+            assert isinstance((await key)[0], Refused)
+            scene.held.writes.open()
+            scene.held.reads.open()
+            await asyncio.gather(*asking)
+            assert len(scene.hub.state.tasks) == NEW_LOOKUPS_MAX + 50
+
+    asyncio.run(scenario())
+
+
+def test_a_daemon_that_says_more_than_can_be_kept_is_cut_off() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            daemon = await scene.daemon()
+            beat = Beat(daemon.id, "d_one")
+            for _ in range(URGENT_COMMANDS_MAX):
+                scene.hub.tell(beat)
+            assert not daemon.closed.done()
+            scene.hub.tell(beat)
+            assert daemon.closed.done()
+
+    asyncio.run(scenario())
+
+
+def test_more_commands_than_one_turn_takes_are_all_decided() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            await asyncio.gather(*(scene.submit() for _ in range(COMMANDS_PER_TURN_MAX + 100)))
+            assert len(scene.hub.state.tasks) == COMMANDS_PER_TURN_MAX + 100
+
+    asyncio.run(scenario())
+
+
+def test_commits_wait_while_too_many_releases_wait_for_bodies() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            daemon, held = await a_release_that_reads(scene)
+            seq = scene.held.seq
+            answers = []
+            for n in range(1, RELEASES_MAX):
+                answers.append(scene.asked(scene.submission(type="nobody's")))
+                await scene.held.commit(seq + n)
+                await scene.settled()
+            answers.append(scene.asked(scene.submission(type="nobody's")))
+            await scene.settled()
+            assert len(scene.hub.state.tasks) == 1 + RELEASES_MAX, "the last one is decided"
+            assert scene.held.seq == seq + RELEASES_MAX - 1, "but not written"
+            assert not any(answer.done() for answer in answers)
+            scene.held.reads.open()
+            await asyncio.gather(held, *answers)
+            assert scene.held.seq == seq + RELEASES_MAX
+            await daemon.message("task.execute")
+
+    asyncio.run(scenario())
+
+
+# --- time --------------------------------------------------------------------------------------------------
+
+
+class AClock:
+    """The real clock, which a test can put forward: as if the process had been stopped meanwhile."""
+
+    def __init__(self) -> None:
+        self.ahead_ms = 0
+
+    def __call__(self) -> Now:
+        now = read_clock()
+        return Now(now.wall + self.ahead_ms, now.mono + self.ahead_ms)
+
+
+@pytest.mark.parametrize("first", ["a heartbeat", "a stranger", "the timer"])
+def test_a_hub_that_was_stopped_for_longer_than_a_lease_does_not_lose_its_fleet(first: str) -> None:
+    """Whatever it hears first when it goes on: nobody was silent, it was deaf."""
+    clock = AClock()
+
+    async def scenario() -> None:
+        async with a_scene(clock=clock) as scene:
+            daemon, task_id = await a_running_task(scene)
+            watcher = scene.watcher()
+            due = await scene.submit(scheduled_for=clock().wall + HOUR_MS // 2)
+            clock.ahead_ms += HOUR_MS
+            if first == "a heartbeat":
+                scene.hub.tell(Beat(daemon.id, "d_one", running=(Held(task_id, 1),)))
+            elif first == "a stranger":
+                await turned(scene)
+            # What came due meanwhile shows that everything due was judged.
+            await watcher.told.first(lambda one: one.event.task_id == due and one.event.name == "task.queued")
+            assert not daemon.closed.done()
+            assert await scene.status(task_id) is Status.RUNNING
+
+    asyncio.run(scenario())
+
+
+def test_a_daemon_that_is_silent_for_longer_than_its_lease_is_lost() -> None:
+    clock = AClock()
+    lease = Lease(heartbeat_s=0.05, lease_s=0.15)
+
+    async def scenario() -> None:
+        async with a_scene(settings=Settings(lease=lease), clock=clock) as scene:
+            daemon, task_id = await a_running_task(scene)
+            watcher = scene.watcher()
+            await asyncio.wait_for(daemon.closed, WAIT_S)
+            await watcher.event("task.lost")
+            assert await scene.status(task_id) is Status.QUEUED
+
+    asyncio.run(scenario())
+
+
+def test_a_task_that_is_due_later_becomes_ready_without_anyone_asking() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            watcher = scene.watcher()
+            task_id = await scene.submit(scheduled_for=read_clock().wall + 50)
+            queued = await watcher.event("task.queued")
+            assert queued.event.task_id == task_id
+
+    asyncio.run(scenario())
+
+
+# --- the end -----------------------------------------------------------------------------------------------
+
+
+def test_stop_commits_what_was_decided_and_lets_it_out() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            scene.held.writes.shut()
+            first = scene.asked(scene.submission())
+            await scene.held.writes.reached()
+            second = scene.asked(scene.submission())
+            await scene.settled()
+            stopping = asyncio.create_task(scene.hub.stop())
+            await scene.settled()
+            assert await refused_with(scene.asked(scene.submission())) == Refusal.STORE_UNAVAILABLE
+            scene.held.writes.open()
+            await stopping
+            scene.is_stopped = True
+            for answer in (first, second):
+                assert isinstance((await answer)[0], Submitted)
+            assert scene.held.is_closed
+
+    asyncio.run(scenario())
+
+
+def test_a_hub_can_be_stopped_while_its_store_is_away() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            first = await failing_commit(scene)
+            second = scene.asked(scene.submission())
+            await scene.settled()
+            scene.held.writes.open()
+            await refused_with(first)
+            await refused_with(second)
+        assert scene.held.is_closed
+
+    asyncio.run(scenario())
+
+
+def test_a_commit_that_fails_while_the_hub_stops_is_not_tried_again() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            answer = await failing_commit(scene)
+            stopping = asyncio.create_task(scene.hub.stop())
+            await scene.settled()
+            scene.held.writes.open()
+            await stopping
+            scene.is_stopped = True
+            assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+            assert scene.held.is_closed
+            assert not scene.hub.ready
+
+    asyncio.run(scenario())
+
+
+def test_stop_waits_for_bodies_that_are_being_read() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            daemon, held = await a_release_that_reads(scene)
+            stopping = asyncio.create_task(scene.hub.stop())
+            await scene.settled()
+            scene.held.reads.open()
+            await stopping
+            scene.is_stopped = True
+            assert isinstance((await held)[0], Done)
+            assert "task.execute" in daemon.types
+            assert daemon.closed.done()
+
+    asyncio.run(scenario())
+
+
+def test_a_hub_that_is_closed_takes_nothing() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            daemon = await scene.daemon()
+        with pytest.raises(Unavailable):
+            await scene.hub.ask(scene.submission())
+        scene.hub.tell(StartTask(daemon.id, "d_one", "t", 1))
+        assert not scene.hub.ready
+
+    asyncio.run(scenario())
