@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from bench.ceiling import measure
@@ -129,7 +130,7 @@ def _first_starts(yard: BenchYard, count: int, *, submit: bool = True) -> float:
     return (count - 1) / (runs[-1][0] - runs[0][0])
 
 
-def _yard():  # type: ignore[no-untyped-def]
+def _yard() -> AbstractContextManager[BenchYard]:
     return a_yard(Path(tempfile.mkdtemp(prefix="taskyard-bench-")))
 
 

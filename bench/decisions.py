@@ -1,6 +1,6 @@
-"""What the pure core costs per task, without sockets or disk, in CPU time: where the rest of the hub's time went follows.
+"""What the pure core costs per task, in CPU time, without sockets or disk: what a hub takes beyond it went elsewhere.
 
-    python -m bench.decisions [TASKS] [DAEMONS] [SLOTS]
+python -m bench.decisions [TASKS] [DAEMONS] [SLOTS]
 """
 
 import random

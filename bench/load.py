@@ -9,7 +9,12 @@ import time
 import msgspec
 
 _encode = msgspec.json.Encoder().encode
-PAYLOAD = {"kind": "export", "path": "/assets/2026/11/batch-7", "options": {"quality": 80, "notify": True}, "pad": "x" * 80}
+PAYLOAD = {
+    "kind": "export",
+    "path": "/assets/2026/11/batch-7",
+    "options": {"quality": 80, "notify": True},
+    "pad": "x" * 80,
+}
 
 
 def a_task(at: float | None = None) -> dict[str, object]:
@@ -97,5 +102,3 @@ async def submit_paced(address: tuple[str, int, str], tasks: int, per_s: float, 
     await asyncio.gather(*sending)
     for line in lines:
         line.close()
-
-

@@ -1,6 +1,6 @@
 """A daemon process of the benchmark: runs `noop`, and says how many it ran and when.
 
-    python -m bench.worker HUB KEY NAME SLOTS DIRECTORY
+python -m bench.worker HUB KEY NAME SLOTS DIRECTORY
 """
 
 import asyncio
@@ -9,7 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+import uvloop
+
 from taskyard.daemon.daemon import Daemon
+from taskyard.daemon.task import Task
 
 FLUSH_S = 0.05
 
@@ -38,16 +41,14 @@ def main() -> None:
     daemon = Daemon(hub, key, name=name, slots=int(slots), data_dir=Path(directory) / name)
 
     @daemon.task("noop")
-    async def noop(task: object) -> bool:
-        tally.hit((task.payload or {}).get("at", 0.0))  # type: ignore[attr-defined]
+    async def noop(task: Task) -> bool:
+        tally.hit((task.payload or {}).get("at", 0.0))
         return True
 
     async def serve() -> None:
         flusher = asyncio.create_task(tally.flush())
         await daemon.serve()
         flusher.cancel()
-
-    import uvloop
 
     uvloop.run(serve())
 

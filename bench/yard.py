@@ -11,12 +11,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 WAIT_S = 120.0
+RUN = struct.Struct("<2d")
 
 
 def free_port() -> int:
@@ -40,7 +41,8 @@ class BenchYard:
     def up(self) -> float:
         """Start the hub; seconds until it is ready."""
         begun = time.perf_counter()
-        command = [sys.executable, "-m", "taskyard.cli", "up", "--no-daemon", "--data", str(self.data), "--port", str(self.port)]
+        place = ("--data", str(self.data), "--port", str(self.port))
+        command = [sys.executable, "-m", "taskyard.cli", "up", "--no-daemon", *place]
         self._hub = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         _until(self.is_ready, "the hub to be ready")
         return time.perf_counter() - begun
@@ -90,7 +92,9 @@ class BenchYard:
         found: list[tuple[float, float]] = []
         for path in self.starts.glob("*.starts"):
             raw = path.read_bytes()
-            found += struct.iter_unpack("<2d", raw[: len(raw) // 16 * 16])  # type: ignore[arg-type]
+            found += (
+                (started, submitted) for started, submitted in RUN.iter_unpack(raw[: len(raw) // RUN.size * RUN.size])
+            )
         return sorted(found)
 
     def forget_runs(self) -> None:
@@ -99,7 +103,7 @@ class BenchYard:
 
     def wait_for_runs(self, count: int) -> list[tuple[float, float]]:
         def has_all() -> bool:
-            return sum(path.stat().st_size // 16 for path in self.starts.glob("*.starts")) >= count
+            return sum(path.stat().st_size // RUN.size for path in self.starts.glob("*.starts")) >= count
 
         _until(has_all, f"{count} tasks to have run")
         return self.runs()
@@ -124,9 +128,9 @@ def a_yard(directory: Path) -> Iterator[BenchYard]:
         yard.down()
 
 
-def _until(condition: object, what: str) -> None:
+def _until(condition: Callable[[], bool], what: str) -> None:
     deadline = time.perf_counter() + WAIT_S
-    while not condition():  # type: ignore[operator]
+    while not condition():
         if time.perf_counter() > deadline:
             raise TimeoutError(f"waited {WAIT_S:.0f} s for {what}")
         time.sleep(0.02)
