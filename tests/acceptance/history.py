@@ -81,8 +81,8 @@ class History:
         return {f.pid: f.began for f in self.faults if f.kind is Kind.DAEMON_KILL}
 
     def hurt(self, pid: int, since: int, until: int) -> bool:
-        """Whether this process was killed or stopped in that time."""
-        return any(f.pid == pid and f.began <= until and f.ended >= since for f in self.faults)
+        """Whether this process was killed or stopped in that time, or had just come to."""
+        return any(f.pid == pid and f.began <= until and f.ended + WAKE_NS >= since for f in self.faults)
 
 
 def read_journals(paths: Iterable[Path]) -> list[Run]:
@@ -146,15 +146,18 @@ def started_twice(history: History) -> list[str]:
 
 
 def needless_restarts(history: History) -> list[str]:
-    """A newer attempt starts only if something happened to the process that had the older one."""
+    """A newer attempt starts only if something happened to the process that had the older one.
+
+    An older one may even start after it: its process was stopped between taking it and beginning it.
+    """
     by_task: defaultdict[str, list[Run]] = defaultdict(list)
     for run in history.runs:
         by_task[run.task].append(run)
     broken = []
     for task_id, runs in by_task.items():
-        runs.sort(key=lambda run: run.start)
+        runs.sort(key=lambda run: run.attempt)
         for older, newer in itertools.pairwise(runs):
-            if not history.hurt(older.pid, older.start, newer.start):
+            if not history.hurt(older.pid, min(older.start, newer.start), max(older.start, newer.start)):
                 broken.append(f"{task_id}: attempt {newer.attempt} began, though {older.daemon} had {older.attempt}")
     return broken
 
@@ -223,6 +226,7 @@ def _awake(history: History, run: Run) -> list[tuple[int, int]]:
     for began, went_on in stops:
         if start < began < ended:
             spans.append((start, began))
+        if began < ended and start < went_on + WAKE_NS:
             start = went_on + WAKE_NS
     return [*spans, (start, ended)] if start < ended else spans
 

@@ -6,6 +6,7 @@ the time was too short for even one fault of a kind.
 
 import argparse
 import datetime
+import signal
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--budget-s", type=float, default=3600.0)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # Also in the background, where a shell has it ignored: whoever ends this ends what it started.
+        signal.signal(number, signal.default_int_handler)
     reports: list[Report] = []
     for report in runs(asked.faults, asked.budget_s, asked.seed):
         reports.append(report)
