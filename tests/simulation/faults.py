@@ -7,7 +7,7 @@ import random
 
 from msgspec import Struct
 
-OFTEN_MS = 8_000
+OFTEN_MS = 5_000
 
 
 class Faults(Struct, kw_only=True):

@@ -89,7 +89,7 @@ def hold_until(turn: Turn, task: Task, at: int, *, event: EventName | None = Non
     if task.trouble is not None and task.trouble.suspect:
         let_go(turn, task)
     move(turn, task, Status.PENDING, event=event, data=data)
-    turn.state.timers.set(Clock.WALL, Due.BEGIN, task.id, at)
+    watch_clock(turn, task)
 
 
 def come_due(turn: Turn, task: Task) -> None:
@@ -132,6 +132,9 @@ def _become_ready(turn: Turn, task: Task) -> None:
     if task.deadline is not None and task.deadline <= turn.now.wall:
         _expire(turn, task)
         return
+    if task.deadline is not None:
+        # Its timer may have passed while it ran, and the wall clock gone back since.
+        turn.state.timers.set(Clock.WALL, Due.DEADLINE, task.id, task.deadline)
     target = task.kind.needs.target
     if target is not None and not _has_target(turn, task, target):
         return
