@@ -105,13 +105,11 @@ def test_a_second_attempt_after_a_death_is_allowed() -> None:
 def test_an_older_attempt_that_its_process_begins_when_it_comes_to_is_allowed() -> None:
     history = clean()
     history.runs[0] = a_run("a", 1.7, 2, attempt=2, pid=OTHER)
-    stale = a_run("a", 2.51, 2.6, attempt=1)
-    history.runs.append(stale)
+    history.runs.append(a_run("a", 2.51, 2.6, attempt=1))
     kept = Answered("a", result=result_of("a", 2, OTHER), attempts=[Attempt(1, "lost", "kept"), Attempt(2)])
     history.tasks = {**history.tasks, "a": kept}
-    assert broken_rules(history) == {"restarts of what still ran"}
+    assert "restarts of what still ran" in broken_rules(history)
     history.faults.append(Fault(Kind.DAEMON_STOP, PID, round(1.1 * NS), round(2.5 * NS)))
-    history.runs.append(a_run("c", 1.05, None))
     assert "restarts of what still ran" not in broken_rules(history)
 
 
