@@ -53,6 +53,7 @@ app.command("drain")(fleet.drain)
 app.add_typer(people.user_app, name="user")
 app.add_typer(people.key_app, name="key")
 app.command("audit")(people.audit)
+app.command("backup")(yard.backup)
 app.command("doctor")(yard.doctor)
 
 

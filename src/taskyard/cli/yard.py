@@ -1,4 +1,4 @@
-"""Commands that bring a yard to life: `up`, `daemon`, `demo`, `doctor`."""
+"""Commands that bring a yard to life and keep it: `up`, `daemon`, `demo`, `backup`, `doctor`."""
 
 import dataclasses
 import logging
@@ -22,6 +22,8 @@ DataOption = Annotated[
     str | None,
     typer.Option("--data", metavar="DIR", envvar="TASKYARD_DATA", help="Where everything is kept."),
 ]
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")]
 
 
 @dataclasses.dataclass
@@ -139,10 +141,31 @@ def demo(yard: Yard) -> None:
 
 
 @expanded
-def doctor(
+def backup(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file that does not exist yet.")],
     data: DataOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")] = False,
+    as_json: JsonOption = False,
 ) -> int:
+    """Copy the hub's database to a new file, also while the hub runs."""
+    from taskyard.hub.backup import CannotBackUp, back_up
+    from taskyard.hub.yard import DATABASE
+    from taskyard.sdk.credentials import data_directory
+
+    try:
+        copy = back_up(data, file)
+    except CannotBackUp as error:
+        output.note(f"taskyard: {error}")
+        return NO
+    size = copy.stat().st_size
+    if as_json:
+        output.say_json({"file": str(copy), "bytes": size})
+    else:
+        output.say(f"{copy} has a copy of {data_directory(data).resolve() / DATABASE} ({size / 1e6:.1f} MB).")
+    return 0
+
+
+@expanded
+def doctor(data: DataOption = None, as_json: JsonOption = False) -> int:
     """Check this installation and its data; 1 if something is wrong."""
     from taskyard.hub.doctor import Health, examine
 

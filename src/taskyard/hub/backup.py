@@ -1,0 +1,100 @@
+"""`taskyard backup`: a copy of a yard's database as of one commit, whether its hub runs or not.
+
+The database is opened read-only by this process: a hub that runs goes on writing and notices nothing. The copy gets
+its name last, when it is whole, sound and on disk, so that whatever has the name can be restored.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from taskyard.hub.yard import DATABASE
+from taskyard.sdk.credentials import data_directory
+from taskyard.store.sqlite.engine import copy_database, sync_directory
+from taskyard.store.sqlite.migrate import APPLICATION_ID
+
+BESIDE: Final = ("", "-journal", "-wal", "-shm")
+"""What SQLite may leave beside a copy that was cut off."""
+
+
+class CannotBackUp(Exception):
+    """There is no copy; the message says why and what to do."""
+
+
+def back_up(data: str | None, file: str) -> Path:
+    """Copy the database of this data directory to a new file; where that is."""
+    directory, target = data_directory(data).resolve(), Path(file).absolute()
+    source = directory / DATABASE
+    if not source.is_file():
+        raise CannotBackUp(f"There is no {DATABASE} in {directory}; name the hub's directory with --data.")
+    if os.path.lexists(target):
+        raise _exists(target)
+    try:
+        with _partial(target) as partial:
+            _copy(source, partial)
+            _give_name(partial, target)
+    except OSError as error:
+        raise CannotBackUp(f"{target} cannot be written: {error.strerror}.") from error
+    return target
+
+
+@contextmanager
+def _partial(target: Path) -> Iterator[Path]:
+    """A file beside the target, for its owner only: the copy holds everything that the hub knows."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(descriptor)
+    try:
+        yield Path(name)
+    finally:
+        for suffix in BESIDE:
+            Path(f"{name}{suffix}").unlink(missing_ok=True)
+
+
+def _copy(source: Path, partial: Path) -> None:
+    try:
+        copy_database(source, partial, vfs=None)
+        with closing(apsw.Connection(str(partial), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
+            is_ours = copy.pragma("application_id") == APPLICATION_ID
+            verdict = copy.pragma("quick_check", 1)
+    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError) as error:
+        raise _damaged(source, str(error)) from error
+    except apsw.Error as error:
+        raise CannotBackUp(
+            f"{source} could not be copied ({error}). See that there is room on the disk and that you may read the "
+            "hub's directory."
+        ) from error
+    if verdict != "ok":
+        raise _damaged(source, str(verdict))
+    if not is_ours:
+        raise CannotBackUp(f"{source} is not a hub's database; name the hub's directory with --data.")
+
+
+def _give_name(partial: Path, target: Path) -> None:
+    """On disk first. By a link, which fails where a name is taken meanwhile; some file systems have none."""
+    descriptor = os.open(partial, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    try:
+        os.link(partial, target)
+    except FileExistsError:
+        raise _exists(target) from None
+    except OSError:
+        if os.path.lexists(target):
+            raise _exists(target) from None
+        partial.rename(target)
+    sync_directory(target.parent)
+
+
+def _exists(target: Path) -> CannotBackUp:
+    return CannotBackUp(f"{target} exists; name a new file, so that no copy overwrites another.")
+
+
+def _damaged(source: Path, how: str) -> CannotBackUp:
+    return CannotBackUp(f"{source} is damaged ({' '.join(how.split())}); keep the copies that you have.")
