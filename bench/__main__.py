@@ -10,10 +10,8 @@ import asyncio
 import json
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from bench.ceiling import measure
@@ -44,7 +42,7 @@ def ceiling(bench: Bench) -> None:
 
 
 def submission(bench: Bench) -> None:
-    with _yard() as yard:
+    with a_yard() as yard:
         tasks = bench.drained // 500 * 500
         bench.note("submit, batches of 500", asyncio.run(submit_batched(yard.address, tasks)), "tasks/s")
         single = asyncio.run(submit_singly(yard.address, bench.drained // 4, 50))
@@ -54,7 +52,7 @@ def submission(bench: Bench) -> None:
 
 def drain(bench: Bench) -> None:
     for daemons, slots in ((1, 64), (4, 64), (20, 5)):
-        with _yard() as yard:
+        with a_yard() as yard:
             rate, cpu_us = _drain(yard, bench.drained, daemons, slots)
             bench.note(f"drain, {daemons} daemons of {slots}", rate, "tasks/s")
             bench.note(f"hub CPU per task, {daemons} daemons of {slots}", cpu_us, "µs")
@@ -75,7 +73,7 @@ def _drain(yard: BenchYard, tasks: int, daemons: int, slots: int) -> tuple[float
 
 
 def latency(bench: Bench) -> None:
-    with _yard() as yard:
+    with a_yard() as yard:
         yard.daemons(1, 64)
         asyncio.run(submit_paced(yard.address, 20, 50))
         yard.wait_for_runs(20)
@@ -105,10 +103,10 @@ def backlog(bench: Bench) -> None:
     """The first 2,000 starts with 2,000 waiting, and with very many; memory and restart on the way."""
     small = []
     for _ in range(3):
-        with _yard() as yard:
+        with a_yard() as yard:
             small.append(_first_starts(yard, 2000))
     bench.note("drain of the first 2,000 of 2,000 waiting", statistics.median(small), "tasks/s")
-    with _yard() as yard:
+    with a_yard() as yard:
         asyncio.run(submit_batched(yard.address, 1000))
         before = yard.rss_bytes()
         asyncio.run(submit_batched(yard.address, bench.backlog))
@@ -128,10 +126,6 @@ def _first_starts(yard: BenchYard, count: int, *, submit: bool = True) -> float:
     runs = yard.wait_for_runs(count)[:count]
     yard.stop_daemons()
     return (count - 1) / (runs[-1][0] - runs[0][0])
-
-
-def _yard() -> AbstractContextManager[BenchYard]:
-    return a_yard(Path(tempfile.mkdtemp(prefix="taskyard-bench-")))
 
 
 PARTS: dict[str, Callable[[Bench], None]] = {

@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -52,6 +53,9 @@ class BenchYard:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=1) as answer:
                 return bool(answer.status == 200) and (self.data / "credentials.json").exists()
         except (urllib.error.URLError, OSError):
+            assert self._hub is not None
+            if self._hub.poll() is not None:
+                raise RuntimeError(f"the hub ended with {self._hub.returncode}") from None
             return False
 
     @property
@@ -119,13 +123,14 @@ class BenchYard:
 
 
 @contextlib.contextmanager
-def a_yard(directory: Path) -> Iterator[BenchYard]:
-    yard = BenchYard(directory)
-    try:
-        yard.up()
-        yield yard
-    finally:
-        yard.down()
+def a_yard() -> Iterator[BenchYard]:
+    with tempfile.TemporaryDirectory(prefix="taskyard-bench-") as directory:
+        yard = BenchYard(Path(directory))
+        try:
+            yard.up()
+            yield yard
+        finally:
+            yard.down()
 
 
 def _until(condition: Callable[[], bool], what: str) -> None:
