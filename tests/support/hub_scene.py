@@ -95,6 +95,9 @@ class HeldReader:
         self._reader = reader
         self._store = store
 
+    def close(self) -> None:
+        self._reader.close()
+
     def __getattr__(self, name: str) -> Any:
         look = getattr(self._reader, name)
 
@@ -360,11 +363,16 @@ async def refused_with(answer: "asyncio.Task[Any]") -> str:
 
 @asynccontextmanager
 async def a_scene(
-    store: Store | None = None, settings: Settings | None = None, *, with_user: bool = True, **more: Any
+    store: Store | None = None,
+    settings: Settings | None = None,
+    *,
+    with_user: bool = True,
+    new_era: bool = False,
+    **more: Any,
 ) -> AsyncIterator[Scene]:
     store, log = store or HeldStore(), ALog()
     hub = Hub(store, settings or Settings(), Log(log), secret=SECRET, **more)
-    await hub.start()
+    await hub.start(new_era=new_era)
     scene = Scene(store, hub, log)
     try:
         if with_user:

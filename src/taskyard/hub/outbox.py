@@ -134,9 +134,9 @@ class Outbox:
         if self._worker is not None:
             await asyncio.wait((self._worker,))
 
-    async def close(self) -> None:
+    async def close(self, within_s: float = CLOSE_S) -> None:
         if self._worker is not None:
-            await asyncio.wait((self._worker,), timeout=CLOSE_S)
+            await asyncio.wait((self._worker,), timeout=within_s)
         if self._worker is not None:
             self._worker.cancel()
             await self.drain()

@@ -1,0 +1,154 @@
+"""`taskyard doctor` finds each planted fault, and changes nothing."""
+
+import os
+import shutil
+import socket
+from collections import namedtuple
+from pathlib import Path
+
+import apsw
+import pytest
+
+from taskyard.hub import doctor
+from taskyard.hub.doctor import Finding, Health, examine
+from taskyard.store.sqlite.engine import SqliteStore
+
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.fixture(autouse=True)
+def _own_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever runs on this machine already is none of our business."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("TASKYARD_PORT", str(probe.getsockname()[1]))
+    monkeypatch.delenv("TASKYARD_HOST", raising=False)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A yard as `taskyard up` leaves it."""
+    directory = tmp_path / "yard"
+    directory.mkdir(mode=0o700)
+    with SqliteStore(directory / "taskyard.db", new_cluster_id="c_test"):
+        pass
+    for name in ("credentials.json", "token.secret"):
+        (directory / name).touch(mode=0o600)
+    (directory / "taskyard.toml").write_text("[lease]\nlease_s = 60\n")
+    return directory
+
+
+def found(data: Path, name: str) -> Finding:
+    return next(finding for finding in examine(str(data)) if finding.name == name)
+
+
+def test_a_sound_yard_has_nothing_wrong(data: Path) -> None:
+    assert {finding.name: finding.state for finding in examine(str(data))} == dict.fromkeys(
+        ("python", "sqlite", "clock", "data", "disk", "database", "settings", "keys", "port"), Health.OK
+    )
+
+
+def test_no_yard_is_nothing_wrong_either(tmp_path: Path) -> None:
+    findings = examine(str(tmp_path / "none"))
+    assert {finding.state for finding in findings} == {Health.OK}
+    assert not (tmp_path / "none").exists()
+
+
+def test_it_changes_nothing(data: Path) -> None:
+    before = {path.name: path.read_bytes() for path in data.iterdir()}
+    examine(str(data))
+    assert {path.name: path.read_bytes() for path in data.iterdir() if path.name in before} == before
+
+
+def test_a_data_directory_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "yard").touch()
+    assert found(tmp_path / "yard", "data").state is Health.FAILED
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_data_directory_that_cannot_be_written(data: Path) -> None:
+    data.chmod(0o500)
+    try:
+        assert found(data, "data").state is Health.FAILED
+    finally:
+        data.chmod(0o700)
+
+
+def test_a_data_directory_that_others_can_look_into(data: Path) -> None:
+    data.chmod(0o755)
+    finding = found(data, "data")
+    assert finding.state is Health.WARNING
+    assert "chmod 700" in finding.detail
+
+
+def test_a_database_that_is_none(data: Path) -> None:
+    (data / "taskyard.db").write_bytes(b"this is no database, whatever it may be" * 100)
+    finding = found(data, "database")
+    assert finding.state is Health.FAILED
+    assert "restore a backup" in finding.detail
+
+
+def test_a_database_with_a_damaged_page(data: Path) -> None:
+    path = data / "taskyard.db"
+    content = bytearray(path.read_bytes())
+    content[8192 * 2 : 8192 * 3] = b"\xff" * 8192
+    path.write_bytes(content)
+    assert found(data, "database").state is Health.FAILED
+
+
+def test_a_database_that_is_not_durable(data: Path) -> None:
+    path = data / "taskyard.db"
+    connection = apsw.Connection(str(path))
+    connection.pragma("journal_mode", "delete")
+    connection.close()
+    finding = found(data, "database")
+    assert finding.state is Health.FAILED
+    assert "journal_mode delete" in finding.detail
+
+
+def test_bad_settings(data: Path) -> None:
+    (data / "taskyard.toml").write_text("[lease]\nleese_s = 1\n")
+    finding = found(data, "settings")
+    assert finding.state is Health.FAILED
+    assert "leese_s" in finding.detail
+
+
+@pytest.mark.parametrize("name", ["credentials.json", "token.secret"])
+def test_keys_that_others_can_read(data: Path, name: str) -> None:
+    (data / name).chmod(0o640)
+    finding = found(data, "keys")
+    assert finding.state is Health.FAILED
+    assert name in finding.detail
+
+
+def test_a_port_that_is_taken(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setenv("TASKYARD_PORT", str(taken.getsockname()[1]))
+        assert found(data, "port").state is Health.WARNING
+
+
+def test_a_port_that_is_none(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TASKYARD_PORT", "eighty")
+    assert found(data, "port").state is Health.FAILED
+
+
+def test_an_old_sqlite(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.40.1")
+    finding = found(data, "sqlite")
+    assert finding.state is Health.FAILED
+    assert "3.40.1" in finding.detail
+
+
+def test_an_old_python(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "PYTHON_MIN", (4, 0))
+    assert found(data, "python").state is Health.FAILED
+
+
+def test_a_disk_that_is_nearly_full(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10, 9, 1))
+    assert found(data, "disk").state is Health.WARNING
+
+
+def test_a_clock_that_was_never_set(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "YEAR_MIN", 9999)
+    assert found(data, "clock").state is Health.FAILED

@@ -1,0 +1,70 @@
+"""The daemon that comes up with the hub is a process of its own."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from taskyard.hub import local_daemon, observe
+from taskyard.hub.local_daemon import LocalDaemon
+
+
+def test_one_that_never_started_has_nothing_to_stop(tmp_path: Path) -> None:
+    asyncio.run(LocalDaemon(tmp_path).stop())
+
+
+def test_it_starts_without_what_would_lead_it_to_another_hub_and_stops_when_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without credentials it says so and leaves by itself, or is ended."""
+    monkeypatch.setenv("TASKYARD_KEY", "tyk_of another hub")
+
+    async def scenario() -> None:
+        daemon = LocalDaemon(tmp_path)
+        daemon.start()
+        await asyncio.to_thread(daemon._process.wait, 30)  # type: ignore[union-attr]
+        await daemon.stop()
+
+    asyncio.run(scenario())
+    said = (tmp_path / "daemons" / "local" / "daemon.log").read_text()
+    assert "No key" in said
+    assert os.stat(tmp_path / "daemons" / "local").st_mode & 0o777 == 0o700
+
+
+def test_one_that_does_not_listen_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deaf = tmp_path / "deaf"
+    deaf.write_text("#!/bin/sh\ntrap '' TERM\necho up\nwhile :; do sleep 0.05; done\n")
+    deaf.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(deaf))
+    monkeypatch.setattr(local_daemon, "STOP_S", 0.05)
+
+    async def scenario() -> None:
+        daemon = LocalDaemon(tmp_path)
+        daemon.start()
+        log = tmp_path / "daemons" / "local" / "daemon.log"
+        async with asyncio.timeout(30):
+            while "up" not in log.read_text():
+                await asyncio.sleep(0.01)
+        await daemon.stop()
+        assert daemon._process is not None
+        assert daemon._process.returncode == -9
+
+    asyncio.run(scenario())
+
+
+def test_its_log_begins_anew_when_it_is_too_long(tmp_path: Path) -> None:
+    own = tmp_path / "daemons" / "local"
+    own.mkdir(parents=True)
+    with (own / "daemon.log").open("wb") as log:
+        log.truncate(observe.FILE_BYTES_MAX + 1)
+
+    async def scenario() -> None:
+        daemon = LocalDaemon(tmp_path)
+        daemon.start()
+        await daemon.stop()
+
+    asyncio.run(scenario())
+    assert (own / "daemon.old.log").exists()
+    assert (own / "daemon.log").stat().st_size < observe.FILE_BYTES_MAX

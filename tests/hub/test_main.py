@@ -1,0 +1,167 @@
+"""`taskyard up`: what it takes before a hub comes up, and what it says when it cannot."""
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import re
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from taskyard.hub import main
+from taskyard.hub.main import address_of, refuse_exposure, up
+from taskyard.hub.settings import FileSettings, Gateway
+from taskyard.hub.yard import CannotStart, UnsafeAddress
+from tests.support.live import free_port
+
+FILE = Path("taskyard.toml")
+
+
+@pytest.fixture(autouse=True)
+def _own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A hub takes a whole process for itself: give back what these tests lend it."""
+    for name in ("TASKYARD_HOST", "TASKYARD_PORT", "TASKYARD_DATA", "TASKYARD_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    threshold = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*threshold)
+
+
+def start(data: Path, *, host: str | None = None, port: int | None = 0, config: str | None = None) -> int:
+    return up(data=str(data), host=host, port=port, config=config, daemon=False, accept_rewind=False)
+
+
+# --- where to listen ---------------------------------------------------------------------------------------
+
+
+def test_it_listens_where_nobody_else_can_reach_it_unless_told() -> None:
+    assert address_of(None, None) == ("127.0.0.1", 8420)
+
+
+def test_what_is_given_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TASKYARD_HOST", "localhost")
+    monkeypatch.setenv("TASKYARD_PORT", "9000")
+    assert address_of(None, None) == ("localhost", 9000)
+    assert address_of("::1", 0) == ("::1", 0)
+
+
+@pytest.mark.parametrize("text", ["eighty", "-1", "65536", "80.5", "", " "])
+def test_a_port_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("TASKYARD_PORT", text)
+    with pytest.raises(CannotStart, match="not a port number"):
+        address_of(None, None)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost"])
+def test_loopback_needs_no_tls(host: str) -> None:
+    refuse_exposure(host, FileSettings(), FILE)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]", "192.168.1.7", "hub.example.com", "localhost.example.com"])
+def test_beyond_this_machine_it_listens_only_behind_tls(host: str) -> None:
+    with pytest.raises(UnsafeAddress, match=r"behind_tls = true under \[gateway\]"):
+        refuse_exposure(host, FileSettings(), FILE)
+    refuse_exposure(host, FileSettings(gateway=Gateway(behind_tls=True)), FILE)
+
+
+def test_an_unsafe_address_is_wrong_use_and_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "yard"
+    assert start(data, host="0.0.0.0") == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("taskyard: 0.0.0.0 can be reached from other machines")
+    assert said.err.count("\n") == 1
+    assert list(data.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("::", "[::1]"),
+        ("::1", "[::1]"),
+        ("hub.example.com", "hub.example.com"),
+    ],
+)
+def test_the_printed_address_is_one_that_can_be_opened(host: str, url: str) -> None:
+    assert main._named(host) == url
+
+
+# --- what keeps it from starting ---------------------------------------------------------------------------
+
+
+def test_a_port_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert start(tmp_path, port=taken.getsockname()[1]) == 1
+    assert "another program has it. Choose another --port." in capsys.readouterr().err
+
+
+def test_a_host_that_is_not_this_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "taskyard.toml").write_text("[gateway]\nbehind_tls = true\n")
+    assert start(tmp_path, host="192.0.2.1") == 1
+    assert "choose another --host or --port." in capsys.readouterr().err
+
+
+def test_bad_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "other.toml"
+    config.write_text("[lease]\nleese_s = 1\n")
+    assert start(tmp_path / "yard", config=str(config)) == 1
+    assert "leese_s" in capsys.readouterr().err
+
+
+def test_a_database_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "taskyard.db").write_bytes(b"this is no database, whatever it may be" * 100)
+    assert start(tmp_path) == 1
+    assert "taskyard.db" in capsys.readouterr().err
+
+
+def test_a_log_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "hub.log").mkdir()
+    assert start(tmp_path) == 1
+    assert "hub.log cannot be written" in capsys.readouterr().err
+
+
+def test_credentials_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "credentials.json").mkdir()
+    assert start(tmp_path) == 1
+    assert "credentials.json cannot be written" in capsys.readouterr().err
+
+
+# --- a life of it ------------------------------------------------------------------------------------------
+
+
+def test_it_comes_up_prints_a_link_once_and_leaves_when_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port, data = free_port(), tmp_path / "yard"
+    stopper = threading.Thread(target=stop_when_up, args=(port, data))
+    stopper.start()
+    assert start(data, port=port) == 0
+    stopper.join()
+    said = capsys.readouterr()
+    ticket = re.search(r"\?ticket=(\S+)", said.out)
+    assert ticket is not None
+    log = (data / "hub.log").read_text()
+    assert ticket[1] not in log + said.err
+    kept = json.loads((data / "credentials.json").read_text())
+    assert kept["key"] not in log + said.out + said.err
+    events = [json.loads(line)["event"] for line in log.splitlines()]
+    assert (events[-1], "hub.started" in events) == ("hub.stopped", True)
+
+
+def stop_when_up(port: int, data: Path) -> None:
+    """SIGTERM to this process, once the hub in it has printed where it is."""
+    for _ in range(1000):
+        if (data / "hub.log").exists() and "hub.started" in (data / "hub.log").read_text():
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+        asyncio.run(asyncio.sleep(0.01))
+    raise AssertionError(f"no hub came up on port {port}")
