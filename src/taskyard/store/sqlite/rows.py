@@ -1,7 +1,7 @@
 """A batch as rows: what `write` does inside its transaction, in a handful of bulk statements.
 
-Each kind of change is one `executemany`, so a commit of five hundred tasks is about as many calls into
-SQLite as a commit of one. Row counts are checked where the core claims to know them: a batch that
+Each kind of change is written in bulk (`bulk.py`), so a commit of five hundred tasks is a few dozen calls into
+SQLite. Row counts are checked where the core claims to know them: a batch that
 does not fit the table is a bug, and is rolled back rather than half believed.
 """
 
@@ -14,9 +14,8 @@ import apsw
 from taskyard.core.changes import Batch, DaemonRecord, KeyRecord, LogChunk, TaskRow, UserRecord
 from taskyard.store.port import ARCHIVE_ROWS_MAX
 from taskyard.store.records import checksum, columns_of, encode, encode_events, ended_at, numbered
+from taskyard.store.sqlite.bulk import Row, write_many
 from taskyard.store.sqlite.statements import SQL
-
-_Row = tuple[str | int | bytes | None, ...]
 
 
 def write_rows(connection: apsw.Connection, batch: Batch) -> None:
@@ -37,37 +36,37 @@ def _write_tasks(connection: apsw.Connection, batch: Batch) -> None:
     if batch.revived:
         _leave_the_past(connection, batch.revived)
     if batch.created or batch.revived:
-        connection.executemany(SQL["insert_task"], _hot_rows(batch))
+        write_many(connection, SQL["insert_task"], list(_hot_rows(batch)))
     if batch.created or batch.ended:
         connection.executemany(SQL["raise_number"], _highest_numbers(batch))
     if batch.changed:
         before = connection.total_changes()
-        connection.executemany(SQL["update_task"], [_changed_row(row) for row in batch.changed])
+        write_many(connection, SQL["update_task"], [_changed_row(row) for row in batch.changed])
         changed = connection.total_changes() - before
         assert changed == len(batch.changed), "every changed task is in the hot table"
     if batch.ended:
-        connection.executemany(SQL["delete_task"], [(row.task.id,) for row in batch.ended])
-        connection.executemany(SQL["insert_history"], [_ended_row(row, at=batch.at) for row in batch.ended])
+        write_many(connection, SQL["delete_task"], [(row.task.id,) for row in batch.ended])
+        write_many(connection, SQL["insert_history"], [_ended_row(row, at=batch.at) for row in batch.ended])
     if batch.amended:
         _amend(connection, batch)
 
 
-def _hot_rows(batch: Batch) -> Iterator[_Row]:
+def _hot_rows(batch: Batch) -> Iterator[Row]:
     for row in chain(batch.created, batch.revived):
         yield (*columns_of(row.task), row.record, crc32(row.record))
 
 
-def _changed_row(row: TaskRow) -> _Row:
+def _changed_row(row: TaskRow) -> Row:
     task = row.task
-    return task.status, task.level, row.record, crc32(row.record), task.id
+    return task.id, task.status, task.level, row.record, crc32(row.record)
 
 
-def _ended_row(row: TaskRow, *, at: int) -> _Row:
+def _ended_row(row: TaskRow, *, at: int) -> Row:
     task = row.task
     return (*columns_of(task), row.record, crc32(row.record), ended_at(row, at=at), task.key)
 
 
-def _highest_numbers(batch: Batch) -> Iterator[_Row]:
+def _highest_numbers(batch: Batch) -> Iterator[Row]:
     highest: dict[str, int] = {}
     for row in chain(batch.created, batch.ended):
         task = row.task
@@ -112,7 +111,7 @@ def _write_contents(connection: apsw.Connection, batch: Batch) -> None:
         (SQL["upsert_checkpoint"], batch.checkpoints),
     ):
         if contents:
-            connection.executemany(statement, [(id_, content, crc32(content)) for id_, content in contents])
+            write_many(connection, statement, [(id_, content, crc32(content)) for id_, content in contents])
     if batch.late:
         connection.executemany(
             SQL["upsert_late_result"],
@@ -125,7 +124,7 @@ def _write_contents(connection: apsw.Connection, batch: Batch) -> None:
         connection.executemany(SQL["insert_log_chunk"], _log_rows(batch.logs, seq=batch.seq))
 
 
-def _log_rows(chunks: list[LogChunk], *, seq: int) -> Iterator[_Row]:
+def _log_rows(chunks: list[LogChunk], *, seq: int) -> Iterator[Row]:
     for n, chunk in numbered(chunks, seq=seq):
         text = chunk.text.encode()
         yield chunk.task_id, chunk.attempt, n, chunk.at, text, checksum(text, chunk.attempt, n, chunk.at)
@@ -144,7 +143,7 @@ def _write_people(connection: apsw.Connection, batch: Batch) -> None:
     )
 
 
-def _record_rows(records: Iterable[UserRecord | KeyRecord | DaemonRecord]) -> Iterator[_Row]:
+def _record_rows(records: Iterable[UserRecord | KeyRecord | DaemonRecord]) -> Iterator[Row]:
     for record in records:
         encoded = encode(record)
         yield record.id, encoded, crc32(encoded)

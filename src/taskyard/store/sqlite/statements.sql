@@ -10,11 +10,12 @@ VALUES (:id, :user_id, :number, :status, :level, :queue, :type, :source, :correl
 -- update_task
 -- By the primary key. Only what can change: a queue, a source or a parent is for life.
 -- Zero rows: the core thinks the task is hot and it is not; the writer fails the batch.
-UPDATE task SET status = :status, level = :level, record = :record, crc = :crc WHERE id = :id;
+UPDATE task SET status = new.column2, level = new.column3, record = new.column4, crc = new.column5
+FROM (VALUES (:id, :status, :level, :record, :crc)) AS new WHERE task.id = new.column1;
 
 -- delete_task
 -- Zero rows: the task was created and ended within one batch and was never here.
-DELETE FROM task WHERE id = :id;
+DELETE FROM task WHERE id IN (VALUES (:id));
 
 -- insert_history
 INSERT INTO history (id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc,
