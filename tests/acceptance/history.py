@@ -33,6 +33,9 @@ class Kind(StrEnum):
     HUB_STOP = "hub stopped"
 
 
+HUB_KINDS: Final = (Kind.HUB_KILL, Kind.HUB_STOP)
+
+
 @dataclass(frozen=True)
 class Fault:
     kind: Kind
@@ -83,6 +86,10 @@ class History:
     def hurt(self, pid: int, since: int, until: int) -> bool:
         """Whether this process was killed or stopped in that time, or had just come to."""
         return any(f.pid == pid and f.began <= until and f.ended + WAKE_NS >= since for f in self.faults)
+
+    def was_deaf(self, since: int, until: int) -> bool:
+        """Whether the hub was away in that time."""
+        return any(f.kind in HUB_KINDS and f.began <= until and f.ended >= since for f in self.faults)
 
 
 def read_journals(paths: Iterable[Path]) -> list[Run]:
@@ -148,8 +155,10 @@ def started_twice(history: History) -> list[str]:
 def needless_restarts(history: History) -> list[str]:
     """A newer attempt starts only if something happened to the process that had the older one.
 
-    An older one may even start after it: its process was stopped between taking it and beginning it.
+    An older one may even start after it: its process was stopped between taking it and beginning it. And a daemon
+    itself stops exclusive work when its hub has been silent for so long that the lease may be over.
     """
+    exclusive = {asked.task for asked in history.acknowledged if asked.exclusive}
     by_task: defaultdict[str, list[Run]] = defaultdict(list)
     for run in history.runs:
         by_task[run.task].append(run)
@@ -157,6 +166,8 @@ def needless_restarts(history: History) -> list[str]:
     for task_id, runs in by_task.items():
         runs.sort(key=lambda run: run.attempt)
         for older, newer in itertools.pairwise(runs):
+            if task_id in exclusive and older.stopped is not None and history.was_deaf(older.start, older.stopped):
+                continue
             if not history.hurt(older.pid, min(older.start, newer.start), max(older.start, newer.start)):
                 broken.append(f"{task_id}: attempt {newer.attempt} began, though {older.daemon} had {older.attempt}")
     return broken
@@ -252,7 +263,7 @@ def idle_faults(history: History) -> list[str]:
 
 def in_flight(history: History, fault: Fault) -> int:
     """How many attempts ran at that moment; for a daemon, those of its own."""
-    is_hub = fault.kind in (Kind.HUB_KILL, Kind.HUB_STOP)
+    is_hub = fault.kind in HUB_KINDS
     return sum(
         run.start <= fault.began < (run.end or run.stopped or fault.began + 1)
         for run in history.runs

@@ -113,6 +113,16 @@ def test_an_older_attempt_that_its_process_begins_when_it_comes_to_is_allowed() 
     assert "restarts of what still ran" not in broken_rules(history)
 
 
+def test_exclusive_work_that_its_daemon_stopped_while_the_hub_was_away_is_begun_anew() -> None:
+    history = clean()
+    history.runs[0] = a_run("a", 1, None)
+    history.runs[0].stopped = round(1.8 * NS)
+    history.runs.append(a_run("a", 2, 2.5, attempt=2, pid=OTHER))
+    assert "restarts of what still ran" not in broken_rules(history)
+    history.acknowledged[0] = Submission("k1", "a")
+    assert "restarts of what still ran" in broken_rules(history)
+
+
 def test_a_result_that_is_nowhere_is_seen_and_a_late_one_is_not_lost() -> None:
     history = clean()
     kept = Answered("a", result=result_of("a", 2, OTHER), attempts=[Attempt(1, "lost"), Attempt(2)])
