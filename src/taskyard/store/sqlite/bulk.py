@@ -1,9 +1,9 @@
-"""Many rows in few calls.
+"""Many rows in one call.
 
 A call into SQLite gives up the interpreter and has to win it back from the thread that decides. With a call per row
 the writer gets one row done per turn of that thread, and the two take turns instead of working side by side; with
-64 rows in one statement they overlap. `VALUES (…)` of a statement is repeated for as many rows; what is
-left over goes in smaller statements.
+all rows of a kind in one statement they overlap. `VALUES (…)` of a statement is repeated for a power of two of
+rows, so that there are few statements to remember; rows of NULL fill it up, and the statement passes over them.
 """
 
 import re
@@ -16,24 +16,26 @@ import apsw
 
 Row = tuple[str | int | bytes | None, ...]
 
-SIZES: Final = (64, 8, 1)
+ROWS_MAX: Final = 256
+# Of the widest table that is a statement of 11 KB; apsw remembers those up to 16.
 _VALUES: Final = re.compile(r"VALUES \(([^)]*)\)")
 
 
 @cache
-def repeated(statement: str, rows: int) -> str:
-    """The statement for so many rows at once, its parameters by place."""
+def repeated(statement: str, rows: int) -> tuple[str, int]:
+    """The statement for so many rows, its parameters by place; and how many a row has."""
     values = _VALUES.search(statement)
     assert values is not None, f"no VALUES (…) to repeat in: {statement}"
-    group = "(" + ", ".join("?" * len(values[1].split(","))) + ")"
-    return f"{statement[: values.start()]}VALUES {', '.join([group] * rows)}{statement[values.end() :]}"
+    columns = len(values[1].split(","))
+    group = "(" + ", ".join("?" * columns) + ")"
+    return f"{statement[: values.start()]}VALUES {', '.join([group] * rows)}{statement[values.end() :]}", columns
 
 
 def write_many(connection: apsw.Connection, statement: str, rows: Sequence[Row]) -> None:
     """Write the rows, in order."""
-    done = 0
-    for size in SIZES:
-        while len(rows) - done >= size:
-            chunk = rows[done : done + size]
-            connection.execute(repeated(statement, size), tuple(chain.from_iterable(chunk)))
-            done += size
+    for first in range(0, len(rows), ROWS_MAX):
+        chunk = rows[first : first + ROWS_MAX]
+        size = 1 << (len(chunk) - 1).bit_length()
+        text, columns = repeated(statement, size)
+        missing = (None,) * (columns * (size - len(chunk)))
+        connection.execute(text, (*chain.from_iterable(chunk), *missing))

@@ -1,11 +1,13 @@
 -- Every statement of the SQLite engine. What follows a name says what the statement relies on and what
 -- zero rows mean. Parameters are bound by place in the order in which they first appear where rows are
--- written in bulk, by name elsewhere. Status words stand here only where a partial index needs a literal.
+-- written in bulk (`bulk.py`: a row whose first value is NULL is not there), by name elsewhere. Status words stand here only where a partial index needs a literal.
 
 -- insert_task
 -- The core gives ids and numbers once: a conflict is a bug, and the batch fails whole.
 INSERT INTO task (id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc)
-VALUES (:id, :user_id, :number, :status, :level, :queue, :type, :source, :correlation_id, :parent_id, :record, :crc);
+SELECT * FROM (
+    VALUES (:id, :user_id, :number, :status, :level, :queue, :type, :source, :correlation_id, :parent_id, :record, :crc)
+) WHERE column1 IS NOT NULL;
 
 -- update_task
 -- By the primary key. Only what can change: a queue, a source or a parent is for life.
@@ -20,8 +22,10 @@ DELETE FROM task WHERE id IN (VALUES (:id));
 -- insert_history
 INSERT INTO history (id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc,
                      completed_at, idempotency_key)
-VALUES (:id, :user_id, :number, :status, :level, :queue, :type, :source, :correlation_id, :parent_id, :record, :crc,
-        :completed_at, :idempotency_key);
+SELECT * FROM (
+    VALUES (:id, :user_id, :number, :status, :level, :queue, :type, :source, :correlation_id, :parent_id, :record, :crc,
+            :completed_at, :idempotency_key)
+) WHERE column1 IS NOT NULL;
 
 -- delete_history
 -- Zero rows: the task was archived meanwhile; `delete_archive` finds it.
@@ -42,15 +46,15 @@ UPDATE archive SET status = :status, level = :level, record = :record, crc = :cr
 WHERE id = :id;
 
 -- insert_body
-INSERT INTO body (id, content, crc) VALUES (:id, :content, :crc);
+INSERT INTO body (id, content, crc) SELECT * FROM (VALUES (:id, :content, :crc)) WHERE column1 IS NOT NULL;
 
 -- upsert_outcome
 -- A revived task ends again: its newest outcome counts.
-INSERT INTO outcome (id, content, crc) VALUES (:id, :content, :crc)
+INSERT INTO outcome (id, content, crc) SELECT * FROM (VALUES (:id, :content, :crc)) WHERE column1 IS NOT NULL
 ON CONFLICT (id) DO UPDATE SET content = excluded.content, crc = excluded.crc;
 
 -- upsert_checkpoint
-INSERT INTO checkpoint (id, content, crc) VALUES (:id, :content, :crc)
+INSERT INTO checkpoint (id, content, crc) SELECT * FROM (VALUES (:id, :content, :crc)) WHERE column1 IS NOT NULL
 ON CONFLICT (id) DO UPDATE SET content = excluded.content, crc = excluded.crc;
 
 -- upsert_late_result
