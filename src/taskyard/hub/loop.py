@@ -27,9 +27,9 @@ from taskyard.core.settings import Settings
 from taskyard.core.state import Now
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.askers import RETRY_AFTER_S, Answered
-from taskyard.hub.collector import settle_again
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.inbox import Inbox
+from taskyard.hub.interpreter import settle_again
 from taskyard.hub.observe import Log
 from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers

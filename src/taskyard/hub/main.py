@@ -16,7 +16,7 @@ from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.server import GatewayServer
-from taskyard.hub import collector
+from taskyard.hub import interpreter
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.local_daemon import LocalDaemon
@@ -108,7 +108,7 @@ async def _serve(
             local.start()
         _greet(data, url, app.door.sign_in_link(user_id=owner, base_url=url), with_daemon=with_daemon)
         log.say("hub.started", url=url, epoch=hub.identity.epoch)
-        collector.settle()
+        interpreter.settle()
         await _until_stopped(hub, stopping)
     except Unavailable as error:
         raise CannotStart(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from taskyard.hub import collector
+from taskyard.hub import interpreter
 
 
 class Knot:
@@ -25,17 +25,17 @@ def _as_before() -> Iterator[None]:
 def test_a_state_that_was_to_stay_is_let_go_when_it_is_replaced() -> None:
     knot = Knot()
     gone = weakref.ref(knot)
-    collector.settle()
+    interpreter.settle()
     assert gc.get_freeze_count()
     del knot
     gc.collect()
     assert gone() is not None, "it is kept from the collector"
-    collector.settle_again()
+    interpreter.settle_again()
     assert gone() is None
     assert gc.get_freeze_count()
 
 
 def test_a_hub_that_never_settled_down_is_left_alone() -> None:
     gc.unfreeze()
-    collector.settle_again()
+    interpreter.settle_again()
     assert not gc.get_freeze_count()

@@ -1,6 +1,12 @@
-"""The garbage collector, told what lives as long as the hub so that it need not look at it again and again."""
+"""How the interpreter is set for a hub: what it need not collect, and how threads take turns."""
 
 import gc
+import sys
+from typing import Final
+
+SWITCH_S: Final = 0.0002
+# How long a thread that wants the interpreter waits for the one that has it. The default of 5 ms is longer than most
+# commits: the writer would stand still while the loop decides. Measured with 4 daemons of 64: 15 to 20 % more.
 
 
 def settle() -> None:
@@ -8,6 +14,7 @@ def settle() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    sys.setswitchinterval(SWITCH_S)
 
 
 def settle_again() -> None:
