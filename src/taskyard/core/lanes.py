@@ -193,6 +193,13 @@ class Line:
             heap[:] = [entry for entry in heap if entry[2].entry is entry]
             heapify(heap)
 
+    def first(self) -> Lane | None:
+        """The lane whose turn it is, of the highest level that has one."""
+        for rank, awake in enumerate(self._awake):
+            if awake:
+                return self.best(rank)
+        return None
+
     def best(self, rank: int) -> Lane | None:
         """The lane of this level whose turn it is.
 

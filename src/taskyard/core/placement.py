@@ -101,14 +101,13 @@ def could_serve(line: "Line", daemon: "Daemon") -> bool:
 
 def choose(lane: "Lane") -> "Daemon | None":
     """The daemon for this lane's head, if one of its line's has room."""
-    free = [
-        daemon
-        for daemon in lane.line.servers
-        if daemon.has_room() and is_not_held(lane, daemon) is None and has_memory(lane, daemon) is None
-    ]
-    if len(free) > 1:
-        return min(free, key=lambda daemon: _score(lane, daemon))
-    return free[0] if free else None
+    best, least = None, None
+    for daemon in lane.line.servers:
+        if daemon.has_room() and is_not_held(lane, daemon) is None and has_memory(lane, daemon) is None:
+            score = _score(lane, daemon)
+            if least is None or score < least:
+                best, least = daemon, score
+    return best
 
 
 def _score(lane: "Lane", daemon: "Daemon") -> tuple[bool, bool, bool, int, int, int]:

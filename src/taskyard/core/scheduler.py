@@ -53,7 +53,7 @@ def dispatch(turn: Turn) -> None:
         if lane is None:
             return
         # 3. May it start? The first rule that says no names what it waits for.
-        hold = next((hold for rule in RULES if (hold := rule(turn.state, lane)) is not None), None)
+        hold = held_by(turn.state, lane)
         if hold is not None:
             yard.sleep(lane, hold.blocker)
             continue
@@ -68,7 +68,18 @@ def dispatch(turn: Turn) -> None:
         grant(turn, lane.head(), daemon)
 
 
+def held_by(state: State, lane: Lane) -> Hold | None:
+    """What the first rule that says no gives as its reason."""
+    for rule in RULES:
+        hold = rule(state, lane)
+        if hold is not None:
+            return hold
+    return None
+
+
 def _next_lane(lines: list[Line]) -> Lane | None:
+    if len(lines) == 1:
+        return lines[0].first()
     for rank in RANKS:
         lanes = [lane for line in lines if (lane := line.best(rank)) is not None]
         if lanes:
