@@ -40,8 +40,8 @@ from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
 
-COMMANDS_PER_TURN_MAX: Final = 500
-# About 5 ms of decisions, then the sockets get their turn.
+COMMANDS_PER_TURN_MAX: Final = 100
+# About 1 ms of decisions, then the sockets and the writer get their turn.
 GATHERED_ROWS_MAX: Final = 4096
 GATHERED_BYTES_MAX: Final = 32 * 1024 * 1024
 # What one batch may hold before new work waits for the commit: 20 to 40 ms of writing.
@@ -306,17 +306,23 @@ class Loop:
     # Commit.
 
     def _commit(self) -> None:
+        """Hand the writer what was gathered, if it is free."""
+        release = self._begin()
+        if release is not None:
+            self._outbox.put(release)
+
+    def _begin(self) -> Release | None:
+        """As `_commit`; what needs no writing, and may leave at once, is returned."""
         if not self._committer.idle or self._outbox.backlog >= RELEASES_MAX:
-            return
+            return None
         batch = self._core.cut(batch_id=self._mint.id(), now=self._clock())
         effects, self._gathered = self._gathered, []
         begun = self._committer.begin(batch, effects)
         if isinstance(begun, Release):
-            if effects:
-                self._outbox.put(begun)
-            return
+            return begun if effects else None
         self._writing = self._loop.run_in_executor(self._writer, self._store.write, begun)
         self._writing.add_done_callback(self._on_written)
+        return None
 
     def _on_written(self, writing: "asyncio.Future[None]") -> None:
         self._writing = None
@@ -334,7 +340,11 @@ class Loop:
     def _release(self) -> None:
         release = self._committer.committed()
         try:
+            # The writer goes on with what was gathered meanwhile, before we turn to what may leave now.
+            following = self._begin()
             self._outbox.put(release)
+            if following is not None:
+                self._outbox.put(following)
             self._core.forget(through_seq=min(self._reading.values(), default=release.seq))
         except Exception as error:  # noqa: BLE001 - the loop called us, and some may have been told and others not
             self.fail(error)
