@@ -322,6 +322,9 @@ class Loop:
             return begun if effects else None
         self._writing = self._loop.run_in_executor(self._writer, self._store.write, begun)
         self._writing.add_done_callback(self._on_written)
+        release = self._committer.in_flight
+        assert release is not None, "a batch is being written"
+        self._outbox.prepare(release)
         return None
 
     def _on_written(self, writing: "asyncio.Future[None]") -> None:

@@ -60,6 +60,8 @@ class Outbox:
         self._identity = Identity("", 0, 0)
         self._bodies = Bodies()
         self._line: deque[Parcel] = deque()
+        self._prepared: dict[int, Parcel] = {}
+        """By commit: what is being made ready while it is written."""
         self._worker: asyncio.Task[None] | None = None
         self._is_broken = False
         self._waiters: dict[str, set[asyncio.Future[None]]] = {}
@@ -81,9 +83,19 @@ class Outbox:
     def backlog(self) -> int:
         return len(self._line)
 
+    def prepare(self, release: Release) -> None:
+        """It is being written: meanwhile read the bodies that will leave with it."""
+        parcel = self._prepared[release.seq] = Parcel(release, self._bodies)
+        if parcel.lacks_bodies:
+            parcel.fetching = asyncio.ensure_future(self._readers.read(parcel.fetch))
+            # If it fails, what is missing is read again when its turn has come.
+            parcel.fetching.add_done_callback(_retrieve)
+
     def put(self, release: Release) -> None:
         """Let it out now if nothing has to be read for it and nothing is before it; else it queues."""
-        parcel = Parcel(release, self._bodies)
+        prepared = self._prepared.pop(release.seq, None)
+        is_it = prepared is not None and prepared.release is release
+        parcel = prepared if prepared is not None and is_it else Parcel(release, self._bodies)
         if not self._line and parcel.is_complete:
             self._let_out(release, parcel.loads)
             return
@@ -108,15 +120,15 @@ class Outbox:
     async def _fill(self, parcel: Parcel) -> None:
         """It is committed, so it leaves, however long the store cannot be read."""
         wait_s = READ_AGAIN_S
-        while True:
+        if parcel.fetching is not None:
+            await asyncio.wait((parcel.fetching,))
+        while not parcel.is_complete:
             try:
                 await self._readers.read(parcel.fill)
             except StoreUnavailable as error:
                 self._log.say("store.unread", level="warning", reason=str(error))
-            else:
-                return
-            await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, READ_AGAIN_S_MAX)
+                await asyncio.sleep(wait_s)
+                wait_s = min(wait_s * 2, READ_AGAIN_S_MAX)
 
     def _on_done(self, worker: "asyncio.Task[None]") -> None:
         error = None if worker.cancelled() else worker.exception()
@@ -249,3 +261,8 @@ class Written:
         task = row.task
         has_parts = task.attempts is not None or task.depends is not None or task.trouble is not None
         return _record.decode(row.record) if has_parts else task
+
+
+def _retrieve(fetching: "asyncio.Future[None]") -> None:
+    if not fetching.cancelled():
+        fetching.exception()

@@ -5,6 +5,7 @@ overtakes (a `cancel_task` never passes its `task.execute`). Bodies that came in
 (`Bodies`, bounded); the rest is read in one go.
 """
 
+import asyncio
 from collections.abc import Iterable
 from typing import Final
 
@@ -63,6 +64,8 @@ class Parcel:
     def __init__(self, release: Release, bodies: Bodies) -> None:
         self.release = release
         self.loads: dict[str, Load] = {}
+        self.fetching: asyncio.Future[None] | None = None
+        """Set while `fetch` is under way."""
         self._plain: dict[str, Task] = {}
         """Tasks of which only the body is missing."""
         self._others: list[str] = []
@@ -89,13 +92,23 @@ class Parcel:
     def is_complete(self) -> bool:
         return not self._plain and not self._others
 
+    @property
+    def lacks_bodies(self) -> bool:
+        return bool(self._plain)
+
+    def fetch(self, reader: Reader) -> None:
+        """The bodies that are missing. They never change, so this need not wait for the commit."""
+        found = reader.bodies(tuple(self._plain))
+        self.loads.update((i, Load(task, found[i], None, [])) for i, task in self._plain.items())
+        self._plain = {}
+
     def fill(self, reader: Reader) -> None:
-        """On a reading thread: everything that is missing, in one go."""
+        """Once committed, on a reading thread: everything that is still missing, in one go."""
         if self._plain:
-            found = reader.bodies(tuple(self._plain))
-            self.loads.update((i, Load(task, found[i], None, [])) for i, task in self._plain.items())
+            self.fetch(reader)
         if self._others:
             self.loads.update(reader.loads(tuple(self._others)))
+            self._others = []
 
 
 class Frames:

@@ -60,6 +60,11 @@ class Committer:
         self._in_flight = Release(seq=batch.seq, batch=batch, effects=effects)
         return batch
 
+    @property
+    def in_flight(self) -> Release | None:
+        """What will leave when the batch being written is on disk."""
+        return self._in_flight
+
     def committed(self) -> Release:
         """The batch in flight is on disk; its effects may leave."""
         release = self._in_flight
