@@ -16,8 +16,10 @@ name of what blocks it, out of every heap, until that is released.
 This file orders; it decides nothing about who may run.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -77,7 +79,20 @@ _Place = tuple[int, str, int, Task]
 class Lane:
     """Alike tasks of one user, best first."""
 
-    __slots__ = ("_heap", "_pushed", "blocker", "entry", "key", "kind", "level", "line", "size", "special", "user")
+    __slots__ = (
+        "_arrived",
+        "_pushed",
+        "_returned",
+        "blocker",
+        "entry",
+        "key",
+        "kind",
+        "level",
+        "line",
+        "size",
+        "special",
+        "user",
+    )
 
     def __init__(self, user: "User", key: LaneKey, line: "Line") -> None:
         self.user = user
@@ -89,24 +104,40 @@ class Lane:
         """What it sleeps on; None while it is in its line."""
         self.entry: Entry | None = None
         """Its one valid entry in its line's heap, while it has one."""
-        self._heap: list[_Place] = []
+        self._arrived: deque[_Place] = deque()
+        """Those that came in their order, as nearly all do: taken from the front without any sorting."""
+        self._returned: list[_Place] = []
+        """A heap of those that belong before one that came earlier."""
         self._pushed = 0
 
     def push(self, task: Task) -> None:
         self.size += 1
         # The count parts a task brought back from the store from what its older record left here.
         self._pushed += 1
-        heappush(self._heap, (-task.value, task.id, self._pushed, task))
-        if len(self._heap) > 2 * self.size + LEFTOVERS_MAX:
-            self._heap = list({place[1]: place for place in self._heap if self._is_here(place)}.values())
-            heapify(self._heap)
+        place = (-task.value, task.id, self._pushed, task)
+        if not self._arrived or self._arrived[-1] < place:
+            self._arrived.append(place)
+        else:
+            heappush(self._returned, place)
+        if len(self._arrived) + len(self._returned) > 2 * self.size + LEFTOVERS_MAX:
+            self._arrived = deque(sorted({place[1]: place for place in self._places()}.values()))
+            self._returned = []
 
     def head(self) -> Task:
         """The next task; the lane must not be empty."""
-        heap = self._heap
-        while not self._is_here(heap[0]):
-            heappop(heap)
-        return heap[0][3]
+        arrived, returned = self._arrived, self._returned
+        while True:
+            is_arrived = not returned or (bool(arrived) and arrived[0] < returned[0])
+            place = arrived[0] if is_arrived else returned[0]
+            if self._is_here(place):
+                return place[3]
+            if is_arrived:
+                arrived.popleft()
+            else:
+                heappop(returned)
+
+    def _places(self) -> Iterator[_Place]:
+        return (place for place in chain(self._arrived, self._returned) if self._is_here(place))
 
     def _is_here(self, place: _Place) -> bool:
         task = place[3]
@@ -119,7 +150,7 @@ class Lane:
 
     def tasks(self) -> Iterator[Task]:
         """All of them, in no order; for explanations and checks, never for a decision."""
-        return iter({place[1]: place[3] for place in self._heap if self._is_here(place)}.values())
+        return iter({place[1]: place[3] for place in self._places()}.values())
 
 
 Order = tuple[Rank, int, str]
