@@ -105,7 +105,7 @@ def test_every_line_fits_a_window(page: Path) -> None:
     assert not long, f"at most {LINE_CHARS_MAX} characters: lines {long}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != ROOT / "README.md"], ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_link_leads_somewhere(page: Path) -> None:
     targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
     broken = [target for target in targets if not (page.parent / target).exists()]
