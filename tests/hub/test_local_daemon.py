@@ -2,13 +2,15 @@
 
 import asyncio
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from taskyard.hub import local_daemon, observe
-from taskyard.hub.local_daemon import LocalDaemon
+from taskyard.hub.local_daemon import LocalDaemon, holder_of
 
 
 def test_one_that_never_started_has_nothing_to_stop(tmp_path: Path) -> None:
@@ -68,3 +70,33 @@ def test_its_log_begins_anew_when_it_is_too_long(tmp_path: Path) -> None:
     asyncio.run(scenario())
     assert (own / "daemon.old.log").exists()
     assert (own / "daemon.log").stat().st_size < observe.FILE_BYTES_MAX
+
+
+HOLDER = r"""
+import fcntl, os, signal, sys
+lock = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+fcntl.flock(lock, fcntl.LOCK_EX)
+os.pwrite(lock, b"%d\n" % os.getpid(), 0)
+print("held", flush=True)
+signal.pause()
+"""
+
+
+def test_one_that_a_killed_hub_left_behind_is_stopped_with_the_hub_it_served_since(tmp_path: Path) -> None:
+    own = tmp_path / "daemons" / "local"
+    own.mkdir(parents=True)
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(own / "lock")], stdout=subprocess.PIPE) as left_behind:
+        assert left_behind.stdout is not None
+        assert left_behind.stdout.readline() == b"held\n"
+        assert holder_of(own / "lock") == left_behind.pid
+        daemon = LocalDaemon(tmp_path)
+        daemon._process = subprocess.Popen([sys.executable, "-c", ""])
+        daemon._process.wait()
+        asyncio.run(daemon.stop())
+        assert left_behind.wait(10) == -signal.SIGTERM
+
+
+def test_a_lock_that_nobody_holds_names_nobody(tmp_path: Path) -> None:
+    assert holder_of(tmp_path / "none") is None
+    (tmp_path / "lock").write_text("1\n")
+    assert holder_of(tmp_path / "lock") is None

@@ -188,6 +188,9 @@ def _locked(path: Path) -> int:
     except BlockingIOError:
         os.close(lock)
         raise JournalLocked(f"another daemon uses {path.parent}: give this one another name") from None
+    # Whoever finds the lock taken can tell by whom.
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
     return lock
 
 

@@ -41,6 +41,8 @@ class Hub:
         clock: Callable[[], Now] = read_clock,
     ) -> None:
         self._settings = settings
+        self.is_prepared = True
+        """False while whoever starts it still makes what a first caller needs (the owner's key)."""
         self._sweep_s = sweep_s
         self._clock = clock
         self._archive_after_ms = round(archive_after_s * 1000)
@@ -75,7 +77,8 @@ class Hub:
 
     @property
     def ready(self) -> bool:
-        return self._loop.is_open
+        """Whether it can be used: open, and whoever starts it has no more to prepare."""
+        return self._loop.is_open and self.is_prepared
 
     @property
     def failure(self) -> "asyncio.Future[None]":

@@ -5,7 +5,9 @@ finds the first one's lock and leaves.
 """
 
 import asyncio
+import fcntl
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,8 @@ from typing import Final
 
 from taskyard.hub.observe import set_aside
 
+LOCK: Final = "lock"
+PAUSE_S: Final = 0.1
 STOP_S: Final = 5.0
 # Per request: the first asks to finish, the second to hand back what is not finished.
 OTHERS: Final = ("TASKYARD_HUB", "TASKYARD_KEY")
@@ -40,7 +44,10 @@ class LocalDaemon:
     async def stop(self) -> None:
         """Let it hand back what it runs, then end it."""
         process = self._process
-        if process is None or process.poll() is not None:
+        if process is None:
+            return
+        if process.poll() is not None:
+            await self._stop_left_behind()
             return
         for _ in range(2):
             process.terminate()
@@ -51,3 +58,28 @@ class LocalDaemon:
             return
         process.kill()
         await asyncio.to_thread(process.wait)
+
+    async def _stop_left_behind(self) -> None:
+        """Ours found the place taken and left: by one that a killed hub left behind, and that has served us since."""
+        for _ in range(2):
+            pid = holder_of(self._data / "daemons" / self._name / LOCK)
+            if pid is None:
+                return
+            os.kill(pid, signal.SIGTERM)
+            for _ in range(round(STOP_S / PAUSE_S)):
+                await asyncio.sleep(PAUSE_S)
+                if holder_of(self._data / "daemons" / self._name / LOCK) != pid:
+                    return
+
+
+def holder_of(lock: Path) -> int | None:
+    """The process that holds a daemon's lock; a number in a file that nobody has locked means nothing."""
+    try:
+        with lock.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = lock.read_text().strip()
+        return int(text) if text.isdecimal() else None
+    except OSError:
+        return None
+    return None

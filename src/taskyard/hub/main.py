@@ -102,8 +102,10 @@ async def _serve(
     server = GatewayServer(app)
     local = LocalDaemon(data)
     try:
+        hub.is_prepared = False
         url = await _listen(server, address)
         owner = await welcome_owner(hub, data, url)
+        hub.is_prepared = True
         if with_daemon:
             local.start()
         _greet(data, url, app.door.sign_in_link(user_id=owner, base_url=url), with_daemon=with_daemon)
