@@ -620,3 +620,26 @@ def test_the_plain_socket_client_says_how_it_was_refused() -> None:
             await asyncio.to_thread(WireClient, host, int(port), "wrong")
 
     play(scenario)
+
+
+def test_a_key_that_cannot_be_sent_is_not_quoted_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    key = "tyk_with a line\nbreak"
+
+    async def scenario() -> None:
+        server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        daemon = Daemon(f"http://127.0.0.1:{port}", key, name="mac-1", data_dir=tmp_path)
+
+        @daemon.task("noop")
+        async def noop(task: object) -> None: ...
+
+        serving = asyncio.create_task(daemon.serve())
+        while not caplog.records:
+            await asyncio.sleep(0)
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        server.close()
+
+    asyncio.run(scenario())
+    assert "not connected" in caplog.text
+    assert "with a line" not in caplog.text

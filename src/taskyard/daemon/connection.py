@@ -196,7 +196,9 @@ class Connection(Work):
             code = frames.CLOSE_UNAUTHENTICATED if status in (401, 403) else None
             return code, f"the hub answered {status}"
         except (TimeoutError, OSError, WebSocketException) as error:
-            return None, str(error) or type(error).__name__
+            # It may quote the header that it is about, and the key is in that.
+            said = str(error).replace(self._headers["Authorization"], "Bearer …")
+            return None, said or type(error).__name__
 
     async def _converse(self, socket: ClientConnection) -> tuple[int | None, str]:
         self._socket = socket

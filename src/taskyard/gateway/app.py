@@ -138,7 +138,7 @@ class GatewayApp:
         except Unrecognised:
             raise RequestRefused(
                 Refusal.UNAUTHENTICATED,
-                "Send a valid key as `Authorization: Bearer …`.",
+                "This key is not known here, or has ended. Send a valid one as `Authorization: Bearer …`.",
                 headers=((b"www-authenticate", b"Bearer"),),
             ) from None
         except TooManyFailures as failures:

@@ -5,6 +5,7 @@ import errno
 import ipaddress
 import logging
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -187,6 +188,11 @@ def _named(host: str) -> str:
     return f"[{host}]" if address.version == 6 else host
 
 
+def _where(data: Path) -> str:
+    """What a client command has to be told to find this yard."""
+    return "" if data == data_directory().resolve() else f" --data {shlex.quote(str(data))}"
+
+
 def _greet(data: Path, url: str, link: str, *, with_daemon: bool) -> None:
     lines = [
         f"Taskyard is up at {url}",
@@ -195,7 +201,7 @@ def _greet(data: Path, url: str, link: str, *, with_daemon: bool) -> None:
         f"  data       {data}",
         "  daemon     local, runs the types echo and demo" if with_daemon else "  daemon     none (--no-daemon)",
         "",
-        '  try        taskyard submit "hello" --type echo --wait',
+        f'  try        taskyard submit "hello" --type echo --wait{_where(data)}',
     ]
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()

@@ -56,9 +56,9 @@ def find_credentials(
     """The credentials to call with; `CredentialsMissing` says where they were looked for."""
     hub = hub or environment.get("TASKYARD_HUB")
     key = key or environment.get("TASKYARD_KEY")
-    if key:
-        return Credentials(hub=_address(hub or DEFAULT_HUB), key=key)
     path = data_directory(data, environment=environment) / FILE_NAME
+    if key:
+        return Credentials(hub=_address(hub or _hub_of(path)), key=key)
     stored = _read(path)
     # A key is for the hub it came from. Sending it to another one that was named would hand it over.
     if hub and hub.rstrip("/") != stored.hub.rstrip("/"):
@@ -66,6 +66,14 @@ def find_credentials(
             f"No key for {hub}: the one in {path} is for {stored.hub}. Give --key or set TASKYARD_KEY."
         )
     return Credentials(hub=_address(stored.hub), key=stored.key, user=stored.user)
+
+
+def _hub_of(path: Path) -> str:
+    """The hub of the data directory, for a key that was given without one."""
+    try:
+        return _read(path).hub
+    except CredentialsMissing:
+        return DEFAULT_HUB
 
 
 def _address(hub: str) -> str:
