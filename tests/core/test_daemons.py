@@ -2,11 +2,11 @@
 
 import pytest
 
-from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, Seen, Tick
+from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, RetryTask, Seen, Tick
 from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Refused, Welcome
 from taskyard.core.settings import Settings
 from taskyard.core.task import Task, Terms
-from taskyard.vocabulary import EPOCHS_PER_ERA, AttemptStatus, EventName, InventoryVerdict, Refusal
+from taskyard.vocabulary import EPOCHS_PER_ERA, AttemptStatus, EventName, InventoryVerdict, LostPolicy, Refusal
 from tests.support.harness import ErrorCode, HubHarness, InventoryState, Level, Status, a_draft, attempt_of
 
 CONTINUE, ABORT = InventoryVerdict.CONTINUE, InventoryVerdict.ABORT
@@ -211,6 +211,25 @@ def test_a_lost_attempt_its_daemon_still_runs_is_taken_back_while_nothing_newer_
     assert task.status is Status.RUNNING
     hub.live(s=5)
     assert attempt_of(task).status is AttemptStatus.TIMEOUT
+
+
+def test_an_attempt_taken_back_by_a_task_that_was_tried_anew_meanwhile_counts_in_the_new_series() -> None:
+    # Given a task that was lost for good, and brought back by its owner
+    hub = HubHarness()
+    daemon = hub.daemon(slots=1)
+    task = hub.submit(a_draft(terms=Terms(on_lost=LostPolicy.FAIL, timeout_ms=60_000)))
+    hub.start(task)
+    hub.disconnect(daemon)
+    hub.advance(s=37)
+    assert task.status is Status.PERMANENTLY_FAILED
+    hub.ask(RetryTask("ann", task.id, known=hub.known(task)))
+    # When its daemon comes back and still runs it, and it then fails
+    hub.daemon(slots=1, inventory=[Held(task.id, 1)])
+    assert verdicts(hub) == [CONTINUE]
+    hub.fail(task)
+    # Then that was a try of the series that its owner began
+    assert attempt_of(task).series == task.series == 2
+    assert task.status is Status.PENDING
 
 
 def test_an_offer_that_was_taken_back_unheard_is_adopted_too() -> None:

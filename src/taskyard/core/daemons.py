@@ -231,6 +231,8 @@ def _goes_on(turn: Turn, daemon: Daemon, task: Task, attempt: Attempt) -> bool:
         return False
     turn.state.yard.leave(turn.state.users[task.user_id], task)
     attempt.status, attempt.ended_at, attempt.error = AttemptStatus.RUNNING, None, None
+    # Its owner may have begun a new series meanwhile: this is its first try.
+    attempt.series = task.series
     move(turn, task, Status.SCHEDULED, data={"adopted": True})
     take_slot(turn, task, daemon)
     _hold_on(turn, task, attempt, daemon.record.boot_id)
