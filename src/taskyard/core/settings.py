@@ -64,7 +64,6 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     queues: dict[str, Queue] = {}
     default_queue: str = DEFAULT_QUEUE
     daemon_slots: int = 5
-    running_total: int = 1000
     log_bytes_max: int = 5 * 1024 * 1024
     cascade_rows_max: int = 500
     subtask_depth_max: int = 5

@@ -6,7 +6,7 @@ from typing import Final
 
 SWITCH_S: Final = 0.0002
 # How long a thread that wants the interpreter waits for the one that has it. The default of 5 ms is longer than most
-# commits: the writer would stand still while the loop decides. Measured with 4 daemons of 64: 15 to 20 % more.
+# commits: the writer would stand still while the loop decides. What it gains is in bench/README.md, and not much.
 
 
 def settle() -> None:

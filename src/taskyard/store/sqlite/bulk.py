@@ -1,8 +1,8 @@
 """Many rows in one call.
 
 A call into SQLite gives up the interpreter and has to win it back from the thread that decides. With a call per row
-the writer gets one row done per turn of that thread, and the two take turns instead of working side by side; with
-all rows of a kind in one statement they overlap. `VALUES (…)` of a statement is repeated for a power of two of
+the writer may get one row done per turn of that thread; with all rows of a kind in one statement it has to ask a
+handful of times a commit. `VALUES (…)` of a statement is repeated for a power of two of
 rows, so that there are few statements to remember; rows of NULL fill it up, and the statement passes over them.
 """
 
