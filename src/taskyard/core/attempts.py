@@ -14,6 +14,7 @@ Rule: no other module compares attempt numbers. If you need to, you want `curren
 
 from taskyard.core.effects import CancelWork, Execute
 from taskyard.core.endings import end
+from taskyard.core.lanes import Lane
 from taskyard.core.lifecycle import move
 from taskyard.core.readiness import enqueue, hold_until
 from taskyard.core.retry import END_OF, classify, decide, timeout_ms
@@ -31,14 +32,18 @@ from taskyard.vocabulary import (
     Status,
 )
 
+# Python 3.11 looks up a member of an enum by a call. What every attempt passes through is named here once.
+SCHEDULED, RUNNING, LIVE = Status.SCHEDULED, Status.RUNNING, AttemptStatus.RUNNING
+MONO, ATTEMPT = Clock.MONO, Due.ATTEMPT
 
-def grant(turn: Turn, task: Task, daemon: Daemon) -> None:
-    """Give the task to the daemon: its next attempt, a slot, and a clock for the daemon's answer."""
+
+def grant(turn: Turn, lane: Lane, daemon: Daemon) -> None:
+    """Give the lane's head to the daemon: its next attempt, a slot, and a clock for the daemon's answer."""
     state, now = turn.state, turn.now
-    user = state.users[task.user_id]
-    newest = task.newest
+    task = lane.head()
+    before = task.newest
     attempt = Attempt(
-        number=newest.number + 1 if newest else 1,
+        number=before.number + 1 if before else 1,
         daemon_id=daemon.id,
         daemon_name=daemon.record.name,
         boot_id=daemon.record.boot_id,
@@ -46,16 +51,16 @@ def grant(turn: Turn, task: Task, daemon: Daemon) -> None:
         series=task.series,
         timeout_ms=timeout_ms(task),
     )
-    state.yard.leave(user, task)
+    state.yard.shorten(lane)
     task.attempts = [*(task.attempts or ()), attempt]
     if task.trouble is not None:
         task.trouble.waiting_for_daemon = None
-    move(turn, task, Status.SCHEDULED)
+    move(turn, task, SCHEDULED)
     assert task.id not in daemon.holding, "I2: a task is held by one daemon at most"
     take_slot(turn, task, daemon)
     state.grants += 1
-    user.served = daemon.used = state.grants
-    state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, now.mono + ms_of(state.settings.lease.accept_s))
+    lane.user.served = daemon.used = state.grants
+    state.timers.set(MONO, ATTEMPT, task.id, now.mono + ms_of(state.settings.lease.accept_s))
     turn.effects.append(Execute(daemon.session, daemon.id, task.id, attempt.number, attempt.timeout_ms))
 
 
@@ -84,7 +89,7 @@ def release(turn: Turn, task: Task, *, lingers: bool = False) -> None:
     assert attempt is not None, "I2: a held task has an attempt"
     daemon, user = state.daemons[attempt.daemon_id], state.users[task.user_id]
     del daemon.holding[task.id], user.live[task.id], state.begun[task.id]
-    state.timers.cancel(Clock.MONO, Due.ATTEMPT, task.id)
+    state.timers.cancel(MONO, ATTEMPT, task.id)
     if task.terms.exclusive is not None:
         del state.exclusive[user.id, task.terms.exclusive]
         state.yard.wake(("exclusive", user.id, task.terms.exclusive))
@@ -94,7 +99,8 @@ def release(turn: Turn, task: Task, *, lingers: bool = False) -> None:
         daemon.alone = None
     if lingers and daemon.session:
         daemon.lingering[task.id, attempt.number] = None
-    state.log_bytes.pop((task.id, attempt.number), None)
+    if state.log_bytes:
+        state.log_bytes.pop((task.id, attempt.number), None)
     state.yard.refresh(user)
     state.yard.wake_daemon(daemon)
 
@@ -124,17 +130,17 @@ def accept(attempt: Attempt) -> None:
 def start(turn: Turn, task: Task, attempt: Attempt) -> None:
     """The daemon says the work began (or its outcome says so)."""
     attempt.accepted = True
-    if task.status is not Status.SCHEDULED:
+    if task.status is not SCHEDULED:
         return
     if attempt.started_at is None:
         attempt.started_at = turn.now.wall
         turn.state.begun[task.id] = turn.now.mono
         if attempt.timeout_ms < ms_of(turn.state.settings.lease.start_s):
             # Longer ones are found out by the clock of the grant, which is due before them.
-            turn.state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, turn.now.mono + attempt.timeout_ms)
+            turn.state.timers.set(MONO, ATTEMPT, task.id, turn.now.mono + attempt.timeout_ms)
     if task.trouble is not None:
         task.trouble.unstarted = 0
-    move(turn, task, Status.RUNNING)
+    move(turn, task, RUNNING)
     task.started_at = attempt.started_at
 
 
@@ -146,7 +152,7 @@ def close(
     usage: Usage | None = None,
 ) -> None:
     """An attempt ends once."""
-    assert attempt.status is AttemptStatus.RUNNING, "I4: an attempt ends once"
+    assert attempt.status is LIVE, "I4: an attempt ends once"
     attempt.status, attempt.ended_at, attempt.error = status, turn.now.wall, error
     attempt.usage = usage or attempt.usage
 

@@ -5,7 +5,7 @@ ended within one batch is thus one row, not three statements. Encoding happens a
 core goes on changing its records while the batch is being written.
 """
 
-from enum import Enum
+from enum import IntEnum
 
 from msgspec import Struct, field
 from msgspec.json import Encoder
@@ -152,7 +152,7 @@ class Batch(Struct):
         )
 
 
-class Origin(Enum):
+class Origin(IntEnum):
     """Where a task's row is before the batch that touches it."""
 
     NOWHERE = 0
@@ -160,6 +160,7 @@ class Origin(Enum):
     HISTORY = 2
 
 
+NOWHERE, HOT, HISTORY = Origin
 _encode = Encoder().encode
 
 
@@ -200,14 +201,14 @@ class Ledger:
         self.archive: tuple[int, int] | None = None
 
     def create(self, task: Task, body: bytes) -> None:
-        self.touched[task.id] = (task, Origin.NOWHERE)
+        self.touched[task.id] = (task, NOWHERE)
         self.bodies[task.id] = body
         self.bodies_bytes += len(body)
 
     def touch(self, task: Task) -> None:
         """Mark a task changed. Call before its status changes: where its row is now follows from that."""
         if task.id not in self.touched:
-            self.touched[task.id] = (task, Origin.HISTORY if task.status in ENDED else Origin.HOT)
+            self.touched[task.id] = (task, HISTORY if task.status in ENDED else HOT)
 
     def batch(self, *, epoch: int, batch_id: str, at: int) -> Batch:
         batch = Batch(
@@ -227,8 +228,8 @@ class Ledger:
             audit=self.audit,
             archive=self.archive,
         )
-        into_hot = {Origin.NOWHERE: batch.created, Origin.HOT: batch.changed, Origin.HISTORY: batch.revived}
-        into_history = {Origin.NOWHERE: batch.ended, Origin.HOT: batch.ended, Origin.HISTORY: batch.amended}
+        into_hot = {NOWHERE: batch.created, HOT: batch.changed, HISTORY: batch.revived}
+        into_history = {NOWHERE: batch.ended, HOT: batch.ended, HISTORY: batch.amended}
         for task, origin in self.touched.values():
             rows = into_history if task.status in ENDED else into_hot
             rows[origin].append(TaskRow(task, _encode(task)))

@@ -18,6 +18,9 @@ from taskyard.vocabulary import ENDED, HELD, EventName, Status
 KEEPS_KEY: Final = frozenset({Status.COMPLETED, Status.PERMANENTLY_FAILED})
 # A second submission finds these; what was skipped, cancelled or stale may be submitted again.
 
+# Python 3.11 looks up a member of an enum by a call. What every end asks for is named here once.
+WALL, BEGIN, MONO, CRITICAL_WAIT = Clock.WALL, Due.BEGIN, Clock.MONO, Due.CRITICAL_WAIT
+
 
 def end(turn: Turn, task: Task, status: Status, *, event: EventName | None = None, data: Data | None = None) -> None:
     """The task ends (a new task that is skipped at birth has its status already)."""
@@ -66,8 +69,8 @@ def holder_of(state: State, known: Known, user_id: str, key: str) -> Task | None
 
 def _stop_timers(turn: Turn, task: Task) -> None:
     timers = turn.state.timers
-    timers.cancel(Clock.WALL, Due.BEGIN, task.id)
-    timers.cancel(Clock.MONO, Due.CRITICAL_WAIT, task.id)
+    timers.cancel(WALL, BEGIN, task.id)
+    timers.cancel(MONO, CRITICAL_WAIT, task.id)
     if task.deadline is not None:
         timers.cancel(Clock.WALL, Due.DEADLINE, task.id)
         timers.cancel(Clock.WALL, Due.ESCALATION, task.id)

@@ -53,6 +53,7 @@ class Special(Struct, frozen=True, gc=False):
 
 
 PLAIN: Final = Special()
+QUEUED: Final = Status.QUEUED
 LaneKey = tuple[Kind, Level, Special]
 LineKey = tuple[str | None, Needs, tuple[str, ...], str | None]
 
@@ -142,10 +143,10 @@ class Lane:
     def _is_here(self, place: _Place) -> bool:
         task = place[3]
         return (
-            task.status is Status.QUEUED
+            task.status is QUEUED
             and task.value == -place[0]
             and task.level is self.level
-            and special_of(task) == self.special
+            and ((special := special_of(task)) is self.special or special == self.special)
         )
 
     def tasks(self) -> Iterator[Task]:
@@ -283,7 +284,10 @@ class Yard:
 
     def leave(self, user: "User", task: Task) -> None:
         """A ready task goes elsewhere. Call it before anything that `key_of` reads has changed."""
-        lane = user.lanes[key_of(task)]
+        self.shorten(user.lanes[key_of(task)])
+
+    def shorten(self, lane: Lane) -> None:
+        """One of the lane's tasks left it."""
         self.waiting -= 1
         lane.size -= 1
         if lane.size == 0:

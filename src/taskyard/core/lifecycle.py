@@ -19,6 +19,9 @@ from taskyard.core.task import Task
 from taskyard.vocabulary import ENDED, EventName, Status
 
 S = Status
+# Python 3.11 looks up a member of an enum by a call. What every task passes through is named here once.
+QUEUED, SCHEDULED, RUNNING = S.QUEUED, S.SCHEDULED, S.RUNNING
+TASK_CREATED, TASK_QUEUED = EventName.TASK_CREATED, EventName.TASK_QUEUED
 
 TRANSITIONS: Final[Mapping[Status, tuple[Status, ...]]] = {
     # A result of an attempt already called lost may still come while nothing newer was sent out.
@@ -68,10 +71,10 @@ def begin(turn: Turn, task: Task, status: Status, body: bytes) -> None:
     assert status in BEGINNINGS, "I1: every task begins in a listed status"
     turn.state.ledger.create(task, body)
     task.status = status
-    turn.tell(EventName.TASK_CREATED, task, now=status)
-    if status is S.QUEUED:
+    turn.record(TASK_CREATED, task, None, status)
+    if status is QUEUED:
         task.queued_at = turn.now.wall
-        turn.tell(EventName.TASK_QUEUED, task, now=status)
+        turn.record(TASK_QUEUED, task, None, status)
 
 
 def move(turn: Turn, task: Task, to: Status, *, event: EventName | None = None, data: Data | None = None) -> None:
@@ -82,17 +85,17 @@ def move(turn: Turn, task: Task, to: Status, *, event: EventName | None = None, 
     turn.state.ledger.touch(task)
     task.status = to
     wall = turn.now.wall
-    if to is S.QUEUED:
+    if to is QUEUED:
         task.queued_at = wall
-    elif to is S.SCHEDULED:
+    elif to is SCHEDULED:
         task.scheduled_at = wall
-    elif to is S.RUNNING:
+    elif to is RUNNING:
         task.started_at = wall
     elif to in ENDED:
         task.completed_at = wall
     if was in ENDED and to not in ENDED:
         task.completed_at = None
-    turn.tell(event or EVENT_OF[to], task, was=was, now=to, data=data)
+    turn.record(event or EVENT_OF[to], task, was, to, data)
 
 
 def possible(status: Status) -> str:

@@ -29,9 +29,16 @@ from taskyard.core.estimates import note_duration
 from taskyard.core.losses import hand_back, lose, not_taken_up
 from taskyard.core.state import Daemon, Turn
 from taskyard.core.task import Attempt, Failure, Task
-from taskyard.vocabulary import AttemptStatus, ErrorCode, Refusal, ResultStatus, Status
+from taskyard.vocabulary import HELD, AttemptStatus, ErrorCode, Refusal, ResultStatus, Status
 
 _encode = Encoder().encode
+# Python 3.11 looks up a member of an enum by a call. What every result passes through is named here once.
+LIVE, SUCCESS, COMPLETED, FAILED = (
+    AttemptStatus.RUNNING,
+    AttemptStatus.SUCCESS,
+    Status.COMPLETED,
+    ResultStatus.FAILED,
+)
 # Ends that the hub or the daemon declared before the work was done, as it turns out.
 _RECLAIMABLE = (AttemptStatus.LOST, AttemptStatus.TIMEOUT, AttemptStatus.REJECTED, AttemptStatus.DRAINED)
 _REPORTED = (
@@ -193,7 +200,7 @@ def was_reported(attempt: Attempt) -> bool:
 
 
 def _is_live(task: Task, attempt: Attempt) -> bool:
-    return attempt.status is AttemptStatus.RUNNING and task.status in (Status.SCHEDULED, Status.RUNNING)
+    return attempt.status is LIVE and task.status in HELD
 
 
 def _is_reclaimable(task: Task, attempt: Attempt) -> bool:
@@ -201,14 +208,14 @@ def _is_reclaimable(task: Task, attempt: Attempt) -> bool:
 
 
 def _is_good(command: CompleteTask, task: Task) -> bool:
-    return command.result_status is not ResultStatus.FAILED and (command.has_report or not task.terms.decision_report)
+    return command.result_status is not FAILED and (command.has_report or not task.terms.decision_report)
 
 
 def _complete_live(turn: Turn, command: CompleteTask, task: Task, attempt: Attempt) -> None:
     if task.cancel_requested_at is not None:
         turn.state.ledger.late.append(LateResult(task.id, attempt.number, turn.now.wall, command.outcome or b"{}"))
         cancelled(turn, task, attempt)
-    elif command.result_status is ResultStatus.FAILED:
+    elif command.result_status is FAILED:
         message = command.summary or "The agent reported that it failed."
         fail(turn, task, attempt, Failure(ErrorCode.AGENT_REPORTED_FAILURE, message), usage=command.usage)
     elif not _is_good(command, task):
@@ -216,7 +223,7 @@ def _complete_live(turn: Turn, command: CompleteTask, task: Task, attempt: Attem
         fail(turn, task, attempt, Failure(ErrorCode.DECISION_REPORT_MISSING, message), usage=command.usage)
     else:
         start_attempt(turn, task, attempt)
-        close(turn, attempt, AttemptStatus.SUCCESS, usage=command.usage)
+        close(turn, attempt, SUCCESS, usage=command.usage)
         took_ms = turn.now.mono - turn.state.begun[task.id]
         note_duration(turn.state.users[task.user_id], task.kind.needs.type, took_ms)
         release(turn, task)
@@ -238,7 +245,7 @@ def _finish(turn: Turn, command: CompleteTask, task: Task) -> None:
     task.summary, task.result_status = command.summary, command.result_status
     if command.outcome is not None:
         turn.state.ledger.outcomes[task.id] = command.outcome
-    end(turn, task, Status.COMPLETED)
+    end(turn, task, COMPLETED)
 
 
 def _keep_log(turn: Turn, task: Task, attempt: Attempt, text: str) -> str | None:

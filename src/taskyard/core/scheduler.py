@@ -65,7 +65,7 @@ def dispatch(turn: Turn) -> None:
             lines.remove(lane.line)
             continue
         # 5. It starts there.
-        grant(turn, lane.head(), daemon)
+        grant(turn, lane, daemon)
 
 
 def held_by(state: State, lane: Lane) -> Hold | None:

@@ -116,7 +116,10 @@ class Daemon:
         return self.session != 0 and not self.record.draining
 
     def has_room(self) -> bool:
-        return self.is_open and len(self.holding) + len(self.lingering) < self.record.slots
+        record = self.record
+        return (
+            self.session != 0 and not record.draining and len(self.holding) + len(self.lingering) < record.slots
+        )
 
 
 class Echo:
@@ -196,18 +199,16 @@ class Turn:
         self.dice = dice
         self.effects: list[Effect] = []
 
-    def tell(
-        self,
-        name: EventName,
-        task: Task,
-        *,
-        was: Status | None = None,
-        now: Status | None = None,
-        data: Data | None = None,
+    def tell(self, name: EventName, task: Task, *, data: Data | None = None) -> None:
+        """Something happened to a task through which it kept its status."""
+        self.state.ledger.touch(task)
+        self.record(name, task, None, None, data)
+
+    def record(
+        self, name: EventName, task: Task, was: Status | None, now: Status | None, data: Data | None = None
     ) -> None:
-        """Record an event of a task; its trail then leads to this commit."""
+        """Write down an event of a task that is touched already; its trail then leads to this commit."""
         ledger = self.state.ledger
-        ledger.touch(task)
         trail = task.trail
         if not trail or trail[-1] != ledger.seq:
             task.trail = (*trail, ledger.seq)
