@@ -88,7 +88,7 @@ ON_TIMER: Final[dict[Due, Callable[[Turn, Task], None]]] = {
 
 # Each function takes its own command; the pairing is by type, which a dict's type cannot say.
 _Decision = Callable[[Turn, Command], None]
-ON_COMMAND: Final[dict[type, object]] = {
+_ON_COMMAND: Final[dict[type, object]] = {
     SubmitTasks: intake.submit,
     CancelTask: cancel.cancel,
     SkipTask: cancel.skip,
@@ -117,6 +117,7 @@ ON_COMMAND: Final[dict[type, object]] = {
     ChangeSettings: _change_settings,
     Tick: _tick,
 }
+ON_COMMAND: Final = cast("dict[type, _Decision]", _ON_COMMAND)
 
 
 class Core:
@@ -134,7 +135,7 @@ class Core:
 
     def decide(self, turn: Turn, command: Command) -> None:
         """Decide one command. What became ready starts with `dispatch`."""
-        cast("_Decision", ON_COMMAND[type(command)])(turn, command)
+        ON_COMMAND[type(command)](turn, command)
 
     def dispatch(self, turn: Turn) -> None:
         """After the commands at hand: let dependants hear of ends, then start what may start."""

@@ -54,7 +54,9 @@ def missing(state: State, command: Command) -> Lookup | None:
     look = LOOKS.get(type(command))
     if look is None:
         return None
-    lookup = cast("_Look", look)(state, command)
+    lookup = look(state, command)
+    if lookup is NOTHING_MISSING:
+        return None
     return lookup if lookup.ids or lookup.refs or lookup.keys else None
 
 
@@ -123,7 +125,7 @@ def merge(known: Known, lookup: Lookup, found: Known) -> Known:
 
 _Look = Callable[[State, Command], Lookup]
 # Commands that are not here name nothing that may have been forgotten, or do not care if it was.
-LOOKS: Final[dict[type, object]] = {
+_LOOKS: Final[dict[type, object]] = {
     SubmitTasks: _of_submission,
     CancelTask: _of_named,
     SkipTask: _of_named,
@@ -134,3 +136,4 @@ LOOKS: Final[dict[type, object]] = {
     ReviewTask: _of_revival,
     HearEnded: _of_start,
 }
+LOOKS: Final = cast("dict[type, _Look]", _LOOKS)

@@ -69,6 +69,8 @@ class Outbox:
     def begin(self, identity: Identity, users: list[UserRecord], keys: list[KeyRecord], missed: list[Numbered]) -> None:
         """The state was loaded: this is who we are, whom we know, and what happened without anyone hearing of it."""
         self._identity = identity
+        # What was never committed has left its bodies behind.
+        self._bodies = Bodies()
         self._frames = Frames(identity, self._settings, self._tokens)
         # Copies: the core goes on changing its own, and authentication may see only what is committed.
         self.directory.update(deepcopy(users), deepcopy(keys))

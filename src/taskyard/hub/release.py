@@ -38,7 +38,7 @@ CLOSE_CODES: Final = {
 
 
 class Bodies:
-    """Bodies of tasks that came in lately: most are sent out before they would have to be read."""
+    """Bodies of tasks that wait, as many as there is room for: who came first leaves first, and is not read again."""
 
     def __init__(self) -> None:
         self._bodies: dict[str, bytes] = {}
@@ -46,10 +46,10 @@ class Bodies:
 
     def keep(self, bodies: Iterable[tuple[str, bytes]]) -> None:
         for task_id, body in bodies:
-            self._bodies[task_id] = body
-            self._bytes += len(body) + BODY_OVERHEAD_BYTES
-        while self._bytes > BODIES_BYTES_MAX:
-            self.take(next(iter(self._bodies)))
+            cost = len(body) + BODY_OVERHEAD_BYTES
+            if self._bytes + cost <= BODIES_BYTES_MAX:
+                self._bodies[task_id] = body
+                self._bytes += cost
 
     def take(self, task_id: str) -> bytes | None:
         body = self._bodies.pop(task_id, None)
@@ -71,16 +71,21 @@ class Parcel:
         self._others: list[str] = []
         """Tasks that bring more: what they depended on, a checkpoint."""
         batch = release.batch
-        bodies.keep(batch.bodies)
+        fresh = dict(batch.bodies)
         sent = [effect.task_id for effect in release.effects if isinstance(effect, Execute)]
         if sent:
-            self._sort(sent, bodies)
+            self._sort(sent, fresh, bodies)
+        for row in batch.ended:
+            # Most were taken when they were sent; what ended otherwise must not hold its place for ever.
+            if fresh.pop(row.task.id, None) is None:
+                bodies.take(row.task.id)
+        bodies.keep(fresh.items())
 
-    def _sort(self, sent: list[str], bodies: Bodies) -> None:
+    def _sort(self, sent: list[str], fresh: dict[str, bytes], bodies: Bodies) -> None:
         batch = self.release.batch
         rows = {row.task.id: row.task for rows in (batch.created, batch.changed, batch.revived) for row in rows}
         for task_id in sent:
-            task, body = rows.get(task_id), bodies.take(task_id)
+            task, body = rows.get(task_id), fresh.pop(task_id, None) or bodies.take(task_id)
             if task is None or task.depends is not None or task.checkpoint:
                 self._others.append(task_id)
             elif body is None:

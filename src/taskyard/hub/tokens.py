@@ -15,12 +15,13 @@ _MAC_BYTES: Final = 18
 
 class Tokens:
     def __init__(self, secret: bytes) -> None:
-        self._secret = secret
+        self._keyed = blake2b(key=secret, digest_size=_MAC_BYTES)
 
     def make(self, task_id: str, attempt: int) -> str:
         name = f"{task_id}.{attempt}"
-        mac = blake2b(name.encode(errors="surrogatepass"), key=self._secret, digest_size=_MAC_BYTES).digest()
-        return f"{PREFIX}{name}.{urlsafe_b64encode(mac).decode()}"
+        mac = self._keyed.copy()
+        mac.update(name.encode(errors="surrogatepass"))
+        return f"{PREFIX}{name}.{urlsafe_b64encode(mac.digest()).decode()}"
 
     def read(self, token: str) -> tuple[str, int] | None:
         """The attempt a token was made for; None if we did not make it."""
