@@ -186,11 +186,10 @@ class Outbox:
         frame_of = self._frames.of
         outgoing: dict[int, list[bytes]] = {}
         closing: list[CloseSession] = []
-        written: Written | None = None
+        replies: list[Reply] = []
         for effect in release.effects:
             if isinstance(effect, Reply):
-                written = written or Written(batch)
-                self.askers.answer(effect, written.of(effect.answer))
+                replies.append(effect)
             elif isinstance(effect, Progressed):
                 self.progress.note(effect)
             elif isinstance(effect, Execute) and effect.task_id not in loads:
@@ -200,7 +199,12 @@ class Outbox:
                 outgoing.setdefault(effect.session, []).append(frame_of(effect, release.seq, loads))
                 if isinstance(effect, CloseSession):
                     closing.append(effect)
+        # Work first: a daemon that gets its task a moment earlier starts it a moment earlier.
         self._send(outgoing, closing)
+        if replies:
+            written = Written(batch)
+            for reply in replies:
+                self.askers.answer(reply, written.of(reply.answer))
         self._publish(batch)
 
     def _send(self, outgoing: dict[int, list[bytes]], closing: list[CloseSession]) -> None:
