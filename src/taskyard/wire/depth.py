@@ -24,7 +24,12 @@ _PAIR: Final = b"\\\\"
 # How a number that is out of range begins; so may one that is just within, or the inside of a string. What stands
 # before a number cannot be in one, and the runs are possessive: every byte is looked at twice at most.
 _DIGITS_MANY: Final = 309
-_LONG_NUMBER: Final = re.compile(rb"(?:^|[:,\[\s])-?(?:[0-9]{309}|[0-9]++(?:\.[0-9]++)?[eE]\+?[0-9]{3})")
+_LONG_NUMBER: Final = re.compile(rb"[:,\[\s]-?[0-9](?:[0-9]{308}|[0-9]*+(?:\.[0-9]++)?[eE]\+?[0-9]{3})")
+# The same more roughly and ten times as fast: every digit written as 0, every E as e, and no plus. A text without
+# either of these has no such number.
+_DIGITS_ALIKE: Final = bytes.maketrans(b"123456789E", b"000000000e")
+_LONG_ROUGHLY: Final = b"0" * _DIGITS_MANY
+_LARGE_ROUGHLY: Final = b"0e000"
 
 
 def is_too_deep(text: bytes, depth_max: int = DEPTH_MAX) -> bool:
@@ -43,10 +48,15 @@ def is_too_deep(text: bytes, depth_max: int = DEPTH_MAX) -> bool:
 
 
 def _brackets(text: bytes) -> bytes:
-    """The brackets outside strings, all of one kind: two kinds in one pass would lose count of `[{}]`."""
+    """The brackets outside strings, all of one kind: two kinds in one pass would lose count of `[{}]`.
+
+    A bracket is outside when the quotes before it are even in number. Two that stand together can thus go, whether
+    they are one string without brackets or the border between two: few are left for the slower expression.
+    """
     if b"\\" in text:
         text = text.replace(_PAIR, b"").replace(b'\\"', b"")
-    return _STRING.sub(b"", text.translate(_ONE_KIND, _NOT_STRUCTURE))
+    rest = text.translate(_ONE_KIND, _NOT_STRUCTURE).replace(b'""', b"")
+    return _STRING.sub(b"", rest) if b'"' in rest else rest
 
 
 def has_nul(text: bytes) -> bool:
@@ -67,9 +77,11 @@ def has_wild_number(text: bytes) -> bool:
     Values that we only pass on are not decoded here. One such number would make every list that shows it
     unreadable, ours included.
     """
-    if len(text) < _DIGITS_MANY and b"e" not in text and b"E" not in text:
+    roughly = text.translate(_DIGITS_ALIKE, b"+")
+    if _LARGE_ROUGHLY not in roughly and _LONG_ROUGHLY not in roughly:
         return False
-    if _LONG_NUMBER.search(text) is None:
+    # A number that the text begins with has something before it too, then.
+    if _LONG_NUMBER.search(b"," + text) is None:
         return False
     try:
         msgspec.json.decode(text)

@@ -13,6 +13,7 @@ from taskyard.wire.fields import (
     DEPENDENCIES_MAX,
     FIELD_BYTES_MAX,
     INPUT_BYTES_MAX,
+    NULL,
     OBJECT_BYTES_MAX,
     AttemptNumber,
     Delay,
@@ -164,11 +165,11 @@ class HeartbeatReport(Struct, forbid_unknown_fields=True):
 
 def faults_of(submission: Submission) -> tuple[FieldError, ...]:
     """What is wrong with its shape beyond the types."""
-    faults = [
-        FieldError(name, "expected an object")
-        for name in ("context", "payload", "metadata")
-        if not _is_object_or_absent(getattr(submission, name))
-    ]
+    faults = []
+    for name in ("context", "payload", "metadata"):
+        raw = getattr(submission, name)
+        if raw is not UNSET and not is_object(raw) and bytes(raw) != NULL:
+            faults.append(FieldError(name, "expected an object"))
     if submission.input is UNSET and submission.description is UNSET:
         faults.append(FieldError("input", "is required"))
     elif submission.input is not UNSET and submission.description is not UNSET:
@@ -176,28 +177,29 @@ def faults_of(submission: Submission) -> tuple[FieldError, ...]:
     return tuple(faults)
 
 
-def _is_object_or_absent(raw: Raw | UnsetType) -> bool:
-    return raw is UNSET or is_object(raw) or bytes(raw) == b"null"
-
-
-_SIZES: Final = {
-    "input": INPUT_BYTES_MAX,
-    "description": INPUT_BYTES_MAX,
-    "context": OBJECT_BYTES_MAX,
-    "payload": OBJECT_BYTES_MAX,
-    "metadata": FIELD_BYTES_MAX,
-    "title": FIELD_BYTES_MAX,
-    "goal": FIELD_BYTES_MAX,
-}
+_SIZES: Final = (
+    ("input", INPUT_BYTES_MAX),
+    ("description", INPUT_BYTES_MAX),
+    ("context", OBJECT_BYTES_MAX),
+    ("payload", OBJECT_BYTES_MAX),
+    ("metadata", FIELD_BYTES_MAX),
+    ("title", FIELD_BYTES_MAX),
+    ("goal", FIELD_BYTES_MAX),
+)
 
 
 def oversize_of(submission: Submission) -> tuple[FieldError, ...]:
     """The fields over their size. A request under the smallest of these bounds need not be asked."""
-    sizes = {name: _length(getattr(submission, name)) for name in _SIZES}
-    faults = [_oversize(name, size, _SIZES[name]) for name, size in sizes.items() if size > _SIZES[name]]
-    constraints = sum(map(_length, submission.constraints or ()))
-    if constraints > FIELD_BYTES_MAX:
-        faults.append(_oversize("constraints", constraints, FIELD_BYTES_MAX))
+    faults = []
+    for name, size_max in _SIZES:
+        value = getattr(submission, name)
+        # Most fields of most tasks are absent, and a batch asks for each of its tasks.
+        if value is not None and value is not UNSET and (size := _length(value)) > size_max:
+            faults.append(_oversize(name, size, size_max))
+    if submission.constraints is not None:
+        size = sum(map(_length, submission.constraints))
+        if size > FIELD_BYTES_MAX:
+            faults.append(_oversize("constraints", size, FIELD_BYTES_MAX))
     return tuple(faults)
 
 
@@ -205,8 +207,8 @@ def _oversize(name: str, size: int, size_max: int) -> FieldError:
     return FieldError(name, f"is {size:,} bytes; at most {size_max:,} are possible")
 
 
-def _length(value: str | Raw | UnsetType | None) -> int:
+def _length(value: str | Raw) -> int:
     """In bytes, as UTF-8."""
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode())
-    return len(memoryview(value)) if isinstance(value, Raw) else 0
+    return len(memoryview(value))
