@@ -119,9 +119,11 @@ def inherit(turn: Turn, task: Task) -> None:
 
 def _held_up_by(turn: Turn, task: Task) -> list[Task]:
     """What has to end before this task can: unfinished dependencies, and sub-tasks."""
-    tasks = turn.state.tasks
+    tasks, children = turn.state.tasks, turn.state.children.get(task.id, {})
+    if task.depends is None and not children:
+        return []
     unfinished = [d.id for d in task.depends or () if d.outcome is None and d.id in tasks]
-    return [tasks[task_id] for task_id in (*unfinished, *turn.state.children.get(task.id, ()))]
+    return [tasks[task_id] for task_id in (*unfinished, *children)]
 
 
 def set_level(turn: Turn, task: Task, level: Level, value: int) -> None:
