@@ -5,23 +5,24 @@ adds are written before its first field and nothing is parsed.
 """
 
 from collections.abc import Sequence
-from copy import copy
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import astuple
 
 from taskyard.core.changes import AuditRecord, Event
-from taskyard.core.task import Attempt, Failure, Task, Trouble, ref_of
+from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Trouble, ref_of
 from taskyard.gateway.context_input import context_input_of
 from taskyard.gateway.port import ProgressView
 from taskyard.gateway.translate import CONTENT_KEY_PREFIX
 from taskyard.store.port import Load, Numbered, StoredTask
-from taskyard.vocabulary import HELD, DependsPolicy, EventName, Level, Status
+from taskyard.vocabulary import HELD, EventName
 from taskyard.wire.fields import NULL, instant_of, instant_or_none, ms_of
 from taskyard.wire.people import AuditAnswer
-from taskyard.wire.submission import Execution, Requirements
+from taskyard.wire.submission import Execution, Requirements, Source
 from taskyard.wire.tasks import (
     LIST_BODY_BYTES_MAX,
     AttemptAnswer,
@@ -32,9 +33,11 @@ from taskyard.wire.tasks import (
     ExecutionAnswer,
     Outcome,
     ProgressAnswer,
+    Rejected,
     RequirementsAnswer,
     SourceAnswer,
     TaskAnswer,
+    TaskSaid,
 )
 
 SOFT: Final = frozenset({EventName.TASK_PROGRESS, EventName.TASK_LOG})
@@ -45,9 +48,11 @@ _outcome: Final = msgspec.json.Decoder(Outcome)
 _encoder: Final = msgspec.json.Encoder()
 _EMPTY: Final = Raw(b"{}")
 _NO_OUTCOME: Final = Outcome()
+_NO_CONTENT: Final = Content(type="", input="")
+_NO_SOURCE: Final = Source()
+_NO_REQUIREMENTS: Final = RequirementsAnswer()
+_NO_EXECUTION: Final = ExecutionAnswer()
 _TIMES: Final = (
-    "deadline",
-    "sla",
     "not_before",
     "cancel_requested_at",
     "queued_at",
@@ -55,38 +60,8 @@ _TIMES: Final = (
     "started_at",
     "completed_at",
 )
-_BLANK: Final = TaskAnswer(
-    id="",
-    ref="",
-    user_id="",
-    status=Status.PENDING,
-    type="",
-    title=None,
-    input="",
-    goal=None,
-    constraints=[],
-    context=_EMPTY,
-    payload=_EMPTY,
-    metadata=_EMPTY,
-    source=SourceAnswer(),
-    model=None,
-    queue="",
-    project_id=None,
-    priority=Level.NORMAL,
-    priority_value=0,
-    deadline=None,
-    sla=None,
-    scheduled_for=None,
-    depends_on=[],
-    on_depends_fail=DependsPolicy.BLOCK,
-    parent_task_id=None,
-    correlation_id=None,
-    idempotency_key=None,
-    dedupe=None,
-    requirements=RequirementsAnswer(),
-    execution=ExecutionAnswer(),
-    created_at=instant_of(0),
-)
+_ENDS_MAX: Final = 64
+# Of answers to tasks that came in at one instant, which a batch and those beside it share.
 
 
 def task_answer(
@@ -98,12 +73,12 @@ def task_answer(
     deduplicated: bool = False,
     in_list: bool = False,
 ) -> TaskAnswer:
-    task = stored.task
-    # Most fields of most tasks are as in a blank one; filling in the others costs half of making it anew.
-    answer = copy(_BLANK)
-    _tell_identity(answer, task)
-    _tell_content(answer, task, _content.decode(stored.body))
+    task, newest = stored.task, stored.task.newest
+    said = _said_of(task, _content.decode(stored.body))
+    answer = TaskAnswer(*astuple(said), created_at=instant_of(task.created_at))
     _tell_times(answer, task)
+    if newest is not None and task.status in HELD:
+        answer.assigned_daemon = newest.daemon_id
     if task.trouble is not None:
         _tell_trouble(answer, task.trouble)
     if parents or task.trouble is not None:
@@ -123,48 +98,84 @@ def task_answer(
     return answer
 
 
-def _tell_identity(answer: TaskAnswer, task: Task) -> None:
-    newest = task.newest
-    answer.id = task.id
-    answer.ref = ref_of(task.number)
-    answer.user_id = task.user_id
-    answer.status = task.status
-    answer.queue = task.kind.queue
-    answer.priority = task.level
-    answer.priority_value = task.value
-    answer.on_depends_fail = task.terms.on_depends_fail
-    answer.parent_task_id = task.parent_id
-    answer.correlation_id = task.correlation_id
-    if task.depends is not None:
-        answer.depends_on = [depends.id for depends in task.depends]
-    if task.key is not None and not task.key.startswith(CONTENT_KEY_PREFIX):
-        answer.idempotency_key = task.key
-    if newest is not None and task.status in HELD:
-        answer.assigned_daemon = newest.daemon_id
+def task_json(stored: StoredTask, *, deduplicated: bool = False) -> bytes:
+    """`task_answer`, encoded. Of tasks that just came in only what was said is looked at, the rest is the same for all.
+
+    A batch is answered with hundreds of them: this takes a third of the time.
+    """
+    task = stored.task
+    if deduplicated or stored.outcome is not None or not _is_untouched(task):
+        return _encoder.encode(task_answer(stored, deduplicated=deduplicated))
+    said = _encoder.encode(_said_of(task, _content.decode(stored.body)))
+    return said[:-1] + _end_of_untouched(task.created_at, task.queued_at, task.not_before)
 
 
-def _tell_content(answer: TaskAnswer, task: Task, content: Content) -> None:
-    answer.type = content.type
-    answer.input = content.input
-    answer.title = content.title
-    answer.goal = content.goal
-    answer.constraints = content.constraints or []
-    answer.context = _object(content.context)
-    answer.payload = _object(content.payload)
-    answer.metadata = _object(content.metadata)
-    answer.source = _source(content, task)
-    answer.model = content.model
-    answer.project_id = content.project_id
-    answer.dedupe = content.dedupe
-    answer.scheduled_for = _scheduled_for(content, task)
-    if content.requirements is not None:
-        answer.requirements = _requirements(content.requirements)
-    if content.execution is not None:
-        answer.execution = _execution(content.execution)
+def batch_json(tasks: list[bytes], rejected: list[Rejected]) -> bytes:
+    """A `BatchAnswer` of tasks that are encoded already."""
+    return b"".join((b'{"tasks":[', b",".join(tasks), b'],"rejected":', _encoder.encode(rejected), b"}"))
+
+
+def _is_untouched(task: Task) -> bool:
+    """Whether it is open and nothing has happened to it since it came in but becoming ready."""
+    return (
+        task.attempts is None
+        and task.trouble is None
+        and task.completed_at is None
+        and task.cancel_requested_at is None
+    )
+
+
+@lru_cache(_ENDS_MAX)
+def _end_of_untouched(created_at: int, queued_at: int | None, not_before: int | None) -> bytes:
+    """What follows `TaskSaid` in the answer to such a task: whatever was said, it is cut off here."""
+    said = _said_of(Task(id="", user_id="", number=0, kind=Kind(), terms=Terms(), created_at=0), _NO_CONTENT)
+    answer = TaskAnswer(
+        *astuple(said),
+        attempts=[],
+        not_before=instant_or_none(not_before),
+        created_at=instant_of(created_at),
+        queued_at=instant_or_none(queued_at),
+    )
+    return _encoder.encode(answer)[len(_encoder.encode(said)) - 1 :]
+
+
+def _said_of(task: Task, content: Content) -> TaskSaid:
+    source, key = content.source or _NO_SOURCE, task.key
+    # By place, in the order of the fields: by name takes five times as long, for so many.
+    return TaskSaid(
+        task.id,
+        ref_of(task.number),
+        task.user_id,
+        task.status,
+        content.type,
+        content.title,
+        content.input,
+        content.goal,
+        content.constraints or [],
+        _object(content.context),
+        _object(content.payload),
+        _object(content.metadata),
+        SourceAnswer(type=task.kind.source, id=source.id, channel=source.channel),
+        content.model,
+        task.kind.queue,
+        content.project_id,
+        task.level,
+        task.value,
+        instant_or_none(task.deadline),
+        instant_or_none(task.sla),
+        _scheduled_for(content, task),
+        [] if task.depends is None else [depends.id for depends in task.depends],
+        task.terms.on_depends_fail,
+        task.parent_id,
+        task.correlation_id,
+        None if key is None or key.startswith(CONTENT_KEY_PREFIX) else key,
+        content.dedupe,
+        _NO_REQUIREMENTS if content.requirements is None else _requirements(content.requirements),
+        _NO_EXECUTION if content.execution is None else _execution(content.execution),
+    )
 
 
 def _tell_times(answer: TaskAnswer, task: Task) -> None:
-    answer.created_at = instant_of(task.created_at)
     for name in _TIMES:
         at = getattr(task, name)
         if at is not None:
@@ -189,18 +200,11 @@ def _tell_end(answer: TaskAnswer, task: Task, raw: bytes | None) -> None:
 
 
 def _object(raw: Raw | UnsetType) -> Raw:
-    return _EMPTY if isinstance(raw, UnsetType) or bytes(raw) == NULL else raw
+    return _EMPTY if raw is UNSET or bytes(raw) == NULL else raw
 
 
 def _value(raw: Raw | UnsetType) -> Raw | None:
     return None if isinstance(raw, UnsetType) else raw
-
-
-def _source(content: Content, task: Task) -> SourceAnswer:
-    source = content.source
-    if source is None:
-        return SourceAnswer(type=task.kind.source)
-    return SourceAnswer(type=task.kind.source, id=source.id, channel=source.channel)
 
 
 def _requirements(asked: Requirements) -> RequirementsAnswer:

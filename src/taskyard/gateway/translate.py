@@ -50,25 +50,26 @@ def draft_of(
         digest = digest_of(submission, user_id)
         key = key or f"{CONTENT_KEY_PREFIX}{digest}"
     level, value = _priority_of(submission)
+    # By place, in the order of the fields: by name takes three times as long, for so many.
     return Draft(
-        id=id,
-        kind=Kind(_needs_of(submission), DEFAULT_QUEUE, source.type),
-        terms=_terms_of(submission),
-        body=body_of(submission, source),
-        name=name,
-        queue=submission.queue,
-        channel=source.channel,
-        level=level,
-        value=value,
-        event_type=_event_type(submission) if source.type is SourceType.WEBHOOK else None,
-        deadline=None if submission.deadline is None else ms_of(submission.deadline),
-        sla=None if submission.sla is None else ms_of(submission.sla),
-        scheduled_for=None if submission.scheduled_for is None else ms_of(submission.scheduled_for),
-        depends_on=tuple(submission.depends_on),
-        parent_id=submission.parent_task_id,
-        key=key,
-        digest=digest,
-        correlation_id=submission.correlation_id,
+        id,
+        Kind(_needs_of(submission), DEFAULT_QUEUE, source.type),
+        _terms_of(submission),
+        body_of(submission, source),
+        name,
+        submission.queue,
+        source.channel,
+        level,
+        value,
+        _event_type(submission) if source.type is SourceType.WEBHOOK else None,
+        None if submission.deadline is None else ms_of(submission.deadline),
+        None if submission.sla is None else ms_of(submission.sla),
+        None if submission.scheduled_for is None else ms_of(submission.scheduled_for),
+        tuple(submission.depends_on),
+        submission.parent_task_id,
+        key,
+        digest,
+        submission.correlation_id,
     )
 
 

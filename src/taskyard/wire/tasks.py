@@ -94,8 +94,8 @@ class Pattern(Struct):
     last_at: Instant
 
 
-class TaskAnswer(Struct, kw_only=True):
-    """A task, with everything its owner said and everything that became of it."""
+class TaskSaid(Struct):
+    """The first part of a task's answer: who it is, what its owner said, and where that put it."""
 
     id: str
     ref: str
@@ -126,6 +126,11 @@ class TaskAnswer(Struct, kw_only=True):
     dedupe: str | None
     requirements: RequirementsAnswer
     execution: ExecutionAnswer
+
+
+class TaskAnswer(TaskSaid, kw_only=True):
+    """A task, with everything its owner said and everything that became of it."""
+
     queue_position: int | None = None
     estimated_start: Instant | None = None
     assigned_daemon: str | None = None

@@ -7,7 +7,7 @@ import msgspec
 from taskyard.core.commands import Draft, SubmitTasks
 from taskyard.core.effects import Refused, Submitted
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse
-from taskyard.gateway.present import task_answer
+from taskyard.gateway.present import batch_json, task_json
 from taskyard.gateway.translate import draft_of
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Refusal, Scope
@@ -22,7 +22,7 @@ from taskyard.wire.submission import (
     faults_of,
     oversize_of,
 )
-from taskyard.wire.tasks import BatchAnswer, Rejected, TaskAnswer
+from taskyard.wire.tasks import Rejected
 
 _item: Final = msgspec.json.Decoder(BatchItem)
 _raw_batch: Final = msgspec.json.Decoder(RawBatch)
@@ -35,23 +35,23 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
     submitted, written = await _ask(call, user_id, [draft], partial=False)
     task_id, deduplicated = submitted.ids[0], submitted.deduplicated[0]
     stored = written.get(task_id) or await _stored(call, user_id, task_id)
-    answer = task_answer(stored, deduplicated=deduplicated)
-    return Reply(answer, status=200 if deduplicated else 201)
+    return Reply(task_json(stored, deduplicated=deduplicated), status=200 if deduplicated else 201)
 
 
 async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
     user_id = call.user_id(call.query.user)
     drafts, indexes, rejected = _drafts_of(call, user_id, body)
-    answers: list[TaskAnswer] = []
+    answers: list[bytes] = []
+    is_new = False
     if drafts:
         submitted, written = await _ask(call, user_id, drafts, partial=body.partial)
         rejected += [_rejected(refused, indexes) for refused in submitted.rejected]
         for task_id, deduplicated in zip(submitted.ids, submitted.deduplicated, strict=True):
             stored = written.get(task_id) or await _stored(call, user_id, task_id)
-            answers.append(task_answer(stored, deduplicated=deduplicated))
+            answers.append(task_json(stored, deduplicated=deduplicated))
+        is_new = not all(submitted.deduplicated)
     rejected.sort(key=lambda one: one.index)
-    is_new = any(not answer.deduplicated for answer in answers)
-    return Reply(BatchAnswer(answers, rejected), status=201 if is_new else 200)
+    return Reply(batch_json(answers, rejected), status=201 if is_new else 200)
 
 
 def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draft], list[int], list[Rejected]]:
