@@ -30,7 +30,9 @@ _raw_batch: Final = msgspec.json.Decoder(RawBatch)
 
 async def submit(call: Call[OfUser], body: Submission) -> Reply:
     user_id = call.user_id(call.query.user)
-    _check(body, call.body_bytes)
+    refused = _refusal_of(body, call.body_bytes)
+    if refused is not None:
+        raise refused
     draft = draft_of(body, id=call.hub.mint(), user_id=user_id, key=_header_key(call), as_agent=_is_agent(call))
     submitted, written = await _ask(call, user_id, [draft], partial=False)
     task_id, deduplicated = submitted.ids[0], submitted.deduplicated[0]
@@ -63,11 +65,10 @@ def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draf
     drafts: list[Draft] = []
     indexes: list[int] = []
     for index, item in zip(given, body.tasks, strict=True):
-        try:
-            _check(item, call.body_bytes, path=f"tasks[{index}].")
-        except RequestRefused as refused:
+        refused = _refusal_of(item, call.body_bytes, index)
+        if refused is not None:
             if not body.partial:
-                raise
+                raise refused
             rejected.append(_of_refused(index, refused.code, refused.detail))
             continue
         indexes.append(index)
@@ -133,17 +134,14 @@ async def _stored(call: Call[OfUser], user_id: str, task_id: str) -> StoredTask:
     return stored
 
 
-def _check(submission: Submission, body_bytes: int, path: str = "") -> None:
-    faults = faults_of(submission)
-    if faults:
-        raise _invalid(Refusal.INVALID_INPUT, faults, path)
-    if body_bytes > FIELD_BYTES_MAX:
-        faults = oversize_of(submission)
-        if faults:
-            raise _invalid(Refusal.TOO_LARGE, faults, path)
-
-
-def _invalid(code: Refusal, faults: tuple[FieldError, ...], path: str) -> RequestRefused:
+def _refusal_of(submission: Submission, body_bytes: int, index: int | None = None) -> RequestRefused | None:
+    """What is wrong with its shape or its size; `index` is its place in a batch."""
+    code, faults = Refusal.INVALID_INPUT, faults_of(submission)
+    if not faults and body_bytes > FIELD_BYTES_MAX:
+        code, faults = Refusal.TOO_LARGE, oversize_of(submission)
+    if not faults:
+        return None
+    path = "" if index is None else f"tasks[{index}]."
     named = tuple(FieldError(f"{path}{fault.path}", fault.message) for fault in faults)
     return RequestRefused(code, "; ".join(f"`{one.path}` {one.message}" for one in named), errors=named)
 
