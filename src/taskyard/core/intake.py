@@ -153,7 +153,7 @@ def _examine(intake: Intake) -> tuple[dict[int, Refused], dict[int, str]]:
     drafts = intake.command.drafts
     keys: dict[str, Draft] = {}
     for index, draft in enumerate(drafts):
-        answer = recognise(intake, draft, keys)
+        answer = None if draft.key is None else recognise(intake, draft, draft.key, keys)
         if isinstance(answer, Refused):
             refused[index] = msgspec.structs.replace(answer, index=index)
         elif answer is not None:
@@ -185,16 +185,14 @@ def _refusal_of(intake: Intake, draft: Draft) -> Refused | None:
     return None
 
 
-def recognise(intake: Intake, draft: Draft, keys: dict[str, Draft]) -> Refused | str | None:
+def recognise(intake: Intake, draft: Draft, key: str, keys: dict[str, Draft]) -> Refused | str | None:
     """The id of the task that this key already made; a refusal if it was made of other content."""
-    if draft.key is None:
-        return None
-    twin = keys.setdefault(draft.key, draft)
-    holder = holder_of(intake.state, intake.command.known, intake.command.user_id, draft.key) or twin
+    twin = keys.setdefault(key, draft)
+    holder = holder_of(intake.state, intake.command.known, intake.command.user_id, key) or twin
     if holder is draft:
         return None
     if holder.digest != draft.digest:
-        detail = f"The idempotency key {draft.key} was used for other content; use a new key."
+        detail = f"The idempotency key {key} was used for other content; use a new key."
         return Refused(Refusal.IDEMPOTENCY_KEY_REUSED, detail, field="idempotency_key")
     return holder.id
 
