@@ -253,6 +253,25 @@ def test_what_starts_before_its_acceptance_is_on_disk_is_told_as_started() -> No
     assert scene.sent == [TaskStarted(*ONE), TaskAccepted(*TWO)]
 
 
+def test_the_task_is_handed_on_as_it_was_read() -> None:
+    scene = Scene().join()
+    scene.hears(execute(exclusive="house"))
+    (start,) = scene.started
+    assert start.task is not None
+    assert (start.task.id, start.task.input, start.task.timeout) == ("t1", "go", 300.0)
+    assert scene.machine.live[ONE].exclusive
+
+
+def test_a_task_that_can_be_read_only_in_part_is_accepted_so_that_its_failure_is_told() -> None:
+    scene = Scene().join()
+    message = execute()
+    message.task = Raw(b'{"id":"t1","type":7,"execution":{"exclusive":"house"}}')
+    scene.hears(message)
+    assert scene.sent == [TaskAccepted(*ONE)]
+    assert [start.task for start in scene.started] == [None]
+    assert scene.machine.live[ONE].exclusive
+
+
 def test_a_repeated_execute_is_answered_with_the_state_and_starts_nothing() -> None:
     scene = Scene().join()
     scene.hears(execute())

@@ -8,13 +8,16 @@ from msgspec import Struct
 
 from taskyard.daemon.orders import Key
 from taskyard.daemon.outcome import FIELD_BYTES_MAX, cut_text
+from taskyard.daemon.task import Task, read_task
 from taskyard.vocabulary import ErrorCode, InventoryState
 from taskyard.wire.frames import (
+    TaskAccepted,
     TaskCancelled,
     TaskExecute,
     TaskFailed,
     TaskProgress,
     TaskRejected,
+    TaskStarted,
     WireError,
 )
 
@@ -40,7 +43,7 @@ class Ending(StrEnum):
     """The lease is about to end, and this must not run twice at once. Stopped on our own account, it is lost."""
 
 
-class Attempt(Struct):
+class Attempt(Struct, gc=False):
     key: Key
     gate: int
     """The batch that says it was accepted; nothing is told of it before that is on disk."""
@@ -61,6 +64,9 @@ class Attempt(Struct):
     percent: float | None = None
     message: str | None = None
     log: str = ""
+
+    def state_message(self) -> TaskAccepted | TaskStarted:
+        return TaskAccepted(*self.key) if self.state is InventoryState.ACCEPTED else TaskStarted(*self.key)
 
     def note(self, percent: float | None, message: str | None, log: str) -> None:
         """Keep the newest progress, and all log lines that fit."""
@@ -103,25 +109,29 @@ class Attempt(Struct):
                 assert_never(self.ending)
 
 
-class _Execution(Struct):
-    exclusive: object = None
-
-
 class _Head(Struct):
-    """What the machine reads of a task; the rest is for the work."""
+    """What the machine itself needs of a task."""
 
     id: str
-    execution: _Execution | None = None
+    execution: object = None
 
 
 _head: Final = msgspec.json.Decoder(_Head)
 
 
-def offered(message: TaskExecute, gate: int) -> Attempt | None:
-    """The attempt that `task.execute` asks for; None if it does not say of which task."""
+def offered(message: TaskExecute, gate: int) -> tuple[Attempt, Task | None] | None:
+    """The attempt that `task.execute` asks for; None if it does not say of which task.
+
+    The task is decoded whole and handed on to the work: a short task would feel a second look at its JSON.
+    Without a task, the work will find out what is wrong with it, and tell.
+    """
+    task: Task | None = None
     try:
-        head = _head.decode(message.task)
-    except msgspec.ValidationError:
-        return None
-    exclusive = head.execution is not None and head.execution.exclusive is not None
-    return Attempt((head.id, message.attempt), gate, int(message.timeout * 1000), exclusive)
+        head: Task | _Head = (task := read_task(message))
+    except (ValueError, RecursionError):
+        try:
+            head = _head.decode(message.task)
+        except msgspec.ValidationError:
+            return None
+    exclusive = isinstance(head.execution, dict) and head.execution.get("exclusive") is not None
+    return Attempt((head.id, message.attempt), gate, int(message.timeout * 1000), exclusive), task

@@ -15,10 +15,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from taskyard.daemon.framing import read_frame, write_frames
+from taskyard.daemon.introduction import Vitals
 from taskyard.daemon.journal import Journal
 from taskyard.daemon.memory import memory_available_mb
 from taskyard.daemon.orders import Key, Orders, Start, Stop
-from taskyard.daemon.protocol import Ended, Vitals
+from taskyard.daemon.protocol import Ended
 from taskyard.daemon.protocol import Protocol as Machine
 from taskyard.daemon.python_runner import Work
 from taskyard.daemon.scribe import Scribe

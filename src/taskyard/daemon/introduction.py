@@ -10,7 +10,7 @@ from taskyard.daemon.attempt import Attempt
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key
 from taskyard.vocabulary import InventoryState
-from taskyard.wire.frames import PROTOCOL, Hello, Item, Welcome
+from taskyard.wire.frames import PROTOCOL, Heartbeat, Hello, Item, Welcome
 
 SPOOL_BYTES_MAX: Final = 256 * 1024 * 1024
 # In memory as well as on disk: what the hub has not acknowledged is resent from memory.
@@ -30,6 +30,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     memory_mb: int | None = None
     version: str = ""
     spool_bytes_max: int = SPOOL_BYTES_MAX
+
+
+class Vitals(Struct, frozen=True):
+    load: float = 0.0
+    memory_free_mb: int | None = None
 
 
 def hello(settings: Settings, ledger: Ledger, live: Mapping[Key, Attempt]) -> Hello:
@@ -53,15 +58,15 @@ def hello(settings: Settings, ledger: Ledger, live: Mapping[Key, Attempt]) -> He
     )
 
 
-def held(ledger: Ledger, live: Mapping[Key, Attempt]) -> list[Item]:
-    """What a heartbeat lists: accepted or running, as far as the hub can know.
+def heartbeat(vitals: Vitals, ledger: Ledger, live: Mapping[Key, Attempt]) -> Heartbeat:
+    """It lists what is accepted or running, as far as the hub can know.
 
     A heartbeat does not wait for the disk and so may overtake an outcome that does. Without the attempt in
     its list, the hub would call lost what has just succeeded.
     """
     running = [Item(*key, attempt.state) for key, attempt in live.items()]
     running += [Item(*key) for key in islice(ledger.not_yet_told(), INVENTORY_MAX)]
-    return running
+    return Heartbeat(vitals.load, vitals.memory_free_mb, running)
 
 
 def objection_to(welcome: Welcome, ledger: Ledger) -> str | None:

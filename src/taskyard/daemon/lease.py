@@ -22,7 +22,8 @@ class Lease:
         self.lease_ms = 30_000
         self.beat_at: int | None = None
         """When the next heartbeat is due; None while there is nobody to send it to."""
-        self._held_from: int | None = None
+        self.fence_at: int | None = None
+        """When work that must never run twice at once has to stop; None before the first welcome."""
         self._listening_from: int | None = None
         self._unanswered: deque[int] = deque(maxlen=BEATS_UNANSWERED_MAX)
 
@@ -33,7 +34,7 @@ class Lease:
     def welcomed(self, *, heartbeat_s: float, lease_s: float, now_ms: int) -> None:
         self.heartbeat_ms = max(1, int(heartbeat_s * 1000))
         self.lease_ms = max(1, int(lease_s * 1000))
-        self._held_from = self._listening_from
+        self._hold_from(self._listening_from)
         self._listening_from = now_ms
         self.beat_at = now_ms + self.heartbeat_ms
 
@@ -50,8 +51,11 @@ class Lease:
     def answered(self, now_ms: int) -> None:
         """A heartbeat was answered: answers come in the order of their heartbeats."""
         if self._unanswered:
-            self._held_from = self._unanswered.popleft()
+            self._hold_from(self._unanswered.popleft())
             self._listening_from = now_ms
+
+    def _hold_from(self, instant: int | None) -> None:
+        self.fence_at = None if instant is None else instant + self.lease_ms - self.fence_grace_ms
 
     @property
     def deaf_at(self) -> int | None:
@@ -59,10 +63,6 @@ class Lease:
             return None
         patience_ms = WELCOME_MS if self.beat_at is None else self.lease_ms // 2
         return self._listening_from + patience_ms
-
-    @property
-    def fence_at(self) -> int | None:
-        return None if self._held_from is None else self._held_from + self.lease_ms - self.fence_grace_ms
 
     def is_fenced(self, now_ms: int) -> bool:
         return self.fence_at is not None and now_ms >= self.fence_at

@@ -5,7 +5,7 @@ fact wait under the number of its batch, and leave together when the disk has it
 become one frame.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -35,7 +35,7 @@ class Ledger:
         self._batch = Batch()
         self._urgent = False
         self._durable = 0
-        self._held: dict[int, list[bytes]] = {}
+        self._held: defaultdict[int, list[bytes]] = defaultdict(list)
         self._to_retell: deque[Key] = deque()
         self._retold: set[Key] = set()
         self._retold_bytes = 0
@@ -60,19 +60,23 @@ class Ledger:
         self.ended[key] = outcome
         self.ended_bytes += len(outcome)
         self._gates[key] = self.number
-        self._batch.ended.append((*key, Raw(outcome)))
+        self._batch.ended.append((key[0], key[1], Raw(outcome)))
         self._urgent = True
 
-    def forget(self, key: Key, now_ms: int) -> None:
-        """The hub has this outcome, or wants none."""
-        size = len(self.ended.pop(key))
-        self.ended_bytes -= size
+    def forget(self, key: Key, now_ms: int) -> bool:
+        """The hub has this outcome, or wants none. False: it was not owed."""
+        outcome = self.ended.pop(key, None)
+        if outcome is None:
+            return False
+        self.ended_bytes -= len(outcome)
         self._gates.pop(key, None)
         if key in self._retold:
             self._retold.remove(key)
-            self._retold_bytes -= size
+            self._retold_bytes -= len(outcome)
         self._batch.forgotten.append(key)
-        self._write_lazily(now_ms)
+        if self.lazy_at is None:
+            self.lazy_at = now_ms + LAZY_MS
+        return True
 
     def is_daemon(self, daemon_id: str) -> None:
         if self.daemon_id != daemon_id:
@@ -88,12 +92,9 @@ class Ledger:
             if stamp.epoch == seen.epoch and stamp.seq <= seen.seq:
                 return True
         self.seen = self._batch.seen = Position(stamp.cluster_id, stamp.epoch, stamp.seq)
-        self._write_lazily(now_ms)
-        return True
-
-    def _write_lazily(self, now_ms: int) -> None:
         if self.lazy_at is None:
             self.lazy_at = now_ms + LAZY_MS
+        return True
 
     def hurry(self) -> None:
         self._urgent = True
@@ -135,8 +136,12 @@ class Ledger:
         """Whether batch `gate` is on disk; if not, the message is held until it is."""
         if gate <= self._durable:
             return True
-        self._held.setdefault(gate, []).append(message)
+        self._held[gate].append(message)
         return False
+
+    def hold(self, message: bytes) -> None:
+        """Until the batch that gathers is on disk."""
+        self._held[self.number].append(message)
 
     def journaled(self, number: int) -> list[bytes]:
         """This batch and all before it are on disk: the messages that waited for them, in order."""

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Raw, Struct
 
+from taskyard.daemon.task import Task
 from taskyard.wire.frames import Position, TaskExecute
 
 Key: TypeAlias = tuple[str, int]
@@ -42,9 +43,11 @@ class Whole(Struct):
     content: bytes
 
 
-class Start(Struct):
+class Start(Struct, gc=False):
     key: Key
     execute: TaskExecute
+    task: Task | None = None
+    """What `execute` holds, if the machine could read all of it: it had to look inside anyway."""
 
 
 class Stop(Struct):

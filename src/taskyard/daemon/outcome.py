@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from taskyard.daemon.orders import Whole
 from taskyard.wire import frames
-from taskyard.wire.depth import is_too_deep
+from taskyard.wire.depth import DEPTH_MAX, is_too_deep
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireError
 
 RESULT_BYTES_MAX: Final = 1024 * 1024
@@ -52,7 +52,9 @@ def pack(message: TaskCompleted | TaskFailed) -> tuple[bytes, Whole | None]:
 def fit_completed(message: TaskCompleted) -> Whole | None:
     """Bring the message within the limits; answers the result to keep as a file if it was cut."""
     whole = None
-    if isinstance(message.result, Raw) and _is_too_much(content := bytes(message.result)):
+    # What is no longer than the limit of depth has no room for that many brackets.
+    is_long = isinstance(message.result, Raw) and len(content := bytes(message.result)) > DEPTH_MAX
+    if is_long and _is_too_much(content):
         whole = Whole(f"{message.task_id}-{message.attempt}.json", content)
         note = {
             "truncated": True,

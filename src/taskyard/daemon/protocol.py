@@ -22,11 +22,12 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final, TypeAlias, assert_never
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 
+from taskyard.daemon import slots
 from taskyard.daemon.attempt import Attempt, Ending, offered
 from taskyard.daemon.departure import STOP_GRACE_MS, Departure
-from taskyard.daemon.introduction import Settings, held, hello, objection_to
+from taskyard.daemon.introduction import Settings, Vitals, heartbeat, hello, objection_to
 from taskyard.daemon.lease import Lease
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop
@@ -42,11 +43,6 @@ TIMEOUT_SLACK_MS: Final = 1_000
 Ended: TypeAlias = TaskCompleted | TaskFailed
 
 _encode: Final = frames.encode
-
-
-class Vitals(Struct, frozen=True):
-    load: float = 0.0
-    memory_free_mb: int | None = None
 
 
 class Protocol:
@@ -111,9 +107,10 @@ class Protocol:
     def received(self, messages: Iterable[ToDaemon], now_ms: int) -> None:
         """The messages of one frame."""
         self._error = None  # only the last thing a hub says can be why it then hangs up
+        forgot = False
         for message in messages:
             if self._orders.hang_up:
-                return
+                break
             if not self.welcomed and not isinstance(message, frames.Welcome | frames.Error):
                 continue
             match message:
@@ -121,7 +118,7 @@ class Protocol:
                     self._execute(message, now_ms)
                 case frames.Ack():
                     if self.ledger.heard(message, now_ms):
-                        self._forget((message.task_id, message.attempt), now_ms)
+                        forgot = self.ledger.forget((message.task_id, message.attempt), now_ms) or forgot
                 case frames.CancelTask():
                     self._cancel(message)
                 case frames.HeartbeatAck():
@@ -135,6 +132,9 @@ class Protocol:
                     pass  # for those who submit; the hub itself holds back what it sends to us
                 case _:
                     assert_never(message)
+        if forgot:
+            self._tell_owed()
+            self._left_work(now_ms)
 
     def _welcome(self, message: frames.Welcome, now_ms: int) -> None:
         self._orders.leave = objection_to(message, self.ledger)
@@ -159,8 +159,8 @@ class Protocol:
                 if (attempt := self.live.get(key)) is not None:
                     attempt.ending = Ending.ABORTED
                     self._orders.stop.append(Stop(key, "aborted", STOP_GRACE_MS))
-                elif verdict is InventoryVerdict.FORGET:
-                    self._forget(key, now_ms)
+                elif verdict is InventoryVerdict.FORGET and self.ledger.forget(key, now_ms):
+                    self._left_work(now_ms)
             case _:
                 assert_never(verdict)
 
@@ -182,8 +182,9 @@ class Protocol:
             self._tell(self.ledger.ended[key], self.ledger.gate_of(key))
 
     def _execute(self, message: frames.TaskExecute, now_ms: int) -> None:
-        if (attempt := offered(message, self.ledger.number)) is None:
+        if (offer := offered(message, self.ledger.number)) is None:
             return
+        attempt, task = offer
         key = attempt.key
         if (known := self.live.get(key)) is not None:
             self._tell_state(known)
@@ -196,14 +197,14 @@ class Protocol:
             return
         self.live[key] = attempt
         self.ledger.accept(key)
-        self._orders.start.append(Start(key, message))
-        self._tell_state(attempt)
+        self._orders.start.append(Start(key, message, task))
+        self._unsaid[key] = attempt
 
     def _objection(self, attempt: Attempt, now_ms: int) -> str | None:
         """Why this daemon cannot take another attempt now."""
         if self._lease.is_fenced(now_ms):
             return "lease ran out"  # this process was stopped; by now the hub has given the task to another
-        if self.draining:
+        if self._departure is not None:
             return "draining"
         if self.trouble is not None:
             return self.trouble
@@ -216,8 +217,7 @@ class Protocol:
         return None
 
     def _stop_older(self, key: Key) -> bool:
-        """Stop older attempts of the same task; the hub has given them up."""
-        older = [held for held in self.live.values() if held.key[0] == key[0] and held.key[1] < key[1]]
+        older = slots.older(self.live, key)
         for attempt in older:
             attempt.ending = Ending.ABORTED
             self._orders.stop.append(Stop(attempt.key, "aborted", STOP_GRACE_MS))
@@ -283,15 +283,10 @@ class Protocol:
     def _spool(self, key: Key, outcome: bytes, now_ms: int) -> None:
         """Keep the outcome until it is acknowledged, and tell it once it is on disk."""
         del self.live[key]
-        gate = self.ledger.number
         self.ledger.end(key, outcome)
-        self._tell(outcome, gate)
-        self._left_work(now_ms)
-
-    def _forget(self, key: Key, now_ms: int) -> None:
-        if key in self.ledger.ended:
-            self.ledger.forget(key, now_ms)
-            self._tell_owed()
+        if self.welcomed:
+            self.ledger.hold(outcome)
+        if self._departure is not None:
             self._left_work(now_ms)
 
     def journaled(self, number: int) -> None:
@@ -312,13 +307,9 @@ class Protocol:
         instants = [self._lease.beat_at, self._lease.deaf_at, self.ledger.lazy_at]
         if self._departure is not None:
             instants += [self._departure.hand_back_at, self._departure.gone_at]
-        if self._fenced():
+        if slots.fenced(self.live):
             instants.append(self._lease.fence_at)
-        for attempt in self.live.values():
-            if attempt.ending is None:
-                instants.append(attempt.deadline_at)
-            if attempt.has_news:
-                instants.append(attempt.progress_at)
+        instants += slots.instants(self.live)
         return min((instant for instant in instants if instant is not None), default=None)
 
     @property
@@ -332,7 +323,7 @@ class Protocol:
         if lease.deaf_at is not None and now_ms >= lease.deaf_at:
             self._orders.hang_up = True
         if lease.is_fenced(now_ms):
-            for attempt in self._fenced():
+            for attempt in slots.fenced(self.live):
                 attempt.fenced = True
                 attempt.ending = attempt.ending or Ending.FENCED
                 self._orders.stop.append(Stop(attempt.key, Ending.FENCED, lease.grace_left_ms(now_ms)))
@@ -347,14 +338,8 @@ class Protocol:
             self._depart(self._departure, now_ms)
 
     def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
-        vitals = vitals or Vitals(self.load)
-        running = held(self.ledger, self.live)
-        self._orders.send.append(_encode(frames.Heartbeat(vitals.load, vitals.memory_free_mb, running)))
+        self._orders.send.append(_encode(heartbeat(vitals or Vitals(self.load), self.ledger, self.live)))
         self._lease.sent_beat(now_ms)
-
-    def _fenced(self) -> list[Attempt]:
-        """Work that must not outlive the lease: also what is stopping, whose grace may be longer than that."""
-        return [attempt for attempt in self.live.values() if attempt.exclusive and not attempt.fenced]
 
     def _end(self, attempt: Attempt, ending: Ending, grace_ms: int) -> None:
         """For a reason of ours; what the hub asked for before stays the reason."""
@@ -408,10 +393,7 @@ class Protocol:
             self._unsaid[attempt.key] = attempt
             return
         attempt.told = attempt.state
-        if attempt.state is InventoryState.ACCEPTED:
-            self._say(_encode(frames.TaskAccepted(*attempt.key)), attempt.gate)
-        else:
-            self._say(_encode(frames.TaskStarted(*attempt.key)), attempt.gate)
+        self._say(_encode(attempt.state_message()), attempt.gate)
 
     def _tell_progress(self, attempt: Attempt, now_ms: int) -> None:
         self._tell(_encode(attempt.take_news(now_ms)), attempt.gate)

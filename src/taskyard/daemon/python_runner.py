@@ -60,17 +60,14 @@ def served(function: Function) -> Served:
     return Served(function, is_async, takes_context)
 
 
-class _Run:
+class _Run(Struct, eq=False):
     """One attempt under way."""
 
-    __slots__ = ("begun", "context", "key", "stopping", "task")
-
-    def __init__(self, key: Key) -> None:
-        self.key = key
-        self.context: Context | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.begun = False
-        self.stopping = False
+    key: Key
+    context: Context | None = None
+    task: asyncio.Task[None] | None = None
+    begun: bool = False
+    stopping: bool = False
 
 
 class PythonRunner:
@@ -80,13 +77,15 @@ class PythonRunner:
         self._loop = asyncio.get_running_loop()
         self._threads = Threads(slots)
         self._runs: dict[Key, _Run] = {}
+        self._begun: list[_Run] = []
+        """Async work that had its first step in this turn of the loop."""
         self._closed = False
 
     def start(self, start: Start) -> None:
         run = self._runs[start.key] = _Run(start.key)
         try:
-            task = read_task(start.execute)
-        except ValueError as error:
+            task = start.task or read_task(start.execute)
+        except (ValueError, RecursionError) as error:
             self._end(run, _failed(start.key, TaskError("INVALID_INPUT", f"the task cannot be read: {error}")))
             return
         function = self._functions.get(task.type) or self._functions.get(ANY_TYPE)
@@ -127,7 +126,9 @@ class PythonRunner:
             self._end(run, None)
             return
         run.begun = True
-        self._work.started(run.key)
+        if not self._begun:
+            self._loop.call_soon(self._tell_begun)
+        self._begun.append(run)
         outcome: Outcome | None
         try:
             called: Awaitable[object] = (
@@ -140,6 +141,13 @@ class PythonRunner:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
             outcome = _failed(run.key, error)
         self._end(run, outcome)
+
+    def _tell_begun(self) -> None:
+        """Of what ended in its first step nobody needs to hear that it began."""
+        begun, self._begun = self._begun, []
+        for run in begun:
+            if run.key in self._runs and not self._closed:
+                self._work.started(run.key)
 
     def _run_in_thread(self, run: _Run, function: Served, task: Task) -> None:
         if run.stopping:
@@ -181,7 +189,7 @@ def _cancelled(run: _Run) -> Outcome | None:
 
 def _outcome(key: Key, value: object) -> Outcome:
     try:
-        return completed(*key, value)
+        return completed(key[0], key[1], value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         # Not retried: the function did its work, and would only do it again.
         return _failed(key, TaskError("INVALID_RESULT", f"the result is not JSON: {error}", retryable=False))

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 
 from taskyard.vocabulary import ResultStatus
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskExecute, WireUsage
@@ -23,6 +23,8 @@ class Task(Struct, kw_only=True):
     payload: Any = None
     metadata: Any = None
     model: str | None = None
+    execution: Any = None
+    """How it is to be run, as far as its submission said."""
     attempt: int = 1
     timeout: float = 0.0
     """Seconds until the hub gives this attempt up."""
@@ -86,6 +88,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def read_task(execute: TaskExecute) -> Task:
+    """Raises what msgspec raises for what cannot be read."""
     task = _task(execute.task)
     task.attempt = execute.attempt
     task.timeout = execute.timeout
@@ -100,21 +103,17 @@ def read_task(execute: TaskExecute) -> Task:
 def completed(task_id: str, attempt: int, value: object) -> TaskCompleted:
     """The answer of a task function as a message. Raises what msgspec raises for what is not JSON."""
     if not isinstance(value, Result):
-        return TaskCompleted(task_id, attempt, _result(value))
+        return TaskCompleted(task_id, attempt, UNSET if value is None else Raw(_encode(value)))
     return TaskCompleted(
         task_id,
         attempt,
-        result=_result(value.value),
+        result=UNSET if value.value is None else Raw(_encode(value.value)),
         summary=value.summary,
         result_status=ResultStatus(value.status),
         files_changed=value.files_changed,
         decision_report=_converted(value.decision_report, DecisionReport),
         usage=_converted(value.usage, WireUsage),
     )
-
-
-def _result(value: object) -> Raw | UnsetType:
-    return UNSET if value is None else Raw(_encode(value))
 
 
 def _converted(value: object, into: type[Any]) -> Any:

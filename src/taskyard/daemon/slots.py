@@ -1,0 +1,26 @@
+"""What the attempts that occupy slots ask for, taken together."""
+
+from collections.abc import Iterator, Mapping
+
+from taskyard.daemon.attempt import Attempt
+from taskyard.daemon.orders import Key
+
+
+def fenced(live: Mapping[Key, Attempt]) -> list[Attempt]:
+    """Work that must not outlive the lease: also what is stopping, whose grace may be longer than that."""
+    return [attempt for attempt in live.values() if attempt.exclusive and not attempt.fenced]
+
+
+def older(live: Mapping[Key, Attempt], key: Key) -> list[Attempt]:
+    """Earlier attempts at the same task; the hub has given them up."""
+    task_id, number = key
+    return [held for held in live.values() if held.key[0] == task_id and held.key[1] < number]
+
+
+def instants(live: Mapping[Key, Attempt]) -> Iterator[int | None]:
+    """When the clock has something to say about one of them."""
+    for attempt in live.values():
+        if attempt.ending is None:
+            yield attempt.deadline_at
+        if attempt.has_news:
+            yield attempt.progress_at
