@@ -87,6 +87,17 @@ async def test_a_field_over_its_size_is_named(ann: Client, name: str, kib: int) 
     assert [error["path"] for error in response.json["errors"]] == [name]
 
 
+async def test_a_field_of_just_its_size_is_taken_and_of_a_batch_only_the_larger_is_refused(ann: Client) -> None:
+    largest = "é" * (64 * KIB // 2)
+    tasks = [{"input": "a", "title": largest}, {"input": "a", "title": largest + "x"}, {"input": "a"}]
+    assert (await ann.post(TASKS, tasks[0])).status == 201
+    response = await ann.post(f"{TASKS}/batch", {"tasks": tasks})
+    assert [error["path"] for error in response.json["errors"]] == ["tasks[1].title"]
+    response = await ann.post(f"{TASKS}/batch", {"tasks": tasks, "partial": True})
+    assert [(one["index"], one["code"]) for one in response.json["rejected"]] == [(1, "TOO_LARGE")]
+    assert len(response.json["tasks"]) == 2
+
+
 async def test_a_body_is_counted_while_it_streams(ann: Client) -> None:
     parts = [b'{"input": "'] + [b"x" * 64 * KIB] * 70 + [b'"}']
     response = await ann.request("POST", TASKS, parts=parts)

@@ -96,10 +96,9 @@ class GatewayApp:
                 raise RequestRefused(Refusal.FORBIDDEN, "A request by cookie needs the header X-Taskyard-Request: 1.")
         query = _query(route, scope["query_string"])
         if route.method in SAFE:
-            body, size = route.empty_body, 0
+            body = route.empty_body
         else:
-            raw = await _read_body(headers, receive, route.body_bytes_max)
-            body, size = _body(route, raw), len(raw)
+            body = _body(route, await _read_body(headers, receive, route.body_bytes_max))
         call = Call(
             door=self.door,
             principal=principal,
@@ -107,7 +106,6 @@ class GatewayApp:
             id=id,
             query=query,
             headers=headers,
-            body_bytes=size,
         )
         return await route.handler(call, body)
 

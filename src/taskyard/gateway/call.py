@@ -82,7 +82,7 @@ Q = TypeVar("Q")
 class Call(Generic[Q]):
     """A request whose caller is known and whose parts are decoded."""
 
-    __slots__ = ("body_bytes", "door", "headers", "hub", "id", "path", "principal", "query")
+    __slots__ = ("door", "headers", "hub", "id", "path", "principal", "query")
 
     def __init__(
         self,
@@ -93,7 +93,6 @@ class Call(Generic[Q]):
         id: str,
         query: Q,
         headers: Mapping[bytes, bytes],
-        body_bytes: int = 0,
     ) -> None:
         self.door = door
         self.hub: Hub = door.hub
@@ -103,7 +102,6 @@ class Call(Generic[Q]):
         """What stands for `{id}` in the path."""
         self.query = query
         self.headers = headers
-        self.body_bytes = body_bytes
 
     def user_id(self, named: str | None) -> str:
         """Whose things this call is about: the caller's, or those of the user an admin named."""

@@ -14,7 +14,7 @@ from taskyard.gateway.retry_after import retry_after_ms
 from taskyard.vocabulary import DEFAULT_QUEUE, ErrorCode, Level, SourceType
 from taskyard.wire.fields import FIELD_BYTES_MAX, NULL, RESULT_BYTES_MAX, ms_of
 from taskyard.wire.frames import DecisionReport, WireError, WireUsage
-from taskyard.wire.submission import Change, Completion, Execution, Requirements, Source, Submission
+from taskyard.wire.submission import BatchItem, Change, Completion, Execution, Requirements, Source, Submission
 from taskyard.wire.tasks import Content
 
 CONTENT_KEY_PREFIX: Final = "content:"
@@ -36,7 +36,6 @@ def draft_of(
     *,
     id: str,
     user_id: str,
-    name: str | None = None,
     key: str | None = None,
     as_agent: bool = False,
 ) -> Draft:
@@ -56,7 +55,7 @@ def draft_of(
         Kind(_needs_of(submission), DEFAULT_QUEUE, source.type),
         _terms_of(submission),
         body_of(submission, source),
-        name,
+        submission.name if isinstance(submission, BatchItem) else None,
         submission.queue,
         source.channel,
         level,

@@ -189,11 +189,10 @@ _SIZES: Final = (
 
 
 def oversize_of(submission: Submission) -> tuple[FieldError, ...]:
-    """The fields over their size. A request under the smallest of these bounds need not be asked."""
+    """The fields over their size. What is under the smallest of these bounds as a whole need not be asked."""
     faults = []
     for name, size_max in _SIZES:
         value = getattr(submission, name)
-        # Most fields of most tasks are absent, and a batch asks for each of its tasks.
         if value is not None and value is not UNSET and (size := _length(value)) > size_max:
             faults.append(_oversize(name, size, size_max))
     if submission.constraints is not None:

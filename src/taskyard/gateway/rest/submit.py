@@ -30,10 +30,9 @@ _raw_batch: Final = msgspec.json.Decoder(RawBatch)
 
 async def submit(call: Call[OfUser], body: Submission) -> Reply:
     user_id = call.user_id(call.query.user)
-    refused = _refusal_of(body, call.body_bytes)
-    if refused is not None:
-        raise refused
-    draft = draft_of(body, id=call.hub.mint(), user_id=user_id, key=_header_key(call), as_agent=_is_agent(call))
+    draft = _draft_or_refusal(body, call.hub.mint(), user_id, key=_header_key(call), as_agent=_is_agent(call))
+    if isinstance(draft, RequestRefused):
+        raise draft
     submitted, written = await _ask(call, user_id, [draft], partial=False)
     task_id, deduplicated = submitted.ids[0], submitted.deduplicated[0]
     stored = written.get(task_id) or await _stored(call, user_id, task_id)
@@ -58,30 +57,22 @@ async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
 
 def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draft], list[int], list[Rejected]]:
     """The drafts, where each stood in the batch, and what did not become one."""
-    key, as_agent = _header_key(call), _is_agent(call)
+    key, as_agent, mint = _header_key(call), _is_agent(call), call.hub.mint
     given = body.indexes if isinstance(body, SalvagedBatch) else range(len(body.tasks))
     unread = body.unread if isinstance(body, SalvagedBatch) else {}
     rejected = [_unreadable(index, message) for index, message in unread.items()]
     drafts: list[Draft] = []
     indexes: list[int] = []
     for index, item in zip(given, body.tasks, strict=True):
-        refused = _refusal_of(item, call.body_bytes, index)
-        if refused is not None:
+        item_key = None if key is None else f"{key}#{index}"
+        draft = _draft_or_refusal(item, mint(), user_id, key=item_key, as_agent=as_agent, index=index)
+        if isinstance(draft, RequestRefused):
             if not body.partial:
-                raise refused
-            rejected.append(_of_refused(index, refused.code, refused.detail))
-            continue
-        indexes.append(index)
-        drafts.append(
-            draft_of(
-                item,
-                id=call.hub.mint(),
-                user_id=user_id,
-                name=item.name,
-                key=None if key is None else f"{key}#{index}",
-                as_agent=as_agent,
-            )
-        )
+                raise draft
+            rejected.append(_of_refused(index, draft.code, draft.detail))
+        else:
+            indexes.append(index)
+            drafts.append(draft)
     return drafts, indexes, rejected
 
 
@@ -134,13 +125,23 @@ async def _stored(call: Call[OfUser], user_id: str, task_id: str) -> StoredTask:
     return stored
 
 
-def _refusal_of(submission: Submission, body_bytes: int, index: int | None = None) -> RequestRefused | None:
-    """What is wrong with its shape or its size; `index` is its place in a batch."""
-    code, faults = Refusal.INVALID_INPUT, faults_of(submission)
-    if not faults and body_bytes > FIELD_BYTES_MAX:
-        code, faults = Refusal.TOO_LARGE, oversize_of(submission)
-    if not faults:
-        return None
+def _draft_or_refusal(
+    submission: Submission, id: str, user_id: str, *, key: str | None, as_agent: bool, index: int | None = None
+) -> Draft | RequestRefused:
+    """A draft of it, or what is wrong with its shape or its size; `index` is its place in a batch."""
+    faults = faults_of(submission)
+    if faults:
+        return _refusal(Refusal.INVALID_INPUT, faults, index)
+    draft = draft_of(submission, id=id, user_id=user_id, key=key, as_agent=as_agent)
+    # The body has all of these fields, and encoded none is shorter: a small one holds none that is too large.
+    if len(draft.body) > FIELD_BYTES_MAX:
+        faults = oversize_of(submission)
+        if faults:
+            return _refusal(Refusal.TOO_LARGE, faults, index)
+    return draft
+
+
+def _refusal(code: Refusal, faults: tuple[FieldError, ...], index: int | None) -> RequestRefused:
     path = "" if index is None else f"tasks[{index}]."
     named = tuple(FieldError(f"{path}{fault.path}", fault.message) for fault in faults)
     return RequestRefused(code, "; ".join(f"`{one.path}` {one.message}" for one in named), errors=named)
