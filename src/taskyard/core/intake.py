@@ -21,6 +21,9 @@ from taskyard.core.state import State, Turn
 from taskyard.core.task import Dependency, Task
 from taskyard.vocabulary import HELD, DependsPolicy, Refusal, Status
 
+CONTINUE = DependsPolicy.CONTINUE
+# Python 3.11 looks up a member of an enum by a call, and every new task is asked for this one.
+
 
 class Intake:
     """One submission while it is looked at."""
@@ -254,7 +257,7 @@ def _create(intake: Intake, draft: Draft) -> None:
     if task.key is not None:
         state.keys[task.user_id, task.key] = task.id
     listen(state, task)
-    if task.terms.on_depends_fail is DependsPolicy.CONTINUE:
+    if task.terms.on_depends_fail is CONTINUE:
         for dependency in task.depends or ():
             if dependency.outcome not in (None, Status.COMPLETED):
                 warn(turn, task, dependency)

@@ -16,16 +16,20 @@ from taskyard.core.task import Task, Trouble, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import ENDED, RANK, EventName, Level, SourceType, Status
 
+# Python 3.11 looks up a member of an enum by a call. What every new task is compared with is named here once.
+CRITICAL, NORMAL = Level.CRITICAL, Level.NORMAL
+AGENT, USER, WEBHOOK = SourceType.AGENT, SourceType.USER, SourceType.WEBHOOK
+
 VALUE_OF: Final = {Level.CRITICAL: 10, Level.HIGH: 8, Level.NORMAL: 5, Level.LOW: 2}
 
 
 def level_of(value: int) -> Level:
     """10 critical, 8–9 high, 5–7 normal, 1–4 low."""
-    if value >= VALUE_OF[Level.CRITICAL]:
-        return Level.CRITICAL
+    if value >= VALUE_OF[CRITICAL]:
+        return CRITICAL
     if value >= VALUE_OF[Level.HIGH]:
         return Level.HIGH
-    return Level.NORMAL if value >= VALUE_OF[Level.NORMAL] else Level.LOW
+    return NORMAL if value >= VALUE_OF[NORMAL] else Level.LOW
 
 
 def lower_of(level: Level, ceiling: Level | None) -> Level:
@@ -38,7 +42,7 @@ def higher_of(one: Level, other: Level) -> Level:
 
 def ceiling_of(draft: Draft, key_ceiling: Level | None, numbers: Priorities) -> Level | None:
     """The key's, and for what agents submit also the agents' own."""
-    if draft.kind.source is not SourceType.AGENT:
+    if draft.kind.source is not AGENT:
         return key_ceiling
     return numbers.agent_max if key_ceiling is None else lower_of(key_ceiling, numbers.agent_max)
 
@@ -55,19 +59,19 @@ def assign(draft: Draft, user: User, *, ceiling: Level | None, now_ms: int, numb
 
 
 def _unnamed(draft: Draft, user: User, now_ms: int, numbers: Priorities) -> Level:
-    level, source, event = Level.NORMAL, draft.kind.source, draft.event_type or ""
-    if source is SourceType.USER and draft.channel == "desktop":
+    level, source, event = NORMAL, draft.kind.source, draft.event_type or ""
+    if source is USER and draft.channel == "desktop":
         level = Level.HIGH
-    elif source is SourceType.WEBHOOK and "security" in event:
-        level = Level.CRITICAL
-    elif source is SourceType.WEBHOOK and "payment" in event:
+    elif source is WEBHOOK and "security" in event:
+        level = CRITICAL
+    elif source is WEBHOOK and "payment" in event:
         level = Level.HIGH
     if draft.deadline is None:
         return level
     left = draft.deadline - now_ms
     estimated = estimated_ms(user, draft.kind.needs.type, draft.terms.estimated_ms, numbers)
     if left < numbers.assign_critical_factor * estimated:
-        return Level.CRITICAL
+        return CRITICAL
     return higher_of(level, Level.HIGH) if left < numbers.assign_high_factor * estimated else level
 
 
@@ -79,7 +83,7 @@ def watch_deadline(turn: Turn, task: Task) -> None:
     estimated = estimated_ms(user, task.kind.needs.type, task.terms.estimated_ms, numbers)
     near_at = task.deadline - round(numbers.escalate_factor * estimated)
     if turn.now.wall > near_at:
-        raise_to(turn, task, Level.CRITICAL, because="deadline")
+        raise_to(turn, task, CRITICAL, because="deadline")
     else:
         turn.state.timers.set(Clock.WALL, Due.ESCALATION, task.id, near_at + 1)
 
@@ -141,21 +145,21 @@ def set_level(turn: Turn, task: Task, level: Level, value: int) -> None:
 
 
 def watch_critical(turn: Turn, task: Task) -> None:
-    if task.level is Level.CRITICAL:
+    if task.level is CRITICAL:
         wait_ms = ms_of(turn.state.settings.priorities.critical_wait_s)
         turn.state.timers.set(Clock.MONO, Due.CRITICAL_WAIT, task.id, turn.now.mono + wait_ms)
 
 
 def tell_critical_waits(turn: Turn, task: Task) -> None:
     """A critical task has waited too long: say so; it changes nothing else."""
-    if task.status is Status.QUEUED and task.level is Level.CRITICAL:
+    if task.status is Status.QUEUED and task.level is CRITICAL:
         waited_ms = turn.now.wall - (task.queued_at or turn.now.wall)
         turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "CRITICAL_WAITS", "waited_ms": waited_ms})
 
 
 def tell_unplaceable(turn: Turn, task: Task) -> None:
     """A critical task in a lane that no daemon there can serve: its user hears of it at once, and once."""
-    if task.level is not Level.CRITICAL or turn.state.users[task.user_id].lanes[key_of(task)].line.is_served():
+    if task.level is not CRITICAL or turn.state.users[task.user_id].lanes[key_of(task)].line.is_served():
         return
     trouble = task.trouble = task.trouble or Trouble()
     if not trouble.told_critical:

@@ -20,6 +20,8 @@ from taskyard.wire.tasks import Content
 CONTENT_KEY_PREFIX: Final = "content:"
 """Of the idempotency key that `dedupe: "content"` makes."""
 
+# Python 3.11 looks up a member of an enum by a call, and every submission is asked for this one.
+_WEBHOOK: Final = SourceType.WEBHOOK
 _SOURCE: Final = Source(SourceType.USER, None, "api")
 _NEEDS: Final = Needs()
 _REQUIREMENTS: Final = Requirements()
@@ -60,7 +62,7 @@ def draft_of(
         source.channel,
         level,
         value,
-        _event_type(submission) if source.type is SourceType.WEBHOOK else None,
+        _event_type(submission) if source.type is _WEBHOOK else None,
         None if submission.deadline is None else ms_of(submission.deadline),
         None if submission.sla is None else ms_of(submission.sla),
         None if submission.scheduled_for is None else ms_of(submission.scheduled_for),
