@@ -137,6 +137,26 @@ def test_a_revived_task_that_ends_again_has_its_newest_outcome(yard: Yard) -> No
     assert found.outcome == b"2"
 
 
+def test_a_task_may_be_revived_and_end_within_one_batch(yard: Yard) -> None:
+    # Given a dead letter, whose result arrives after all in the batch in which somebody retries it
+    task = a_task()
+    yard.has(ended(task, Status.PERMANENTLY_FAILED))
+    yard.write(amended=[ended(task)], outcomes=[(task.id, b"1")])
+    # Then it has its outcome, and keeps it when it changes again
+    yard.write(amended=[msgspec.structs.replace(ended(task), summary="seen")])
+    found = yard.reader.find(user_id=USER, task=task.id)
+    assert found is not None
+    assert (found.task.summary, found.outcome) == ("seen", b"1")
+
+
+def test_an_outcome_goes_to_the_archive_with_its_task(yard: Yard) -> None:
+    old, other = ended(a_task(), at=NOW - 10), ended(a_task(), at=NOW - 10)
+    yard.has(old, other, outcomes=[(old.id, b"1" * 100_000)])
+    yard.write(archive=(NOW, 0))
+    listed = yard.reader.tasks(TaskFilter(user_id=USER, archived=True))
+    assert {stored.task.id: stored.outcome for stored in listed} == {old.id: b"1" * 100_000, other.id: None}
+
+
 def test_a_dead_letter_that_is_discarded_changes_where_it_lies(yard: Yard) -> None:
     dead = ended(a_task(key="k"), Status.PERMANENTLY_FAILED)
     yard.has(dead)
@@ -356,6 +376,8 @@ FILTERS = [
     TaskFilter(user_id=USER, statuses=(Status.COMPLETED,)),
     TaskFilter(user_id=USER, statuses=(Status.COMPLETED, Status.RUNNING)),
     TaskFilter(user_id=None, statuses=(Status.RUNNING, Status.SCHEDULED)),
+    TaskFilter(user_id=None, statuses=(Status.QUEUED, Status.RUNNING)),
+    TaskFilter(user_id=USER, statuses=(Status.QUEUED,), queue="default"),
     TaskFilter(user_id=USER, queue="gpu"),
     TaskFilter(user_id=USER, type="analysis"),
     TaskFilter(user_id=USER, source=SourceType.WEBHOOK),

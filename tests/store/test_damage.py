@@ -1,14 +1,16 @@
 """A flipped bit or a missing end is noticed, not served: the state is the same, or there is none."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import apsw
 import pytest
 
-from taskyard.store.port import StoreBroken, StoreRefused
+from taskyard.store.port import Reader, StoreBroken, StoreRefused, TaskFilter
 from taskyard.store.sqlite import SqliteStore
-from tests.support.records import Yard, a_task
+from tests.support.records import USER, Yard, a_task, ended
 from tests.support.store_script import State, script, state_of
 
 SEEDS = int(os.environ.get("DAMAGE_SEEDS", "50"))
@@ -87,3 +89,60 @@ def test_a_changed_letter_in_a_record_is_noticed(tmp_path: Path) -> None:
     # Then the hub does not start with it, and says which task it is
     with pytest.raises(StoreRefused, match=task.id), SqliteStore(file, new_cluster_id="c_test") as store:
         store.load()
+
+
+def test_a_changed_letter_in_an_outcome_is_noticed(tmp_path: Path) -> None:
+    # Given a task that ended, and the place of its outcome in the file
+    file = tmp_path / "hub.db"
+    task = ended(a_task())
+    with SqliteStore(file, new_cluster_id="c_test") as store:
+        Yard.of(store).has(task, outcomes=[(task.id, b"a result that can be found")])
+    content = file.read_bytes()
+    start = content.index(b"a result that can be found")
+
+    # When one letter of it changes
+    file.write_bytes(content[:start] + b"A" + content[start + 1 :])
+
+    # Then it is not served
+    with SqliteStore(file, new_cluster_id="c_test") as store, pytest.raises(StoreBroken, match=task.id):
+        store.reader().find(user_id=USER, task=task.id)
+
+
+def lead_astray(file: Path, index: str) -> None:
+    """Rows 1 and 2 of history change places behind the back of an index."""
+    connection = apsw.Connection(str(file))
+    entry = connection.execute("SELECT * FROM sqlite_schema WHERE name = ?", (index,)).fetchone()
+    connection.pragma("writable_schema", True)
+    connection.execute("DELETE FROM sqlite_schema WHERE name = ?", (index,))
+    connection.close()
+    connection = apsw.Connection(str(file))
+    for was, now in ((1, 3), (2, 1), (3, 2)):
+        connection.execute("UPDATE history SET rowid = ? WHERE rowid = ?", (now, was))
+    connection.pragma("writable_schema", True)
+    connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", entry)
+    connection.close()
+
+
+QUESTIONS: dict[str, tuple[str, Callable[[Reader], object]]] = {
+    "a ref": ("history_number", lambda reader: reader.find(user_id=USER, task="T-001")),
+    "a list": ("history_number", lambda reader: reader.tasks(TaskFilter(user_id=USER))),
+    "a key": ("history_key", lambda reader: reader.known(user_id=USER, ids=(), refs=(), keys=("k1",))),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_index_that_leads_to_the_row_of_another_is_noticed(tmp_path: Path, question: str) -> None:
+    # Given tasks of two users, and an index of a past so long that it was not walked at the start
+    file = tmp_path / "hub.db"
+    index, ask = QUESTIONS[question]
+    store = SqliteStore(file, new_cluster_id="c_test")
+    with store:
+        other = ended(a_task(number=2, user_id="u_bob", key="k2"))
+        Yard.of(store).has(ended(a_task(number=1, key="k1")), other)
+    lead_astray(file, index)
+
+    # Then nobody is shown what is another's
+    reader = store.reader()
+    with pytest.raises(StoreBroken):
+        ask(reader)
+    reader.close()

@@ -139,3 +139,16 @@ def test_a_task_without_its_body_is_a_broken_store(file: Path) -> None:
         with pytest.raises(StoreBroken, match="lost its body"):
             reader.find(user_id=None, task=task.id)
         reader.close()
+
+
+def test_a_task_that_is_created_twice_fails_its_batch_whole_and_the_next_is_written(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "hub.db", new_cluster_id="c_test") as store:
+        yard = Yard.of(store)
+        task, other = a_task(), a_task()
+        yard.has(task)
+        with pytest.raises(apsw.ConstraintError):
+            yard.write(created=[other, task])
+        assert store.load().tasks == [task]
+        yard.has(other)
+        assert store.load().tasks == [task, other]
+        yard.reader.close()

@@ -31,6 +31,12 @@ def test_no_statement_walks_a_table_that_grows(connection: apsw.Connection, name
     assert not walks or name in WALKS, steps
 
 
+@pytest.mark.parametrize("name", ["list_status_by_number", "list_status_by_id", "count_status"])
+def test_what_few_tasks_are_is_looked_for_among_those_few(connection: apsw.Connection, name: str) -> None:
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", defaultdict(lambda: None))
+    assert any("task_status (status=?" in detail for *_, detail in plan)
+
+
 def test_a_file_of_statements_is_read_by_its_names() -> None:
     text = "-- An essay.\n\n-- first\n-- Why.\nSELECT 1;\n\n-- second\nSELECT 2;\n"
     assert named_statements(text) == {"first": "-- Why.\nSELECT 1;", "second": "SELECT 2;"}

@@ -2,7 +2,7 @@
 
 A list is one or more walks, each down an index in the order of the page and each cut at its length; their
 rows are merged and cut again. Statuses decide the walks, because they say where tasks lie: what has ended is
-never hot, and the few that run must not be looked for among the many that wait.
+never hot, and the few that run must not be looked for among the many that are queued.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import apsw
 
 from taskyard.core.task import Task
 from taskyard.store.paging import before_of
-from taskyard.store.port import TaskFilter
+from taskyard.store.port import StoreBroken, TaskFilter
 from taskyard.store.sqlite.image import json_of, task_of
 from taskyard.store.sqlite.statements import SQL
 from taskyard.vocabulary import ENDED, Status
@@ -38,7 +38,11 @@ def list_tasks(connection: apsw.Connection, query: TaskFilter) -> list[tuple[int
     ]
     column = 1 if query.user_id is None else 3
     rows.sort(key=lambda row: row[column], reverse=True)
-    return [(row[0], task_of(row)) for row in rows[: query.limit]]
+    page = [(row[0], task_of(row)) for row in rows[: query.limit]]
+    for _, task in page:
+        if query.user_id not in (None, task.user_id):
+            raise StoreBroken(f"an index of user {query.user_id} leads to task {task.id} of another")
+    return page
 
 
 def _walks(connection: apsw.Connection, query: TaskFilter) -> Iterator[_Walk]:
@@ -64,12 +68,16 @@ def _plain(query: TaskFilter) -> str:
 
 
 def _of_hot(connection: apsw.Connection, query: TaskFilter, status: Status) -> _Walk:
+    walk: _Walk = _plain(query), {"place_min": HOT, "place_max": HOT, "statuses": json_of([status])}
+    if status is Status.QUEUED:
+        # Of no index: it is what open tasks mostly are.
+        return walk
     if query.user_id is not None:
         return SQL["list_status_by_number"], {"status": status}
     counted = {"status": status, "count_max": SORTED_ROWS_MAX}
     if connection.execute(SQL["count_status"], counted).get < SORTED_ROWS_MAX:
         return SQL["list_status_by_id"], {"status": status}
-    return _BY_ID, {"place_min": HOT, "place_max": HOT, "statuses": json_of([status])}
+    return walk
 
 
 def _of_history(query: TaskFilter) -> Iterator[_Walk]:

@@ -3,11 +3,11 @@
 Rows come back through `image.task_of`, which refuses to serve what is not what was written.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import apsw
 
@@ -26,6 +26,7 @@ from taskyard.vocabulary import Status
 KEY_HOLDERS: Final = (Status.COMPLETED, Status.PERMANENTLY_FAILED)
 BUSY_MS_MAX: Final = 1_000
 
+T = TypeVar("T")
 _Rows = Iterable[tuple[Any, ...]]
 
 
@@ -88,7 +89,9 @@ class SqliteReader:
             return {}
         asked = {"user_id": user_id, "keys": json_of(keys), "statuses": json_of(KEY_HOLDERS)}
         holders: dict[str, str] = dict(self._connection.execute(SQL["holders_of_keys"], asked))
-        tasks.update((task.id, task) for _, task in self._by_ids(list(holders.values()), user_id=user_id))
+        found = {task.id: task for _, task in self._by_ids(list(holders.values()), user_id=user_id)}
+        _refuse_strays(holders.items(), {(key, task.id) for task in found.values() if (key := task.key) in keys})
+        tasks.update(found)
         return holders
 
     def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
@@ -121,13 +124,17 @@ class SqliteReader:
         if not ids:
             return []
         asked = {"ids": json_of(ids), "user_id": user_id}
-        return _placed(self._connection.execute(SQL["tasks_by_id"], asked))
+        placed = _placed(self._connection.execute(SQL["tasks_by_id"], asked))
+        _refuse_strays((task.id for _, task in placed), frozenset(ids))
+        return placed
 
     def _by_numbers(self, numbers: Sequence[int], *, user_id: str) -> list[tuple[int, Task]]:
         if not numbers:
             return []
         asked = {"numbers": json_of(numbers), "user_id": user_id}
-        return _placed(self._connection.execute(SQL["tasks_by_number"], asked))
+        placed = _placed(self._connection.execute(SQL["tasks_by_number"], asked))
+        _refuse_strays(((task.user_id, task.number) for _, task in placed), {(user_id, number) for number in numbers})
+        return placed
 
     # --- what belongs to tasks ---
 
@@ -231,6 +238,13 @@ class SqliteReader:
 
 def _placed(rows: _Rows) -> list[tuple[int, Task]]:
     return [(row[0], task_of(row)) for row in rows]
+
+
+def _refuse_strays(found: Iterable[T], asked: Set[T]) -> None:
+    """Rows that nobody asked for: an index of a long past is not walked at the start, and may be damaged."""
+    for each in found:
+        if each not in asked:
+            raise StoreBroken(f"an index leads to the row of {each}, which was not asked for")
 
 
 def _events_of(rows: _Rows) -> Iterator[Numbered]:

@@ -37,7 +37,7 @@ def _write_tasks(connection: apsw.Connection, batch: Batch) -> None:
         _leave_the_past(connection, batch.revived)
     if batch.created or batch.revived:
         write_many(connection, SQL["insert_task"], list(_hot_rows(batch)))
-    if batch.created or batch.ended:
+    if batch.bodies:
         connection.executemany(SQL["raise_number"], _highest_numbers(batch))
     if batch.changed:
         before = connection.total_changes()
@@ -67,6 +67,7 @@ def _ended_row(row: TaskRow, *, at: int) -> Row:
 
 
 def _highest_numbers(batch: Batch) -> Iterator[Row]:
+    """Only new tasks, which come with a body, have new numbers; some of them may have ended already."""
     highest: dict[str, int] = {}
     for row in chain(batch.created, batch.ended):
         task = row.task

@@ -1,10 +1,13 @@
 -- Every statement of the SQLite engine. What follows a name says what the statement relies on and what
 -- zero rows mean. Parameters are bound by place in the order in which they first appear where rows are
--- written in bulk (`bulk.py`: a row whose first value is NULL is not there), by name elsewhere. Status words stand here only where a partial index needs a literal.
+-- written in bulk (`bulk.py`: a row whose first value is NULL is not there), by name elsewhere. Status words stand here
+-- only where a partial index needs a literal. Inserts in bulk are OR ROLLBACK: a conflict ends the whole batch anyway,
+-- and SQLite need not keep each page as it was before the statement.
 
 -- insert_task
 -- The core gives ids and numbers once: a conflict is a bug, and the batch fails whole.
-INSERT INTO task (id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc)
+INSERT OR ROLLBACK INTO task
+    (id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc)
 SELECT * FROM (
     VALUES (:id, :user_id, :number, :status, :level, :queue, :type, :source, :correlation_id, :parent_id, :record, :crc)
 ) WHERE column1 IS NOT NULL;
@@ -20,8 +23,9 @@ FROM (VALUES (:id, :status, :level, :record, :crc)) AS new WHERE task.id = new.c
 DELETE FROM task WHERE id IN (VALUES (:id));
 
 -- insert_history
-INSERT INTO history (id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc,
-                     completed_at, idempotency_key)
+INSERT OR ROLLBACK INTO history
+    (id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc,
+     completed_at, idempotency_key)
 SELECT * FROM (
     VALUES (:id, :user_id, :number, :status, :level, :queue, :type, :source, :correlation_id, :parent_id, :record, :crc,
             :completed_at, :idempotency_key)
@@ -46,7 +50,7 @@ UPDATE archive SET status = :status, level = :level, record = :record, crc = :cr
 WHERE id = :id;
 
 -- insert_body
-INSERT INTO body (id, content, crc) SELECT * FROM (VALUES (:id, :content, :crc)) WHERE column1 IS NOT NULL;
+INSERT OR ROLLBACK INTO body (id, content, crc) SELECT * FROM (VALUES (:id, :content, :crc)) WHERE column1 IS NOT NULL;
 
 -- upsert_outcome
 -- A revived task ends again: its newest outcome counts.
@@ -208,10 +212,10 @@ WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
 ORDER BY id DESC LIMIT :limit;
 
 -- list_status_by_number
--- One user's hot tasks of one status, by `task_status`.
+-- One user's hot tasks of one status but `queued`, by `task_status`.
 SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
 FROM task
-WHERE status = :status AND user_id = :user_id AND number < :before_number
+WHERE status = :status AND status <> 'queued' AND user_id = :user_id AND number < :before_number
   AND (:queue IS NULL OR queue = :queue)
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
@@ -223,10 +227,11 @@ WHERE status = :status AND user_id = :user_id AND number < :before_number
 ORDER BY number DESC LIMIT :limit;
 
 -- list_status_by_id
--- Everybody's hot tasks of one status: found by `task_status`, then sorted, so only for a status that few have.
+-- Everybody's hot tasks of one status but `queued`: found by `task_status`, then sorted, so only for a status that few
+-- have.
 SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
 FROM task INDEXED BY task_status
-WHERE status = :status AND id < :before_id
+WHERE status = :status AND status <> 'queued' AND id < :before_id
   AND (:queue IS NULL OR queue = :queue)
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
@@ -239,7 +244,7 @@ ORDER BY id DESC LIMIT :limit;
 
 -- count_status
 -- No further than it matters, by `task_status`.
-SELECT COUNT(*) FROM (SELECT 1 FROM task WHERE status = :status LIMIT :count_max);
+SELECT COUNT(*) FROM (SELECT 1 FROM task WHERE status = :status AND status <> 'queued' LIMIT :count_max);
 
 -- list_correlated
 -- By the partial indexes on correlation_id; sorted after it is read.

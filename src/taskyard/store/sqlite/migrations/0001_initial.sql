@@ -3,10 +3,13 @@
 -- A record is whole: the columns beside it exist to be searched by, and each reader checks that they
 -- agree with it. `crc` is the CRC-32 of the bytes beside it, because SQLite itself would serve a flipped
 -- bit inside a value without a word.
+--
+-- Tables of tasks keep SQLite's rowid: what ends is then appended, in whatever order it ends. Without it a row's place
+-- follows from its id, a page is written for every task that ends out of turn, and every index repeats the id.
 
 -- What has not ended, and nothing else: its size follows the work at hand, not the past.
 CREATE TABLE task (
-    id TEXT PRIMARY KEY,
+    id TEXT PRIMARY KEY NOT NULL,
     user_id TEXT NOT NULL,
     number INTEGER NOT NULL,
     status TEXT NOT NULL,
@@ -18,16 +21,17 @@ CREATE TABLE task (
     parent_id TEXT,
     record BLOB NOT NULL,
     crc INTEGER NOT NULL
-) WITHOUT ROWID;
+);
 CREATE UNIQUE INDEX task_number ON task (user_id, number);
--- Finds the few that run among a great many that wait, and the reverse; it costs 4 % of a life.
-CREATE INDEX task_status ON task (status, user_id, number);
+-- Finds the few that run, wait or are blocked among a great many that are queued. Those are left out: then the
+-- index is small, and creating a task does not touch it.
+CREATE INDEX task_status ON task (status, user_id, number) WHERE status <> 'queued';
 CREATE INDEX task_correlation ON task (correlation_id) WHERE correlation_id IS NOT NULL;
 CREATE INDEX task_parent ON task (parent_id) WHERE parent_id IS NOT NULL;
 
 -- What has ended. `idempotency_key` and `completed_at` are columns here because only here SQL asks for them.
 CREATE TABLE history (
-    id TEXT PRIMARY KEY,
+    id TEXT PRIMARY KEY NOT NULL,
     user_id TEXT NOT NULL,
     number INTEGER NOT NULL,
     status TEXT NOT NULL,
@@ -41,7 +45,7 @@ CREATE TABLE history (
     crc INTEGER NOT NULL,
     completed_at INTEGER NOT NULL,
     idempotency_key TEXT
-) WITHOUT ROWID;
+);
 CREATE UNIQUE INDEX history_number ON history (user_id, number);
 CREATE INDEX history_key ON history (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX history_dead ON history (user_id, number) WHERE status = 'permanently_failed';
@@ -51,7 +55,7 @@ CREATE INDEX history_age ON history (completed_at) WHERE status <> 'permanently_
 
 -- History that nobody is expected to ask for: out of the way of its indexes, still readable.
 CREATE TABLE archive (
-    id TEXT PRIMARY KEY,
+    id TEXT PRIMARY KEY NOT NULL,
     user_id TEXT NOT NULL,
     number INTEGER NOT NULL,
     status TEXT NOT NULL,
@@ -65,12 +69,12 @@ CREATE TABLE archive (
     crc INTEGER NOT NULL,
     completed_at INTEGER NOT NULL,
     idempotency_key TEXT
-) WITHOUT ROWID;
+);
 CREATE UNIQUE INDEX archive_number ON archive (user_id, number);
 CREATE INDEX archive_correlation ON archive (correlation_id) WHERE correlation_id IS NOT NULL;
 CREATE INDEX archive_parent ON archive (parent_id) WHERE parent_id IS NOT NULL;
 
--- Bodies are written once and never move with their task.
+-- Bodies and outcomes are written once and never move with their task: a sweep moves 500 rows at once to the archive.
 CREATE TABLE body (id TEXT PRIMARY KEY, content BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE outcome (id TEXT PRIMARY KEY, content BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE checkpoint (id TEXT PRIMARY KEY, content BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
