@@ -15,6 +15,8 @@ from taskyard.core.task import Dependency, Failure, Task, Trouble
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import ENDED, DependsPolicy, ErrorCode, EventName, Status
 
+QUEUED = Status.QUEUED
+
 
 def failed_dependency(task: Task) -> Dependency | None:
     """The first that ended badly, where that matters to this task."""
@@ -28,16 +30,16 @@ def failed_dependency(task: Task) -> Dependency | None:
 
 def belongs(turn: Turn, task: Task) -> Status:
     """The status of an open task that no daemon holds."""
-    if failed_dependency(task) is not None:
+    if task.depends is not None and failed_dependency(task) is not None:
         # One that its owner brings back is not left out a second time for the same reason.
         was_brought_back = task.status in (Status.SKIPPED, Status.BLOCKED)
         is_left_out = task.terms.on_depends_fail is DependsPolicy.SKIP and not was_brought_back
         return Status.SKIPPED if is_left_out else Status.BLOCKED
-    if any(d.outcome is None for d in task.depends or ()):
+    if task.depends is not None and any(d.outcome is None for d in task.depends):
         return Status.WAITING
     if task.not_before is not None and task.not_before > turn.now.wall:
         return Status.PENDING
-    return Status.QUEUED
+    return QUEUED
 
 
 def admit(turn: Turn, task: Task, body: bytes) -> None:
@@ -46,7 +48,7 @@ def admit(turn: Turn, task: Task, body: bytes) -> None:
     _give_reason(turn, task, status)
     begin(turn, task, status, body)
     watch_clock(turn, task)
-    if status is Status.QUEUED:
+    if status is QUEUED:
         _become_ready(turn, task)
     elif status is Status.SKIPPED:
         end(turn, task, status)
@@ -101,7 +103,7 @@ def come_due(turn: Turn, task: Task) -> None:
 def watch_clock(turn: Turn, task: Task) -> None:
     """Set the timers an open task needs, whatever it waits for."""
     timers = turn.state.timers
-    if task.status is Status.PENDING and task.not_before is not None:
+    if task.not_before is not None and task.status is Status.PENDING:
         timers.set(Clock.WALL, Due.BEGIN, task.id, task.not_before)
     if task.deadline is not None:
         timers.set(Clock.WALL, Due.DEADLINE, task.id, task.deadline)
@@ -173,7 +175,7 @@ def _give_reason(turn: Turn, task: Task, status: Status) -> None:
     trouble = task.trouble
     if trouble is not None:
         trouble.blocked_reason = trouble.skipped_reason = None
-    failed = failed_dependency(task)
+    failed = None if task.depends is None else failed_dependency(task)
     if failed is None:
         return
     trouble = task.trouble = trouble or Trouble()

@@ -117,9 +117,7 @@ class Daemon:
 
     def has_room(self) -> bool:
         record = self.record
-        return (
-            self.session != 0 and not record.draining and len(self.holding) + len(self.lingering) < record.slots
-        )
+        return self.session != 0 and not record.draining and len(self.holding) + len(self.lingering) < record.slots
 
 
 class Echo:
