@@ -53,6 +53,12 @@ class Session:
         await self.send(frames.Welcome(1, "d_1", heartbeat_s, 30.0, judged, "c1", epoch, 1))
         return greeting
 
+    def stop_reading(self) -> None:
+        self._socket.transport.pause_reading()
+
+    def read_on(self) -> None:
+        self._socket.transport.resume_reading()
+
     async def acknowledge(self, key: Key) -> None:
         await self.send(frames.Ack(*key, "c1", 1, 2))
 
@@ -73,7 +79,13 @@ class HubStub:
 
     async def __aenter__(self) -> "HubStub":
         self._server = await serve(
-            self._serve, "127.0.0.1", 0, process_request=self._admit, compression=None, close_timeout=1
+            self._serve,
+            "127.0.0.1",
+            0,
+            process_request=self._admit,
+            compression=None,
+            close_timeout=1,
+            max_size=frames.FRAME_BYTES_MAX,
         )
         return self
 

@@ -13,6 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import Raw
 
@@ -33,6 +34,7 @@ from taskyard.wire.frames import (
     Item,
     TaskAccepted,
     TaskCancelled,
+    TaskCheckpoint,
     TaskCompleted,
     TaskProgress,
     TaskRejected,
@@ -127,6 +129,35 @@ def test_tasks_that_end_at_once_are_told_in_one_frame_by_their_outcomes_alone(tm
             await session.receive(TaskCompleted)
             assert [type(message) for message in session.frames[-1]] == [TaskCompleted] * 2
         assert hub.paths == ["/api/v1/daemons/connect"]
+
+    play(scenario)
+
+
+def test_what_a_slow_hub_has_not_read_is_not_overtaken(tmp_path: Path) -> None:
+    count = 30
+    go, told = asyncio.Event(), asyncio.Event()
+
+    async def saves_much(task: Task, context: Context) -> None:
+        await go.wait()
+        for number in range(count):  # together more than the sockets hold
+            context.checkpoint([number, "x" * 400_000])
+            await asyncio.sleep(0)
+        told.set()
+
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path, saves_much)):
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            await session.receive(TaskStarted)
+            session.stop_reading()
+            go.set()
+            await told.wait()
+            session.read_on()
+            numbers = []
+            while isinstance(message := await session.receive(), TaskCheckpoint):
+                numbers.append(msgspec.json.decode(message.data)[0])
+            assert numbers == list(range(count))
 
     play(scenario)
 

@@ -43,7 +43,7 @@ class Ending(StrEnum):
     """The lease is about to end, and this must not run twice at once. Stopped on our own account, it is lost."""
 
 
-class Attempt(Struct, gc=False):
+class Attempt(Struct):
     key: Key
     gate: int
     """The batch that says it was accepted; nothing is told of it before that is on disk."""

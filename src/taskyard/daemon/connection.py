@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.server import broadcast
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from taskyard.daemon.framing import read_frame, write_frames
@@ -78,6 +79,8 @@ class Connection(Work):
         self._socket: ClientConnection | None = None
         self._outbox: list[bytes] = []
         self._outbox_bytes = 0
+        self._sending = False
+        """Whether `_send` has messages that nothing may overtake."""
         self._outgoing = asyncio.Event()
         self._connect_in_ms = 0
         self._flush_due = False
@@ -133,9 +136,7 @@ class Connection(Work):
         for stop in orders.stop:
             self._runner.stop(stop)
         if orders.send:
-            self._outbox += orders.send
-            self._outbox_bytes += sum(map(len, orders.send))
-            self._outgoing.set()
+            self._post(orders.send)
         if orders.connect_in_ms is not None:
             self._connect_in_ms = orders.connect_in_ms
         if self._socket is not None and (orders.hang_up or self._outbox_bytes > OUTBOX_BYTES_MAX):
@@ -176,6 +177,7 @@ class Connection(Work):
             self.machine.disconnected(now_ms(), close_code=code, reason=reason)
             self._outbox.clear()
             self._outbox_bytes = 0
+            self._sending = False
             self._flush()
             logger.warning("not connected: %s; next try in %.1f s", reason, self._connect_in_ms / 1000)
 
@@ -224,6 +226,18 @@ class Connection(Work):
         # Not at once: work that ends in its first step shares the batch and the frame of its acceptance.
         self._wake()
 
+    def _post(self, messages: list[bytes]) -> None:
+        """At once if nothing is ahead of them; else by `_send`, which waits until the hub has read."""
+        socket = self._socket
+        if socket is not None and not self._sending and socket.transport.get_write_buffer_size() == 0:
+            for frame in write_frames(messages):
+                broadcast((socket,), frame, text=True)
+            return
+        self._outbox += messages
+        self._outbox_bytes += sum(map(len, messages))
+        self._sending = True
+        self._outgoing.set()
+
     async def _send(self, socket: ClientConnection) -> None:
         while True:
             await self._outgoing.wait()
@@ -232,6 +246,7 @@ class Connection(Work):
             self._outbox_bytes = 0
             for frame in write_frames(messages):
                 await socket.send(frame, text=True)
+            self._sending = bool(self._outbox)
 
     async def _say_farewell(self) -> None:
         """Let the last messages leave before the socket closes."""

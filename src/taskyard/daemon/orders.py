@@ -43,7 +43,7 @@ class Whole(Struct):
     content: bytes
 
 
-class Start(Struct, gc=False):
+class Start(Struct):
     key: Key
     execute: TaskExecute
     task: Task | None = None

@@ -3,9 +3,6 @@
 A WebSocket text frame is one message or an array of messages. Unknown fields are ignored by both
 sides, so that either may be newer; an unknown `type` is answered with an `error` and changes nothing.
 Bodies that only pass through (`result`, `data`, the task itself) stay encoded: `Raw`.
-
-What there is one of per task is kept from the garbage collector (`gc=False`): no message is ever part of a
-cycle, and a frame of hundreds would set it off several times.
 """
 
 from typing import Final
@@ -28,7 +25,7 @@ CLOSE_RESTARTING: Final = 4503
 CLOSE_REWOUND: Final = 4410
 
 
-class Item(Struct, omit_defaults=True, gc=False):
+class Item(Struct, omit_defaults=True):
     """One attempt in a daemon's inventory."""
 
     task_id: str
@@ -88,12 +85,12 @@ class Heartbeat(Struct, tag="heartbeat", omit_defaults=True):
     running: list[Item] = []
 
 
-class TaskAccepted(Struct, tag="task.accepted", gc=False):
+class TaskAccepted(Struct, tag="task.accepted"):
     task_id: str
     attempt: int
 
 
-class TaskStarted(Struct, tag="task.started", gc=False):
+class TaskStarted(Struct, tag="task.started"):
     task_id: str
     attempt: int
 
@@ -112,7 +109,7 @@ class TaskCheckpoint(Struct, tag="task.checkpoint"):
     data: Raw
 
 
-class TaskCompleted(Struct, tag="task.completed", omit_defaults=True, gc=False):
+class TaskCompleted(Struct, tag="task.completed", omit_defaults=True):
     task_id: str
     attempt: int
     # Not `Raw | None`: msgspec decodes that as null or nothing, and would refuse every result.
@@ -182,7 +179,7 @@ class Welcome(Struct, tag="welcome"):
     seq: int
 
 
-class TaskExecute(Struct, tag="task.execute", gc=False):
+class TaskExecute(Struct, tag="task.execute"):
     task: Raw
     """The task's object: `id`, `ref`, `type`, `input` and the rest of its content."""
     attempt: int
@@ -200,7 +197,7 @@ class CancelTask(Struct, tag="cancel_task"):
     grace_s: float
 
 
-class Ack(Struct, tag="ack", gc=False):
+class Ack(Struct, tag="ack"):
     task_id: str
     attempt: int
     cluster_id: str
