@@ -21,6 +21,12 @@ from bench.yard import BenchYard, a_yard
 Figures = dict[str, float]
 
 
+ROUNDS = 3
+WINDOW = (2_000, 20_000)
+# Starts that are timed, by a yard that is nearly empty at their end and by one with a backlog. Fewer would last a tenth
+# of a second, and tell of how four processes begin.
+
+
 class Bench:
     """One run: its sizes, and what it found."""
 
@@ -100,32 +106,34 @@ async def _latencies(yard: BenchYard, bench: Bench, load: float) -> list[float]:
 
 
 def backlog(bench: Bench) -> None:
-    """The first 2,000 starts with 2,000 waiting, and with very many; memory and restart on the way."""
-    small = []
-    for _ in range(3):
-        with a_yard() as yard:
-            small.append(_first_starts(yard, 2000))
-    bench.note("drain of the first 2,000 of 2,000 waiting", statistics.median(small), "tasks/s")
-    with a_yard() as yard:
-        asyncio.run(submit_batched(yard.address, 1000))
-        before = yard.rss_bytes()
-        asyncio.run(submit_batched(yard.address, bench.backlog))
-        bench.note("memory per waiting task", (yard.rss_bytes() - before) / bench.backlog, "bytes")
-        yard.kill()
-        bench.note(f"restart with {bench.backlog:,} waiting", yard.up(), "s")
-        bench.note("memory per waiting task after a restart", yard.rss_bytes() / bench.backlog, "bytes (whole process)")
-        many = _first_starts(yard, 2000, submit=False)
-        bench.note(f"drain of the first 2,000 of {bench.backlog:,} waiting", many, "tasks/s")
-        bench.note("the same as a ratio", many / statistics.median(small), "")
+    """The same stretch of a drain with very many waiting and down to none, in turn; memory and restart on the way."""
+    with a_yard() as deep:
+        asyncio.run(submit_batched(deep.address, 1000))
+        before = deep.rss_bytes()
+        asyncio.run(submit_batched(deep.address, bench.backlog))
+        bench.note("memory per waiting task", (deep.rss_bytes() - before) / bench.backlog, "bytes")
+        pairs = []
+        for _ in range(ROUNDS):
+            with a_yard() as shallow:
+                asyncio.run(submit_batched(shallow.address, WINDOW[1]))
+                pairs.append((_rate_of_a_window(deep), _rate_of_a_window(shallow)))
+        many, few = (statistics.median(rates) for rates in zip(*pairs, strict=True))
+        bench.note(f"drain with {bench.backlog:,} waiting", many, "tasks/s")
+        bench.note(f"drain of the last {WINDOW[1]:,}", few, "tasks/s")
+        bench.note("the same as a ratio", statistics.median(deep / shallow for deep, shallow in pairs), "")
+        deep.kill()
+        bench.note(f"restart with {bench.backlog:,} waiting", deep.up(), "s")
+        bench.note("memory per waiting task after a restart", deep.rss_bytes() / bench.backlog, "bytes (whole process)")
 
 
-def _first_starts(yard: BenchYard, count: int, *, submit: bool = True) -> float:
-    if submit:
-        asyncio.run(submit_batched(yard.address, count))
+def _rate_of_a_window(yard: BenchYard) -> float:
+    """Starts per second once all four daemons are at work."""
+    yard.forget_runs()
     yard.daemons(4, 64)
-    runs = yard.wait_for_runs(count)[:count]
-    yard.stop_daemons()
-    return (count - 1) / (runs[-1][0] - runs[0][0])
+    begin, end = WINDOW
+    runs = yard.wait_for_runs(end)[begin:end]
+    yard.send_daemons_home()
+    return (len(runs) - 1) / (runs[-1][0] - runs[0][0])
 
 
 PARTS: dict[str, Callable[[Bench], None]] = {
