@@ -22,7 +22,7 @@ def measure(tasks: int, daemons: int, slots: int) -> tuple[float, float]:
     """CPU microseconds per task: taken in, and run from grant to end."""
     state = State(Settings(), cluster_id="c", epoch=1, seq=0)
     core = Core(state, random.Random(1))
-    state.users["u"] = User(UserRecord("u", "u", 0), 0)
+    state.users["u"] = User(UserRecord("u", "local", 0), 0)
     now = Now(1_800_000_000_000, 1_000)
     begun = time.process_time()
     for first in range(0, tasks, BATCH):

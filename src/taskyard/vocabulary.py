@@ -72,6 +72,13 @@ RANK: Final[dict[Level, int]] = {Level.CRITICAL: 0, Level.HIGH: 1, Level.NORMAL:
 """Smaller runs first."""
 
 
+class Profile(StrEnum):
+    """Whether the hub's own person is limited: on one's own machine not, in a service like everybody."""
+
+    LOCAL = "local"
+    SERVICE = "service"
+
+
 class SourceType(StrEnum):
     USER = "user"
     PROACTIVE = "proactive"
@@ -220,8 +227,22 @@ class Reason(StrEnum):
     NOT_BEFORE = "NOT_BEFORE"
     DEPENDENCY_UNFINISHED = "DEPENDENCY_UNFINISHED"
     DEPENDENCY_FAILED = "DEPENDENCY_FAILED"
+    BREAKER_OPEN = "BREAKER_OPEN"
+    BREAKER_PROBING = "BREAKER_PROBING"
+    QUEUE_PAUSED = "QUEUE_PAUSED"
+    QUEUE_FULL = "QUEUE_FULL"
+    QUEUE_COOLING = "QUEUE_COOLING"
+    QUEUE_PROBING = "QUEUE_PROBING"
+    USER_CONCURRENCY = "USER_CONCURRENCY"
+    USER_HOURS = "USER_HOURS"
+    SOURCE_CONCURRENCY = "SOURCE_CONCURRENCY"
+    PRIORITY_SHARE = "PRIORITY_SHARE"
+    CRITICAL_RESERVE = "CRITICAL_RESERVE"
+    LOW_CAP = "LOW_CAP"
+    HUB_FULL = "HUB_FULL"
     EXCLUSIVE_HELD = "EXCLUSIVE_HELD"
     WAITS_ALONE = "WAITS_ALONE"
+    PREEMPTING = "PREEMPTING"
     AWAITING_ACCEPT = "AWAITING_ACCEPT"
     AWAITING_START = "AWAITING_START"
     CANCELLING = "CANCELLING"
@@ -229,7 +250,6 @@ class Reason(StrEnum):
     NO_ELIGIBLE_DAEMON = "NO_ELIGIBLE_DAEMON"
     NO_FREE_SLOT = "NO_FREE_SLOT"
     BEHIND_OTHERS = "BEHIND_OTHERS"
-    HUB_FULL = "HUB_FULL"
 
 
 class Lack(StrEnum):
@@ -247,6 +267,17 @@ class Lack(StrEnum):
     MODEL_NOT_SERVED = "MODEL_NOT_SERVED"
     TYPE_NOT_SERVED = "TYPE_NOT_SERVED"
     DAEMON_HELD = "DAEMON_HELD"
+
+
+class Keeps(StrEnum):
+    """Kinds of small records the policies keep over a restart."""
+
+    BREAKER = "breaker"
+    BUCKET = "bucket"
+    COOLING = "cooling"
+    PRESSURE = "pressure"
+    QUEUE = "queue"
+    USAGE = "usage"
 
 
 class EventName(StrEnum):
@@ -287,3 +318,5 @@ EPOCHS_PER_ERA: Final = 1_000_000
 
 DEFAULT_QUEUE: Final = "default"
 LOCAL_USER: Final = "local"
+HUB_RATE: Final = "hub"
+"""The rate of all users together, beside those of the sources."""

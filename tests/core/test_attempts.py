@@ -4,6 +4,7 @@ import pytest
 
 from taskyard.core.attempts import close, current, newest_of
 from taskyard.core.effects import CancelWork, Execute
+from taskyard.core.settings import Limits, Settings
 from taskyard.core.state import Now
 from taskyard.core.task import Terms, Usage
 from taskyard.vocabulary import AttemptStatus, CancelReason, Category, EventName
@@ -154,8 +155,8 @@ def test_a_rate_limit_that_lasts_past_the_deadline_is_a_dead_letter() -> None:
 
 
 def test_many_rate_limits_leave_every_attempt_unused() -> None:
-    hub = HubHarness()
-    hub.daemon(slots=100)
+    hub = HubHarness(Settings(limits=Limits(running_per_user=100, running_per_source={})))
+    hub.daemon(slots=125)
     tasks = [hub.submit() for _ in range(100)]
     for task in tasks:
         hub.fail(task, message="429 Too Many Requests")

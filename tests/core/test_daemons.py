@@ -4,7 +4,7 @@ import pytest
 
 from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, RetryTask, Seen, Tick
 from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Refused, Welcome
-from taskyard.core.settings import Settings
+from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Task, Terms
 from taskyard.vocabulary import EPOCHS_PER_ERA, AttemptStatus, EventName, InventoryVerdict, LostPolicy, Refusal
 from tests.support.harness import ErrorCode, HubHarness, InventoryState, Level, Status, a_draft, attempt_of
@@ -44,7 +44,7 @@ def test_a_daemon_that_names_no_slots_has_five() -> None:
     hub = HubHarness()
     join(hub)
     assert hub.state.daemons["d-mac"].record.slots == 5
-    configured = HubHarness(Settings(daemon_slots=9))
+    configured = HubHarness(Settings(limits=Limits(daemon_slots=9)))
     join(configured)
     assert configured.state.daemons["d-mac"].record.slots == 9
 

@@ -6,7 +6,7 @@ from msgspec import json
 
 from taskyard.core.commands import Archive, ChangeSettings, Command, SubmitTasks, Tick
 from taskyard.core.effects import Done
-from taskyard.core.hub import ON_COMMAND, ON_TIMER, TIMERS_PER_TICK_MAX
+from taskyard.core.hub import ON_COMMAND, ON_TASK_TIMER, ON_TIMER, TIMERS_PER_TICK_MAX
 from taskyard.core.settings import Settings
 from taskyard.core.task import Terms
 from taskyard.core.timers import Due
@@ -16,7 +16,8 @@ from tests.support.harness import HubHarness, Level, Status, a_draft
 
 def test_every_command_and_every_timer_has_its_place() -> None:
     assert set(ON_COMMAND) == set(get_args(Command))
-    assert set(ON_TIMER) == set(Due) - {Due.LEASE}
+    assert not set(ON_TIMER) & set(ON_TASK_TIMER)
+    assert set(ON_TIMER) | set(ON_TASK_TIMER) == set(Due) - {Due.WAKE}
 
 
 def a_scripted_day() -> HubHarness:

@@ -1,21 +1,25 @@
 """Who waits, in what order, and at what cost."""
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from taskyard.core import lanes as lanes_module
+from taskyard.core import yard as yard_module
 from taskyard.core.changes import DaemonRecord, UserRecord
 from taskyard.core.commands import CompleteTask, SubmitTasks
-from taskyard.core.lanes import LEFTOVERS_MAX, PLAIN, Lane, Line, Special, Yard, key_of, order_of, special_of
+from taskyard.core.lanes import LEFTOVERS_MAX, PLAIN, Shelf, Special, key_of, special_of
+from taskyard.core.lines import Line, order_of
 from taskyard.core.state import Daemon, User
 from taskyard.core.task import Avoidance, Kind, Needs, Task, Terms, Trouble
+from taskyard.core.yard import Yard
 from taskyard.vocabulary import RANK, Level
 from tests.support.harness import HubHarness, Status, a_draft
 
 KINDS = {type: Kind(Needs(type)) for type in ("x", "y")}
 TERMS = Terms()
 USERS = st.sampled_from("abc")
+AGED_MS = 50
 
 
 def test_alike_tasks_wait_in_one_lane() -> None:
@@ -67,7 +71,7 @@ def test_leftovers_of_a_lane_do_not_pile_up() -> None:
     for _ in range(20 * LEFTOVERS_MAX):
         hub.cancel(hub.submit())
     lane = hub.state.users["ann"].lanes[key_of(keeper)]
-    assert len(lane._arrived) + len(lane._returned) <= LEFTOVERS_MAX + 5
+    assert sum(map(len, lane._shelves)) <= LEFTOVERS_MAX + 5
 
 
 def test_leftovers_of_a_line_do_not_pile_up() -> None:
@@ -78,7 +82,7 @@ def test_leftovers_of_a_line_do_not_pile_up() -> None:
     for n in range(10 * LEFTOVERS_MAX):
         hub.change(task, level=Level.NORMAL, value=6 + n % 2)
     line = next(iter(hub.state.yard.lines.values()))
-    assert len(line._heaps[RANK[Level.NORMAL]]) <= LEFTOVERS_MAX + 5
+    assert len(line.parties[RANK[Level.NORMAL]]._heap) <= LEFTOVERS_MAX + 5
 
 
 def test_lines_nobody_waits_in_are_forgotten_once_there_are_many() -> None:
@@ -89,12 +93,12 @@ def test_lines_nobody_waits_in_are_forgotten_once_there_are_many() -> None:
     hub.disconnect(hub.daemon("away"))
     sleeper = hub.submit(type="only", terms=Terms(exclusive="e"))
     keeper = hub.submit(type="kept")
-    many = lanes_module.LINES_MAX + 10
+    many = yard_module.LINES_MAX + 10
     for n in range(many):
         hub.core.handle(SubmitTasks("ann", [a_draft(id=f"id{n}", type=f"t{n}")]), hub.now)
         task = hub.state.tasks[f"id{n}"]
         hub.cancel(task)
-    assert len(hub.state.yard.lines) <= lanes_module.LINES_MAX
+    assert len(hub.state.yard.lines) <= yard_module.LINES_MAX
     # Then those who wait are still found
     hub.daemon("all")
     assert keeper.status is Status.SCHEDULED
@@ -116,16 +120,15 @@ def test_a_user_who_gets_a_first_daemon_of_their_own_waits_for_it_too() -> None:
 # Cost
 
 
-def test_a_dispatch_looks_at_a_few_lanes_however_many_tasks_wait() -> None:
-    """Counts looks at heads of lanes, which every decision goes through; time would depend on the machine."""
+def test_a_dispatch_looks_at_a_few_lanes_however_many_tasks_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts looks at shelves, which every decision goes through; time would depend on the machine."""
+    looks, plain = [0], Shelf.head
 
-    class Counting(Lane):
-        __slots__ = ()
-        looks = 0
+    def head(shelf: Shelf) -> Task | None:
+        looks[0] += 1
+        return plain(shelf)
 
-        def head(self) -> Task:
-            Counting.looks += 1
-            return super().head()
+    monkeypatch.setattr(Shelf, "head", head)
 
     def looks_with(waiting: int) -> int:
         hub = HubHarness(users=[f"u{n}" for n in range(10)])
@@ -145,21 +148,12 @@ def test_a_dispatch_looks_at_a_few_lanes_however_many_tasks_wait() -> None:
             )
             hub.state.intern(task)
             hub.state.tasks[task.id] = task
-            key = key_of(task)
-            if key not in user.lanes:
-                # A lane that counts, in the place of a plain one.
-                line = hub.state.yard.line_for(user, key)
-                lane = user.lanes[key] = Counting(user, key, line)
-                lane.push(task)
-                line.join(lane)
-                hub.state.yard.waiting += 1
-            else:
-                hub.state.yard.enter(user, task)
-        Counting.looks = 0
+            hub.state.yard.enter(user, task)
+        looks[0] = 0
         hub.core.decide(turn, CompleteTask(None, running.id, 1))
         hub.core.dispatch(turn)
         assert len(hub.sent(turn.effects)) == 1
-        return Counting.looks
+        return looks[0]
 
     few, many = looks_with(100), looks_with(50_000)
     assert many <= few + 5
@@ -174,13 +168,18 @@ class LanesAgainstASort(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.fleet: dict[str, Daemon] = {}
-        self.yard = Yard(self.fleet)
-        record = DaemonRecord("d", "a", "d", "b", 0, shared=True)
-        self.fleet["d"] = Daemon(record, 0)
+        self.yard = Yard()
         self.users = {name: User(UserRecord(name, name, 0), 0) for name in "abc"}
+        self.daemons = 0
+        self.enlist("a", shared=True)
         self.waiting: list[Task] = []
         self.count = 0
+        self.now = 0
+
+    def enlist(self, user: str, *, shared: bool) -> None:
+        self.daemons += 1
+        record = DaemonRecord(f"d{self.daemons}", user, "d", "b", 0, shared=shared)
+        self.yard.enlist(Daemon(record, 0), self.users.values())
 
     @rule(user=USERS, type=st.sampled_from("xy"), value=st.integers(5, 7), level=st.sampled_from(Level))
     def enter(self, user: str, type: str, value: int, level: Level) -> None:
@@ -196,8 +195,13 @@ class LanesAgainstASort(RuleBasedStateMachine):
             level=level,
             value=value,
         )
+        task.queued_at = self.now
         self.yard.enter(self.users[user], task)
         self.waiting.append(task)
+
+    @rule(ms=st.integers(1, 20))
+    def wait(self, ms: int) -> None:
+        self.now += ms
 
     @precondition(lambda self: self.waiting)
     @rule(data=st.data())
@@ -242,31 +246,52 @@ class LanesAgainstASort(RuleBasedStateMachine):
         self.yard.wake(("test", name))
 
     @rule(user=USERS)
-    def rehouse(self, user: str) -> None:
-        self.users[user].owns_daemons = True
-        self.yard.rehouse(self.users[user])
+    def own_a_daemon(self, user: str) -> None:
+        self.enlist(user, shared=False)
+
+    @rule(user=USERS, is_over=st.booleans())
+    def regrade(self, user: str, is_over: bool) -> None:
+        self.yard.regrade(self.users[user], is_over=is_over)
 
     @invariant()
-    def the_best_lane_is_the_first_of_the_sorted(self) -> None:
+    def the_first_of_a_line_is_the_first_of_the_sorted(self) -> None:
         assert self.yard.waiting == len(self.waiting)
         for line in self.yard.lines.values():
             for rank in RANK.values():
-                expected = self._first(line, rank)
-                best = line.best(rank)
-                assert (best.head() if best else None) is expected
-                assert best is None or order_of(best) == min(map(order_of, line.awake(rank)))
+                waiting = self._waiting(line, rank)
+                party = line.parties[rank].first()
+                if party is None:
+                    assert not waiting
+                    continue
+                first = party.first(self.aged_before).head(self.aged_before)
+                assert first is min((t for t in waiting if t.user_id == party.user.id), key=self._order)
+                assert order_of(party, self.aged_before)[:2] == min(map(self._turn, waiting))
 
-    def _first(self, line: Line, rank: int) -> Task | None:
-        def order(task: Task) -> tuple[int, int, int, str]:
-            user = self.users[task.user_id]
-            return len(user.live), user.served, -task.value, task.id
+    @property
+    def aged_before(self) -> int:
+        return self.now - AGED_MS
 
+    def _turn(self, task: Task) -> tuple[int, int]:
+        user = self.users[task.user_id]
+        return len(user.live), user.served
+
+    def _order(self, task: Task) -> tuple[bool, int, str]:
+        queued_at = task.queued_at or 0
+        is_aged = self._oldest_of_its_number(task) and queued_at < self.aged_before
+        return not is_aged, queued_at if is_aged else -task.value, task.id
+
+    def _oldest_of_its_number(self, task: Task) -> bool:
+        """Within a number it is first come, first served: only whoever is in front can be too old to wait."""
+        lane = self.users[task.user_id].lanes[key_of(task)]
+        return task.id == min(t.id for t in lane.tasks() if t.value == task.value)
+
+    def _waiting(self, line: Line, rank: int) -> list[Task]:
         here = []
         for task in self.waiting:
             lane = self.users[task.user_id].lanes[key_of(task)]
-            if lane.line is line and lane.blocker is None and RANK[task.level] == rank:
+            if lane.blocker is None and any(p.line is line and p.rank == rank for p in lane.parties):
                 here.append(task)
-        return min(here, key=order, default=None)
+        return here
 
 
 LanesAgainstASort.TestCase.settings = settings(max_examples=60, stateful_step_count=40, derandomize=True, deadline=None)

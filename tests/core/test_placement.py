@@ -10,8 +10,9 @@ from tests.support.harness import HubHarness, Status, attempt_of
 
 
 def lacks(hub: HubHarness, task: Task, name: str = "mac") -> list[Lack]:
-    lane = hub.state.users[task.user_id].lanes[key_of(task)]
-    return list(lacks_of(lane, hub.state.daemons[f"d-{name}"]))
+    user = hub.state.users[task.user_id]
+    lines = hub.state.yard.lines_for(user, key_of(task))
+    return list(lacks_of(user.lanes[key_of(task)], lines, hub.state.daemons[f"d-{name}"]))
 
 
 def where(hub: HubHarness, **fields: object) -> str:
@@ -162,4 +163,5 @@ def test_a_task_that_could_use_both_takes_its_owners_daemon_first() -> None:
 def test_no_daemon_with_room_is_no_choice() -> None:
     hub = HubHarness()
     task = hub.submit()
-    assert choose(hub.state.users["ann"].lanes[key_of(task)]) is None
+    lane = hub.state.users["ann"].lanes[key_of(task)]
+    assert choose(lane, lane.parties[0].line) is None

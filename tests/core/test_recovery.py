@@ -11,7 +11,7 @@ from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import HELD, AttemptStatus, DependsPolicy, Level
 from tests.support.harness import HubHarness, InventoryState, Status, a_draft, attempt_of
 
-SOFT = (Due.CRITICAL_WAIT, Due.SUSPECT, Due.LEASE, Due.ATTEMPT)
+SOFT = (Due.AGEING, Due.CRITICAL_WAIT, Due.SUSPECT, Due.LEASE, Due.ATTEMPT)
 """Clocks that begin anew: nobody could be heard while the hub was away."""
 
 
@@ -105,10 +105,9 @@ def test_slots_keys_and_those_who_listen_are_the_same(pair: tuple[HubHarness, Hu
         assert other.state.daemons[daemon.id].cpu_intensive == daemon.cpu_intensive
     for user in hub.state.users.values():
         restored = other.state.users[user.id]
-        assert (set(restored.live), restored.number, restored.owns_daemons) == (
+        assert (set(restored.live), restored.number) == (
             set(user.live),
             user.number,
-            user.owns_daemons,
         )
     assert other.state.exclusive == hub.state.exclusive
     assert other.state.names == hub.state.names

@@ -8,13 +8,13 @@ import pytest
 
 from taskyard.core.commands import Beat, Held, LeaveDaemon
 from taskyard.core.effects import Submitted
-from taskyard.core.settings import Settings
+from taskyard.core.settings import Limits, Settings
 from taskyard.core.state import Now
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.clock import read_clock
 from taskyard.store.port import Store, StoreBroken, StoreRefused, StoreUnavailable
 from taskyard.store.sqlite.engine import SqliteStore
-from taskyard.vocabulary import DaemonStatus, Refusal, Status
+from taskyard.vocabulary import DaemonStatus, Level, Refusal, Status
 from tests.support.hub_scene import USER, WAIT_S, HeldStore, Scene, a_scene
 
 FUTURE = "7fffffff-ffff-7000-8000-000000000001"
@@ -210,7 +210,7 @@ def test_daemons_are_shown_with_what_they_run_and_how_they_are() -> None:
             assert (view.id, view.user_id, view.status) == ("d_one", USER, DaemonStatus.ONLINE)
             assert (view.active_tasks, view.running) == (1, [(task_id, attempt)])
             for _ in range(4):
-                await scene.submit()
+                await scene.submit(level=Level.CRITICAL)
             (view,) = scene.hub.daemons()
             assert view.status is DaemonStatus.BUSY
             watcher = scene.watcher()
@@ -238,7 +238,7 @@ def test_a_subscriber_that_left_hears_nothing_more() -> None:
 
 
 def test_it_tells_its_settings_its_clock_and_new_secrets() -> None:
-    settings = Settings(daemon_slots=3)
+    settings = Settings(limits=Limits(daemon_slots=3))
 
     async def scenario() -> None:
         async with a_scene(settings=settings, clock=lambda: Now(77, read_clock().mono)) as scene:

@@ -35,7 +35,7 @@ def test_what_is_written_reaches_the_core(tmp_path: Path) -> None:
     core = core_settings(settings)
     assert core.lease == Lease(lease_s=60)
     assert core.queues == {"ollama-local": Queue(models=("ollama/llama3",))}
-    assert (core.default_queue, core.daemon_slots) == ("slow", 9)
+    assert (core.default_queue, core.limits.daemon_slots) == ("slow", 9)
     assert settings.gateway.behind_tls
 
 

@@ -35,6 +35,7 @@ def compare(hub: "Hub") -> None:
         daemons=image.daemons,
         tasks=image.tasks,
         log_bytes=image.log_bytes,
+        kept=image.kept,
     )
     live = hub.core.state
     for part in (tasks, places, dependants, keys, holdings, timers, people):
@@ -105,4 +106,4 @@ def _due_at(state: State, due: Due, whose: str) -> int | None:
 
 
 def people(state: State) -> dict[str, object]:
-    return {user.id: (user.number, sorted(user.live), user.owns_daemons) for user in state.users.values()}
+    return {user.id: (user.number, sorted(user.live)) for user in state.users.values()}

@@ -264,7 +264,7 @@ def free_an_exclusive_key_while_its_work_is_stopping() -> Any:
         else:
             daemons.judge_attempt(turn, task)
 
-    return patch.dict(hub.ON_TIMER, {Due.ATTEMPT: hurried})
+    return patch.dict(hub.ON_TASK_TIMER, {Due.ATTEMPT: hurried})
 
 
 def forget_ends_that_a_crash_kept_unheard() -> Any:

@@ -87,6 +87,7 @@ class Hub:
             daemons=image.daemons,
             tasks=image.tasks,
             log_bytes=image.log_bytes,
+            kept=image.kept,
         )
         self.core = Core(state, self.clock.rng)
         self.committer = Committer(durable_seq=identity.seq)

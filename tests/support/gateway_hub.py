@@ -68,6 +68,7 @@ class GatewayHub:
             daemons=image.daemons,
             tasks=image.tasks,
             log_bytes=image.log_bytes,
+            kept=image.kept,
         )
         return Core(state, Random(1))
 

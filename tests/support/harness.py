@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec.json import Decoder
 
-from taskyard.core.changes import Batch, Event, UserRecord
+from taskyard.core.changes import Batch, Event, Kept, UserRecord
 from taskyard.core.commands import (
     AcceptTask,
     Beat,
@@ -288,6 +288,16 @@ class HubHarness:
                 records.pop(row.task.id, None)
         return records
 
+    def kept(self) -> list[Kept]:
+        """What the policies have on disk."""
+        records: dict[tuple[str, str], Kept] = {}
+        for batch in self.batches:
+            for each in batch.kept:
+                records.pop((each.kind, each.name), None)
+                if each.record is not None:
+                    records[each.kind, each.name] = each
+        return list(records.values())
+
     def restarted(self) -> "HubHarness":
         """Another hub, started from what this one has on disk, at the same instant."""
         other = HubHarness(self.state.settings, users=())
@@ -304,6 +314,7 @@ class HubHarness:
             daemons=[copy(daemon.record) for daemon in self.state.daemons.values()],
             tasks=[_decode(record) for record in self.hot().values()],
             log_bytes=dict(self.state.log_bytes),
+            kept=self.kept(),
         )
         check_invariants(other.state)
         return other

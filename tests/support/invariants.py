@@ -1,9 +1,19 @@
 """The invariants of `core/README.md`, recomputed from scratch. Cheap enough to run after every step of a small yard."""
 
+from collections.abc import Callable, Container
+
+from taskyard.core.counts import counted, recounted
 from taskyard.core.lanes import key_of
 from taskyard.core.state import State
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Status
+from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Level, Status
+
+OWNERS: dict[Due, Callable[[State], Container[str] | None]] = {
+    Due.LEASE: lambda state: state.daemons,
+    Due.AGEING: lambda state: state.users,
+    Due.WAKE: lambda state: None,
+}
+"""Whose a timer is, where it is not a task's."""
 
 
 def check_invariants(state: State) -> None:
@@ -41,6 +51,7 @@ def i3_slots_are_derived(state: State) -> None:
     }
     assert state.exclusive == held, "I3: an exclusive key is held by the task that runs under it"
     assert set(state.begun) == {t.id for t in state.tasks.values() if t.status in HELD}, "I3: only held tasks run"
+    assert counted(state) == recounted(state), "I3: every count follows from the live attempts"
     for daemon in state.daemons.values():
         busy = sum(t.kind.needs.cpu_intensive for t in daemon.holding.values())
         assert daemon.cpu_intensive == busy, "I3: cpu-intensive work is counted from what is held"
@@ -62,7 +73,13 @@ def i5_ready_tasks_are_in_their_lane(state: State) -> None:
             waiting += len(tasks)
             assert len(tasks) == lane.size > 0, f"I5: lane of {lane.size} holds {len(tasks)}"
             assert all(key_of(t) == key for t in tasks), "I5: a task waits in the lane its key names"
-            assert (lane.blocker is None) == lane.line.has(lane), "I5: a lane is in its line while it is awake"
+            seats = [party.line for party in user.parties.values() if lane in party.lanes()]
+            known = {id(party.line) for party in lane.parties}
+            assert set(map(id, seats)) == known, "I5: a lane knows where it waits"
+            expected = state.yard.lines_for(user, key) if lane.blocker is None else []
+            assert set(map(id, seats)) == set(map(id, expected)), "I5: a lane is in its lines while it is awake"
+    for line in state.yard.lines.values():
+        assert line.waiting == sum(map(len, line.parties)), "I5: a line knows how many wait in it"
     queued = sum(t.status is Status.QUEUED for t in state.tasks.values())
     assert waiting == queued == state.yard.waiting, f"I5: {queued} queued, {waiting} in lanes"
 
@@ -79,8 +96,13 @@ def i6_keys_name_tasks(state: State) -> None:
 def i7_timers_follow_from_the_rows(state: State) -> None:
     wall, mono = state.timers.plan(Clock.WALL), state.timers.plan(Clock.MONO)
     for due, whose in (*wall, *mono):
-        known = state.daemons if due is Due.LEASE else state.tasks
-        assert whose in known, f"I7: a timer of {due.name} for {whose}, who is not here"
+        known = OWNERS[due](state) if due in OWNERS else state.tasks
+        assert known is None or whose in known, f"I7: a timer of {due.name} for {whose}, who is not here"
+    for user in state.users.values():
+        low = [lane for lane in user.lanes.values() if lane.level is Level.LOW and not lane.special.aged]
+        oldest = min((lane.eldest()[0] for lane in low), default=0)
+        aged_at = oldest + round(state.settings.ageing.low_s * 1000)
+        assert not low or wall[Due.AGEING, user.id] <= aged_at, f"I7: low tasks of {user.id} will not grow old"
     for task in state.tasks.values():
         is_open = task.status not in ENDED
         begins = task.not_before if task.status is Status.PENDING else None

@@ -12,6 +12,8 @@ on it, until the daemon says it stopped (`Daemon.lingering`). `release` is the o
 Rule: no other module compares attempt numbers. If you need to, you want `current` or `newest_of`.
 """
 
+from taskyard.core.aftermath import ended, granted
+from taskyard.core.counts import count, wake_room
 from taskyard.core.effects import CancelWork, Execute
 from taskyard.core.endings import end
 from taskyard.core.lanes import Lane
@@ -29,6 +31,7 @@ from taskyard.vocabulary import (
     Category,
     ErrorCode,
     EventName,
+    Level,
     Status,
 )
 
@@ -37,10 +40,9 @@ SCHEDULED, RUNNING, LIVE = Status.SCHEDULED, Status.RUNNING, AttemptStatus.RUNNI
 MONO, ATTEMPT = Clock.MONO, Due.ATTEMPT
 
 
-def grant(turn: Turn, lane: Lane, daemon: Daemon) -> None:
-    """Give the lane's head to the daemon: its next attempt, a slot, and a clock for the daemon's answer."""
+def grant(turn: Turn, lane: Lane, task: Task, daemon: Daemon, *, level: Level, in_place: bool = False) -> None:
+    """Give a lane's task to the daemon: its next attempt, a slot, and a clock for the daemon's answer."""
     state, now = turn.state, turn.now
-    task = lane.head()
     before = task.newest
     attempt = Attempt(
         number=before.number + 1 if before else 1,
@@ -51,6 +53,7 @@ def grant(turn: Turn, lane: Lane, daemon: Daemon) -> None:
         series=task.series,
         timeout_ms=timeout_ms(task),
     )
+    attempt.level, attempt.in_place = level, in_place
     state.yard.shorten(lane)
     task.attempts = [*(task.attempts or ()), attempt]
     if task.trouble is not None:
@@ -58,6 +61,7 @@ def grant(turn: Turn, lane: Lane, daemon: Daemon) -> None:
     move(turn, task, SCHEDULED)
     assert task.id not in daemon.holding, "I2: a task is held by one daemon at most"
     take_slot(turn, task, daemon)
+    granted(turn, task, attempt, daemon)
     state.grants += 1
     lane.user.served = daemon.used = state.grants
     state.timers.set(MONO, ATTEMPT, task.id, now.mono + ms_of(state.settings.lease.accept_s))
@@ -71,6 +75,7 @@ def take_slot(turn: Turn, task: Task, daemon: Daemon) -> None:
     assert attempt is not None, "I2: a held task has an attempt"
     daemon.holding[task.id] = task
     state.users[task.user_id].live[task.id] = task
+    count(state, task, attempt, daemon, 1)
     began_at = turn.now.wall if attempt.started_at is None else attempt.started_at
     state.begun[task.id] = turn.now.mono - max(turn.now.wall - began_at, 0)
     if task.terms.exclusive is not None:
@@ -88,11 +93,14 @@ def release(turn: Turn, task: Task, *, lingers: bool = False) -> None:
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
     daemon, user = state.daemons[attempt.daemon_id], state.users[task.user_id]
-    del daemon.holding[task.id], user.live[task.id], state.begun[task.id]
+    del daemon.holding[task.id], user.live[task.id]
+    count(state, task, attempt, daemon, -1)
+    ended(turn, task, attempt, daemon)
+    del state.begun[task.id]
+    wake_room(state, task, daemon)
     state.timers.cancel(MONO, ATTEMPT, task.id)
     if task.terms.exclusive is not None:
         del state.exclusive[user.id, task.terms.exclusive]
-        state.yard.wake(("exclusive", user.id, task.terms.exclusive))
     if task.kind.needs.cpu_intensive:
         daemon.cpu_intensive -= 1
     if daemon.alone == task.id:

@@ -10,8 +10,9 @@ from enum import IntEnum
 from msgspec import Struct, field
 from msgspec.json import Encoder
 
+from taskyard.core.settings import Queue
 from taskyard.core.task import Task
-from taskyard.vocabulary import ENDED, EventName, Level, Scope, SourceType, Status
+from taskyard.vocabulary import ENDED, EventName, Keeps, Level, Scope, SourceType, Status
 
 Data = dict[str, str | int | float | bool | list[str] | None]
 
@@ -78,6 +79,22 @@ class AuditRecord(Struct, omit_defaults=True):
     new: str | None = None
 
 
+class QueueRecord(Struct, omit_defaults=True):
+    """What the API said of a queue; what it did not say is as in the file."""
+
+    name: str
+    config: Queue | None = None
+    paused: bool = False
+
+
+class Kept(Struct, gc=False):
+    """A small record of the policies (a breaker, a bucket, a queue's state) under a name; None: it is gone."""
+
+    kind: Keeps
+    name: str
+    record: bytes | None
+
+
 class LateResult(Struct):
     """A result nobody waited for any more: kept on its attempt, shown, and nothing else."""
 
@@ -128,6 +145,7 @@ class Batch(Struct):
     keys: list[KeyRecord] = field(default_factory=list)
     daemons: list[DaemonRecord] = field(default_factory=list)
     audit: list[AuditRecord] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
     archive: tuple[int, int] | None = None
     """(ended before, events before): move and drop up to a chunk of rows that old."""
 
@@ -148,6 +166,7 @@ class Batch(Struct):
             or self.users
             or self.keys
             or self.audit
+            or self.kept
             or self.archive
         )
 
@@ -175,6 +194,7 @@ class Ledger:
         "checkpoints",
         "daemons",
         "events",
+        "kept",
         "keys",
         "late",
         "logs",
@@ -198,6 +218,8 @@ class Ledger:
         self.keys: dict[str, KeyRecord] = {}
         self.daemons: dict[str, DaemonRecord] = {}
         self.audit: list[AuditRecord] = []
+        self.kept: dict[tuple[Keeps, str], Struct | None] = {}
+        """What the policies want kept, as it will be at the cut."""
         self.archive: tuple[int, int] | None = None
 
     def create(self, task: Task, body: bytes) -> None:
@@ -226,6 +248,10 @@ class Ledger:
             keys=list(self.keys.values()),
             daemons=list(self.daemons.values()),
             audit=self.audit,
+            kept=[
+                Kept(kind, name, None if record is None else _encode(record))
+                for (kind, name), record in self.kept.items()
+            ],
             archive=self.archive,
         )
         into_hot = {NOWHERE: batch.created, HOT: batch.changed, HISTORY: batch.revived}

@@ -18,6 +18,7 @@ from taskyard.core.attempts import (
 )
 from taskyard.core.changes import DaemonRecord
 from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, Seen
+from taskyard.core.counts import fleet_changed
 from taskyard.core.effects import (
     AcknowledgeBeat,
     CancelWork,
@@ -38,7 +39,6 @@ from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import (
     EPOCHS_PER_ERA,
-    RANK,
     AttemptStatus,
     CancelReason,
     ErrorCode,
@@ -127,7 +127,7 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
         capabilities=command.capabilities,
         models=command.models,
         types=command.types,
-        slots=command.slots or state.settings.daemon_slots,
+        slots=command.slots or state.settings.limits.daemon_slots,
         memory_mb=command.memory_mb,
         version=command.version,
         online=True,
@@ -140,11 +140,8 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
         turn.effects.append(CloseSession(daemon.session, "SUPERSEDED", TOOK_OVER))
     daemon.record, daemon.session, daemon.seen_mono = record, command.session, turn.now.mono
     daemon.joined = command.session
-    own_user = state.users[record.user_id]
-    if not own_user.owns_daemons and not record.shared:
-        own_user.owns_daemons = True
-        state.yard.rehouse(own_user)
-    state.yard.enlist(daemon)
+    state.yard.enlist(daemon, state.users.values())
+    fleet_changed(state, daemon)
     _watch_lease(turn, daemon)
     turn.tell_of_daemon(EventName.DAEMON_CONNECTED, daemon)
     return daemon
@@ -251,6 +248,7 @@ def _go_offline(turn: Turn, daemon: Daemon) -> None:
     daemon.session = 0
     daemon.record.online = False
     daemon.record.last_seen_at = turn.now.wall
+    fleet_changed(turn.state, daemon)
     turn.tell_of_daemon(EventName.DAEMON_DISCONNECTED, daemon, affected_tasks=len(daemon.holding))
     _tell_unserved(turn, daemon)
 
@@ -260,7 +258,7 @@ def _tell_unserved(turn: Turn, daemon: Daemon) -> None:
     for line in daemon.lines:
         if line.is_served():
             continue
-        for task in [lane.head() for rank in RANK.values() for lane in line.awake(rank)]:
+        for task in [task for lane in line.lanes() for task in lane.heads()[:1]]:
             tell_unplaceable(turn, task)
             if line.needs.target is not None and not daemon.session:
                 tell_target_away(turn, task, line.needs.target)
@@ -298,6 +296,7 @@ def drain(turn: Turn, command: DrainDaemon) -> None:
             turn.effects.append(Reply(command.reply_to, Refused(Refusal.DAEMON_NOT_FOUND, "There is no such daemon.")))
         return
     daemon.record.draining = True
+    fleet_changed(turn.state, daemon)
     turn.tell_of_daemon(EventName.DAEMON_DRAINING, daemon)
     _tell_unserved(turn, daemon)
     if command.reply_to:
@@ -310,8 +309,9 @@ def _watch_lease(turn: Turn, daemon: Daemon) -> None:
     turn.state.timers.set(Clock.MONO, Due.LEASE, daemon.id, due)
 
 
-def judge_lease(turn: Turn, daemon: Daemon) -> None:
+def judge_lease(turn: Turn, daemon_id: str) -> None:
     """The lease's timer: heartbeats since it was set push it on; silence ends everything held."""
+    daemon = turn.state.daemons[daemon_id]
     if turn.now.mono < daemon.seen_mono + turn.state.settings.lease.judged_ms:
         _watch_lease(turn, daemon)
         return

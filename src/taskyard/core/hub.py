@@ -7,7 +7,7 @@ batches. It performs nothing; the shell commits what `cut` returns and only then
 from collections.abc import Callable
 from typing import Final, cast
 
-from taskyard.core import cancel, daemons, intake, outcomes, people, priority, readiness, revival, suspects
+from taskyard.core import ageing, cancel, daemons, intake, outcomes, people, priority, readiness, revival, suspects
 from taskyard.core.changes import Batch
 from taskyard.core.commands import (
     AcceptTask,
@@ -60,10 +60,12 @@ def _tick(turn: Turn, command: Tick) -> None:
         while left and (name := timers.take_due(clock, now)) is not None:
             left -= 1
             due, whose = name
-            if due is Due.LEASE:
-                daemons.judge_lease(turn, turn.state.daemons[whose])
+            if isinstance(whose, tuple):
+                turn.state.yard.wake(whose)
+            elif due in ON_TASK_TIMER:
+                ON_TASK_TIMER[due](turn, turn.state.tasks[whose])
             else:
-                ON_TIMER[due](turn, turn.state.tasks[whose])
+                ON_TIMER[due](turn, whose)
 
 
 def _archive(turn: Turn, command: Archive) -> None:
@@ -73,9 +75,15 @@ def _archive(turn: Turn, command: Archive) -> None:
 
 def _change_settings(turn: Turn, command: ChangeSettings) -> None:
     turn.state.settings = command.settings
+    turn.state.yard.wake_all()
 
 
-ON_TIMER: Final[dict[Due, Callable[[Turn, Task], None]]] = {
+ON_TIMER: Final[dict[Due, Callable[[Turn, str], None]]] = {
+    Due.LEASE: daemons.judge_lease,
+    Due.AGEING: ageing.grow_old,
+}
+"""Timers of something with a name of its own."""
+ON_TASK_TIMER: Final[dict[Due, Callable[[Turn, Task], None]]] = {
     Due.ATTEMPT: daemons.judge_attempt,
     Due.BEGIN: readiness.come_due,
     Due.DEADLINE: readiness.pass_deadline,

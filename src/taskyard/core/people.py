@@ -39,6 +39,8 @@ def change_user(turn: Turn, command: ChangeUser) -> None:
     merged = {**old.overrides, **command.overrides}
     overrides = {key: value for key, value in merged.items() if value is not None}
     user.record = UserRecord(old.id, name, old.created_at, plan, overrides)
+    user.allowance = None
+    state.yard.wake_user(old.id)
     del state.names[old.name]
     state.names[name] = old.id
     state.ledger.users[old.id] = user.record

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Final
 from taskyard.vocabulary import Lack
 
 if TYPE_CHECKING:
-    from taskyard.core.lanes import Lane, Line
+    from taskyard.core.lanes import Lane
+    from taskyard.core.lines import Line
     from taskyard.core.state import Daemon
 
-LOAD_STEPS: Final = 5
-# Loads within one step of 0.2 count as equal; a step makes the order total where a margin would not.
-
+SHARED: Final = ""
+"""The pool of the shared daemons; every other is named after its owner."""
 Fit = Callable[["Line", "Daemon"], Lack | None]
 Standing = Callable[["Lane", "Daemon"], Lack | None]
 
 
 def is_yours(line: "Line", daemon: "Daemon") -> Lack | None:
-    if daemon.record.shared or daemon.record.user_id == line.key[0]:
-        return None
-    return Lack.DAEMON_NOT_YOURS
+    """The line's pool decides: the shared ones, or one user's own."""
+    pool = SHARED if daemon.record.shared else daemon.record.user_id
+    return None if pool == line.pool.id else Lack.DAEMON_NOT_YOURS
 
 
 def is_target(line: "Line", daemon: "Daemon") -> Lack | None:
@@ -38,7 +38,7 @@ def is_not_excluded(line: "Line", daemon: "Daemon") -> Lack | None:
 
 
 def is_not_avoided(line: "Line", daemon: "Daemon") -> Lack | None:
-    return Lack.DAEMON_AVOIDED if daemon.id in line.key[2] else None
+    return Lack.DAEMON_AVOIDED if daemon.id in line.key[3] else None
 
 
 def has_capabilities(line: "Line", daemon: "Daemon") -> Lack | None:
@@ -88,7 +88,7 @@ def is_not_held(lane: "Lane", daemon: "Daemon") -> Lack | None:
 
 
 def has_memory(lane: "Lane", daemon: "Daemon") -> Lack | None:
-    needed, free = lane.line.needs.memory_mb, daemon.memory_free_mb
+    needed, free = lane.kind.needs.memory_mb, daemon.memory_free_mb
     return Lack.MEMORY_SHORT if needed and free is not None and free < needed else None
 
 
@@ -99,33 +99,44 @@ def could_serve(line: "Line", daemon: "Daemon") -> bool:
     return all(fit(line, daemon) is None for fit in FITS)
 
 
-def choose(lane: "Lane") -> "Daemon | None":
-    """The daemon for this lane's head, if one of its line's has room."""
+def choose(lane: "Lane", line: "Line") -> "Daemon | None":
+    """The daemon for this lane's head, if one of the line's has room."""
+    suspect, memory_mb = lane.special.suspect, line.needs.memory_mb
+    score = _score if lane.special.shunned or line.needs.cpu_intensive else _plain_score
     best, least = None, None
-    for daemon in lane.line.servers:
-        if daemon.has_room() and is_not_held(lane, daemon) is None and has_memory(lane, daemon) is None:
-            score = _score(lane, daemon)
-            if least is None or score < least:
-                best, least = daemon, score
+    for daemon in line.servers:
+        if not daemon.has_room():
+            continue
+        if (suspect is not None or daemon.alone is not None) and is_not_held(lane, daemon) is not None:
+            continue
+        if memory_mb and has_memory(lane, daemon) is not None:
+            continue
+        found = score(lane, daemon)
+        if least is None or found < least:
+            best, least = daemon, found
     return best
 
 
-def _score(lane: "Lane", daemon: "Daemon") -> tuple[bool, bool, bool, int, int, int]:
+Score = tuple[bool, bool, int, int, int]
+
+
+def _plain_score(lane: "Lane", daemon: "Daemon") -> Score:
     """Smaller is better; `used` makes it total."""
-    return (
-        daemon.id in lane.special.shunned,
-        daemon.record.shared,
-        lane.line.needs.cpu_intensive and daemon.cpu_intensive > 0,
-        int(daemon.load * LOAD_STEPS),
-        daemon.active,
-        daemon.used,
-    )
+    return False, False, daemon.load_step, len(daemon.holding) + len(daemon.lingering), daemon.used
 
 
-def lacks_of(lane: "Lane", daemon: "Daemon") -> Iterator[Lack]:
-    """Everything that speaks against this daemon now."""
+def _score(lane: "Lane", daemon: "Daemon") -> Score:
+    """The same for a task that would rather not go to some, or that fills a machine."""
+    is_shunned = daemon.id in lane.special.shunned
+    is_busy = lane.kind.needs.cpu_intensive and daemon.cpu_intensive > 0
+    return is_shunned, is_busy, daemon.load_step, daemon.active, daemon.used
+
+
+def lacks_of(lane: "Lane", lines: "list[Line]", daemon: "Daemon") -> Iterator[Lack]:
+    """Everything that speaks against this daemon now, for a lane that waits in these lines."""
+    line = next((line for line in lines if is_yours(line, daemon) is None), lines[0])
     for fit in FITS:
-        if (lack := fit(lane.line, daemon)) is not None:
+        if (lack := fit(line, daemon)) is not None:
             yield lack
     for standing in STANDINGS:
         if (lack := standing(lane, daemon)) is not None:

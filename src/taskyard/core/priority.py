@@ -7,6 +7,7 @@ what waits for it.
 
 from typing import Final
 
+from taskyard.core.ageing import watch_age
 from taskyard.core.commands import Draft
 from taskyard.core.estimates import estimated_ms
 from taskyard.core.lanes import key_of
@@ -140,6 +141,7 @@ def set_level(turn: Turn, task: Task, level: Level, value: int) -> None:
     if task.status is Status.QUEUED:
         turn.state.yard.enter(user, task)
         turn.state.yard.refresh(user)
+        watch_age(turn, task)
         watch_critical(turn, task)
         tell_unplaceable(turn, task)
 
@@ -159,7 +161,10 @@ def tell_critical_waits(turn: Turn, task: Task) -> None:
 
 def tell_unplaceable(turn: Turn, task: Task) -> None:
     """A critical task in a lane that no daemon there can serve: its user hears of it at once, and once."""
-    if task.level is not CRITICAL or turn.state.users[task.user_id].lanes[key_of(task)].line.is_served():
+    if task.level is not CRITICAL:
+        return
+    lines = turn.state.yard.lines_for(turn.state.users[task.user_id], key_of(task))
+    if any(line.is_served() for line in lines):
         return
     trouble = task.trouble = task.trouble or Trouble()
     if not trouble.told_critical:

@@ -5,6 +5,7 @@ has not ended, pending until its time, or queued. `enqueue` is the one way into 
 task pointless (its deadline has passed, the daemon it names is unknown) is found out there, once.
 """
 
+from taskyard.core.ageing import forget_age, watch_age
 from taskyard.core.changes import Data
 from taskyard.core.endings import announce, end
 from taskyard.core.lifecycle import begin, move
@@ -80,6 +81,7 @@ def settle(turn: Turn, task: Task, *, event: EventName | None = None) -> None:
 
 def enqueue(turn: Turn, task: Task, *, event: EventName | None = None, data: Data | None = None) -> None:
     """Ready, or ready again."""
+    forget_age(task)
     move(turn, task, Status.QUEUED, event=event, data=data)
     task.not_before = None
     _become_ready(turn, task)
@@ -141,6 +143,7 @@ def _become_ready(turn: Turn, task: Task) -> None:
     if target is not None and not _has_target(turn, task, target):
         return
     turn.state.yard.enter(turn.state.users[task.user_id], task)
+    watch_age(turn, task)
     watch_critical(turn, task)
     tell_unplaceable(turn, task)
     watch_deadline(turn, task)

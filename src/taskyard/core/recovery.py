@@ -6,10 +6,13 @@ What is soft and therefore lost: load and memory figures, lingering slots, daemo
 it was (`served`), how long tasks took lately, and which attempts were accepted but not started.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Final
 
+from taskyard.core import queues
+from taskyard.core.ageing import watch_age
 from taskyard.core.attempts import take_slot
-from taskyard.core.changes import DaemonRecord, KeyRecord, UserRecord
+from taskyard.core.changes import DaemonRecord, Kept, KeyRecord, UserRecord
 from taskyard.core.daemons import watch_attempt
 from taskyard.core.dependencies import listen
 from taskyard.core.priority import watch_critical, watch_deadline
@@ -17,7 +20,7 @@ from taskyard.core.readiness import watch_clock
 from taskyard.core.state import Daemon, Now, State, Turn, User
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import HELD, Status
+from taskyard.vocabulary import HELD, Keeps, Status
 
 
 def restore(
@@ -30,6 +33,7 @@ def restore(
     daemons: Iterable[DaemonRecord],
     tasks: Iterable[Task],
     log_bytes: dict[tuple[str, int], int],
+    kept: Iterable[Kept] = (),
 ) -> None:
     """Fill an empty state from what the store holds."""
     for user in users:
@@ -39,13 +43,21 @@ def restore(
     for record in daemons:
         record.online = False
         state.daemons[record.id] = Daemon(record, now.mono)
-        if not record.shared:
-            state.users[record.user_id].owns_daemons = True
+        state.yard.enlist(state.daemons[record.id], ())
         state.timers.set(Clock.MONO, Due.LEASE, record.id, now.mono + state.settings.lease.judged_ms)
     turn = Turn(state, now, _NoDice())
+    for each in kept:
+        assert each.record is not None, "I7: what is kept has a record"
+        REMEMBER[each.kind](state, each.name, each.record)
     for task in tasks:
         _restore_task(turn, task)
     state.log_bytes = dict(log_bytes)
+
+
+REMEMBER: Final[dict[Keeps, Callable[[State, str, bytes], None]]] = {
+    Keeps.QUEUE: queues.remember,
+}
+"""How each policy takes up what it kept."""
 
 
 class _NoDice:
@@ -67,6 +79,7 @@ def _restore_task(turn: Turn, task: Task) -> None:
         _restore_held(turn, task)
     elif task.status is Status.QUEUED:
         state.yard.enter(state.users[task.user_id], task)
+        watch_age(turn, task)
         watch_critical(turn, task)
         watch_deadline(turn, task)
     if task.trouble is not None and task.trouble.avoid:

@@ -1,87 +1,118 @@
 """Who runs next: one cycle, in numbered steps.
 
-Only woken lines are looked at: those that got a task, a slot, or a daemon since the last cycle. Task-side rules are
-one tuple of small functions; the first that says no puts the lane to sleep under the name of what blocks it, and
-whoever removes that wakes it (`Yard.wake`). A new limit is one function in `RULES` and one `wake` at its release.
+Only woken lines are looked at: those that got a task, a slot, or a daemon since the last cycle. What may hold a task
+back is in `limits.py`, one small function each, in three tuples: of the hub, of a whole line, of one user's lane. The
+first that says no puts line or lane to sleep under the name of what blocks it, and whoever removes that wakes it
+(`Yard.wake`). A new limit is one function in a tuple and one `wake` at its release.
 """
 
-from collections.abc import Callable
 from typing import Final
 
-from msgspec import Struct
-
 from taskyard.core.attempts import grant
-from taskyard.core.lanes import Blocker, Lane, Line, order_of
+from taskyard.core.lanes import Lane
+from taskyard.core.limits import LANE_RULES, LINE_RULES, Hold, ages_of, hub_has_room, levels_with_room
+from taskyard.core.lines import Line, Party, Pool, order_of
 from taskyard.core.placement import choose
-from taskyard.core.state import State, Turn
+from taskyard.core.state import Turn
 from taskyard.core.suspects import watch_suspect
-from taskyard.vocabulary import RANK, Reason
+from taskyard.core.timers import Clock, Due
+from taskyard.vocabulary import RANK, Level
 
-RANKS: Final = tuple(RANK.values())
-
-
-class Hold(Struct, frozen=True):
-    """Why a lane's head may not start now, and the name under which to wake it."""
-
-    reason: Reason
-    blocker: Blocker
-
-
-Rule = Callable[[State, Lane], Hold | None]
-
-
-def exclusive_is_free(state: State, lane: Lane) -> Hold | None:
-    """Of the tasks that share an exclusive key only one runs at a time."""
-    key = lane.special.exclusive
-    if key is None or (lane.user.id, key) not in state.exclusive:
-        return None
-    return Hold(Reason.EXCLUSIVE_HELD, ("exclusive", lane.user.id, key))
-
-
-RULES: Final[tuple[Rule, ...]] = (exclusive_is_free,)
+LEVELS: Final = tuple(Level)
+HIGH: Final = RANK[Level.HIGH]
 
 
 def dispatch(turn: Turn) -> None:
     """Start everything that may start."""
     yard = turn.state.yard
-    # 1. Which lines have both a task and room. The others wait for a slot, which will wake them.
-    lines = [line for line in yard.woken.values() if line.is_waiting() and line.has_room()]
-    yard.woken = {}
-    while lines:
-        # 2. The best lane of the highest level that has one.
-        lane = _next_lane(lines)
-        if lane is None:
+    # 1. A user's own daemons first: who could use both leaves the shared ones to others.
+    for pool_id in sorted(yard.woken, reverse=True) if len(yard.woken) > 1 else list(yard.woken):
+        if hub_has_room(turn) is not None:
+            # Whoever ends next anywhere makes room; until then everything stays as it is.
             return
-        # 3. May it start? The first rule that says no names what it waits for.
-        hold = held_by(turn.state, lane)
-        if hold is not None:
-            yard.sleep(lane, hold.blocker)
+        _fill(turn, yard.woken[pool_id])
+        if not yard.woken[pool_id].woken:
+            del yard.woken[pool_id]
+
+
+def _fill(turn: Turn, pool: Pool) -> None:
+    """Give away the slots of one pool."""
+    # 2. Which lines have both a task and room. The others wait for a slot, which will wake them.
+    lines = [line for line in pool.woken.values() if line.blocker is None and line.is_waiting() and line.has_room()]
+    pool.woken = {}
+    ages = ages_of(turn)
+    while lines:
+        # 3. The user whose turn it is, of the first level that has room and somebody to use it.
+        party = _next_party(turn, pool, lines, ages)
+        if party is None:
+            pool.starved.update((line.key, line) for line in lines)
+            return
+        line, lane = party.line, party.first(ages[party.rank])
+        # 4. May it start? What holds the whole line, then what holds this user's work.
+        if _is_held(turn, line, lane):
+            if line.blocker is not None or not line.is_waiting():
+                lines.remove(line)
             continue
-        # 4. Where? A line whose daemons are full drops out until one of them has room again.
-        daemon = choose(lane)
+        # 5. Where? A line whose daemons are full drops out until one of them has room again.
+        daemon = choose(lane, line)
         if daemon is None:
             if lane.special.suspect is not None:
-                watch_suspect(turn, lane.head())
-            lines.remove(lane.line)
+                watch_suspect(turn, lane.head(ages[party.rank]))
+            lines.remove(line)
             continue
-        # 5. It starts there.
-        grant(turn, lane, daemon)
+        # 6. It starts there.
+        grant(turn, lane, lane.head(ages[party.rank]), daemon, level=_counted_as(party, lane))
+        if hub_has_room(turn) is not None:
+            pool.woken = {line.key: line for line in lines}
+            return
+        if not line.is_waiting():
+            lines.remove(line)
 
 
-def held_by(state: State, lane: Lane) -> Hold | None:
-    """What the first rule that says no gives as its reason."""
-    for rule in RULES:
-        hold = rule(state, lane)
+def _is_held(turn: Turn, line: Line, lane: Lane) -> bool:
+    hold = held_by_line(turn, line)
+    if hold is not None:
+        turn.state.yard.sleep_line(line, hold.blocker)
+    else:
+        hold = held_by(turn, lane)
+        if hold is None:
+            return False
+        turn.state.yard.sleep(lane, hold.blocker)
+    if hold.until is not None:
+        turn.state.timers.set(Clock.WALL, Due.WAKE, hold.blocker, hold.until)
+    return True
+
+
+def held_by_line(turn: Turn, line: Line) -> Hold | None:
+    """What the first rule about its queue that says no gives as its reason."""
+    for rule in LINE_RULES:
+        hold = rule(turn, line)
         if hold is not None:
             return hold
     return None
 
 
-def _next_lane(lines: list[Line]) -> Lane | None:
-    if len(lines) == 1:
-        return lines[0].first()
-    for rank in RANKS:
-        lanes = [lane for line in lines if (lane := line.best(rank)) is not None]
-        if lanes:
-            return lanes[0] if len(lanes) == 1 else min(lanes, key=order_of)
+def held_by(turn: Turn, lane: Lane) -> Hold | None:
+    """What the first rule about its user's work that says no gives as its reason."""
+    for rule in LANE_RULES:
+        hold = rule(turn, lane)
+        if hold is not None:
+            return hold
     return None
+
+
+def _next_party(turn: Turn, pool: Pool, lines: list[Line], ages: tuple[int, ...]) -> Party | None:
+    for rank in levels_with_room(turn, pool):
+        if len(lines) == 1:
+            if (party := lines[0].parties[rank].first()) is not None:
+                return party
+            continue
+        parties = [party for line in lines if (party := line.parties[rank].first()) is not None]
+        if parties:
+            return parties[0] if len(parties) == 1 else min(parties, key=lambda p: order_of(p, ages[rank]))
+    return None
+
+
+def _counted_as(party: Party, lane: Lane) -> Level:
+    """What it counts as: its level, unless it is critical work ordered as high."""
+    return LEVELS[HIGH] if party.rank == HIGH and lane.level is LEVELS[0] else lane.level

@@ -4,9 +4,11 @@ The hub fills these from `taskyard.toml` and swaps the whole object when the fil
 never keeps a copy of a number, so a change holds from the next decision on.
 """
 
-from msgspec import Struct
+from math import floor
 
-from taskyard.vocabulary import DEFAULT_QUEUE, Level
+from msgspec import Struct, field
+
+from taskyard.vocabulary import DEFAULT_QUEUE, HUB_RATE, Level, Profile, SourceType
 
 
 class Lease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,7 +55,133 @@ class Priorities(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Queue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The line for one model source."""
+
     models: tuple[str, ...] = ()
+    max_concurrent: int | None = None
+    """None: one at a time for a model source, no limit for the default queue."""
+
+
+class Depth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many tasks may wait before it is said aloud, and before some are refused."""
+
+    warning: int
+    critical: int
+
+
+class Rate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Tasks taken in; `burst` is how many may come at once, `per_minute` unless it is given."""
+
+    per_minute: int
+    per_hour: int
+    burst: int | None = None
+
+
+def _rates() -> dict[str, Rate]:
+    return {
+        SourceType.PROACTIVE: Rate(per_minute=50, per_hour=500, burst=100),
+        SourceType.USER: Rate(per_minute=60, per_hour=1000),
+        SourceType.WEBHOOK: Rate(per_minute=100, per_hour=2000),
+        SourceType.AGENT: Rate(per_minute=60, per_hour=1000),
+        SourceType.SCHEDULE: Rate(per_minute=60, per_hour=1000),
+        HUB_RATE: Rate(per_minute=500, per_hour=10_000),
+    }
+
+
+def _running_per_source() -> dict[str, int]:
+    return {
+        SourceType.PROACTIVE: 10,
+        SourceType.USER: 15,
+        SourceType.WEBHOOK: 5,
+        SourceType.AGENT: 10,
+        SourceType.SCHEDULE: 10,
+    }
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    running_total: int = 1000
+    running_per_user: int = 20
+    """For a user without a plan."""
+    daemon_slots: int = 5
+    running_per_source: dict[str, int] = field(default_factory=_running_per_source)
+    rate: dict[str, Rate] = field(default_factory=_rates)
+    queue_depth: Depth = Depth(warning=50_000, critical=100_000)
+    user_queue_depth: Depth = Depth(warning=500, critical=1000)
+
+
+class Shares(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The critical reserve is a fraction of a pool's slots; the others are fractions of what remains."""
+
+    critical_reserve: float = 0.2
+    high: float = 0.4
+    normal: float = 0.35
+    low: float = 0.15
+    low_max: int = 5
+    """Low tasks of one user that run at a time, whatever is free."""
+    strict: bool = False
+
+    def reserve_of(self, slots: int) -> int:
+        """How many of a pool's slots only critical tasks may use."""
+        return floor(self.critical_reserve * slots)
+
+
+class Ageing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long a task should wait at most; past it, it goes ahead of its user's younger ones of that level."""
+
+    critical_s: float = 30.0
+    high_s: float = 300.0
+    normal_s: float = 3600.0
+    low_s: float = 14_400.0
+    """A low task that waited this long is ordered as normal."""
+
+
+class Preemption(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    min_run_s: float = 10.0
+    times_max: int = 3
+
+
+class Backpressure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    resume_below: float = 0.8
+    """A level ends when the depth is below this fraction of its threshold."""
+
+
+class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a user may have; None: as much as there is."""
+
+    max_concurrent_agents: int | None = None
+    max_task_duration_minutes: float | None = None
+    monthly_agent_hours: float | None = None
+    max_pending: int | None = 50
+    max_priority: Level | None = None
+
+
+def _plans() -> dict[str, Plan]:
+    return {
+        "free": Plan(max_concurrent_agents=1, max_task_duration_minutes=30, monthly_agent_hours=10, max_pending=50),
+        "pro": Plan(max_concurrent_agents=3, max_task_duration_minutes=120, monthly_agent_hours=100, max_pending=50),
+        "team": Plan(max_concurrent_agents=10, max_task_duration_minutes=240, max_pending=100),
+        "enterprise": Plan(max_concurrent_agents=50, max_task_duration_minutes=480, max_pending=10_000),
+    }
+
+
+class Breaker(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For one type; what is None is as for all types."""
+
+    failure_threshold: int | None = None
+    half_open_after: float | None = None
+    cooldown: float | None = None
+
+
+class Breakers(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    failure_threshold: int = 5
+    half_open_after: float = 60.0
+    cooldown: float = 300.0
+    overrides: dict[str, Breaker] = {}
+
+
+class Cooling(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    probe_s: float = 60.0
+    """A probe that has run this long without a rate limit has passed."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,9 +189,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     retry: Retry = Retry()
     suspects: Suspects = Suspects()
     priorities: Priorities = Priorities()
+    limits: Limits = Limits()
+    shares: Shares = Shares()
+    ageing: Ageing = Ageing()
+    preemption: Preemption = Preemption()
+    backpressure: Backpressure = Backpressure()
+    breakers: Breakers = Breakers()
+    cooling: Cooling = Cooling()
+    plans: dict[str, Plan] = field(default_factory=_plans)
     queues: dict[str, Queue] = {}
     default_queue: str = DEFAULT_QUEUE
-    daemon_slots: int = 5
+    profile: Profile = Profile.LOCAL
     log_bytes_max: int = 5 * 1024 * 1024
     cascade_rows_max: int = 500
     subtask_depth_max: int = 5

@@ -7,7 +7,7 @@ derived from the live attempts is derived (`len(daemon.holding)`), never counted
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
@@ -19,15 +19,23 @@ from taskyard.core.changes import (
     Event,
     KeyRecord,
     Ledger,
+    QueueRecord,
     UserRecord,
 )
 from taskyard.core.effects import Effect
-from taskyard.core.lanes import Lane, LaneKey, Line, Yard
+from taskyard.core.lanes import Lane, LaneKey
+from taskyard.core.lines import Line, LineKey, Party, Pool
 from taskyard.core.settings import Settings
 from taskyard.core.task import Attempt, Kind, Task, Terms
 from taskyard.core.timers import Timers
-from taskyard.vocabulary import ENDED, EventName, Status
+from taskyard.core.yard import Yard
+from taskyard.vocabulary import ENDED, EventName, SourceType, Status
 
+if TYPE_CHECKING:
+    from taskyard.core.plans import Allowance
+
+LOAD_STEPS: Final = 5
+# Loads within one step of 0.2 count as equal; a step makes the order total where a margin would not.
 INTERNED_MAX: Final = 10_000
 # Kinds and terms remembered for sharing. Terms hold exclusive keys, of which there is no end.
 
@@ -43,10 +51,35 @@ class Dice(Protocol):
     def random(self) -> float: ...
 
 
+class Running:
+    """How much of a user's work runs now (`counts.py`)."""
+
+    __slots__ = ("by_source", "low", "shared_critical", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.low = 0
+        self.shared_critical = 0
+        self.by_source: dict[SourceType, int] = {}
+
+
 class User:
     """An owner of tasks and daemons, with what of theirs is live."""
 
-    __slots__ = ("id", "lanes", "lately", "live", "number", "owns_daemons", "record", "served")
+    __slots__ = (
+        "allowance",
+        "allowance_under",
+        "id",
+        "is_over_critical",
+        "lanes",
+        "lately",
+        "live",
+        "number",
+        "parties",
+        "record",
+        "running",
+        "served",
+    )
 
     def __init__(self, record: UserRecord, number: int) -> None:
         self.id = record.id
@@ -59,7 +92,14 @@ class User:
         """Lanes with waiting tasks."""
         self.served = 0
         """When it was last given a slot, counted in grants."""
-        self.owns_daemons = False
+        self.allowance: Allowance | None = None
+        """What it may have, worked out under `allowance_under` (`plans.py`)."""
+        self.allowance_under: Settings | None = None
+        self.running = Running()
+        self.parties: dict[tuple[LineKey, int], Party] = {}
+        """Where its lanes wait: by line and level."""
+        self.is_over_critical = False
+        """Its critical work in the shared pool is ordered as high: it runs as much as it may call so."""
         self.lately: dict[str, int] = {}
         """Per type of task: how long they took lately, in milliseconds (`estimates.py`)."""
 
@@ -77,6 +117,7 @@ class Daemon:
         "lingering",
         "load",
         "memory_free_mb",
+        "pool",
         "record",
         "seen_mono",
         "session",
@@ -96,6 +137,8 @@ class Daemon:
         """Tasks whose newest attempt is live here."""
         self.lingering: dict[tuple[str, int], None] = {}
         """Attempts the hub has given up but that still occupy a slot until the daemon says they stopped."""
+        self.pool: Pool | None = None
+        """Where its slots count, once it is enlisted."""
         self.lines: list[Line] = []
         """Lines it could serve."""
         self.load = 0.0
@@ -105,6 +148,10 @@ class Daemon:
         """The suspect that runs here, or is to: nothing else is given to this daemon."""
         self.cpu_intensive = 0
         self.superseded: list[int] = []
+
+    @property
+    def load_step(self) -> int:
+        return int(self.load * LOAD_STEPS)
 
     @property
     def active(self) -> int:
@@ -148,7 +195,9 @@ class State:
         self.names: dict[str, str] = {}
         self.api_keys: dict[str, KeyRecord] = {}
         self.daemons: dict[str, Daemon] = {}
-        self.yard = Yard(self.daemons)
+        self.yard = Yard()
+        self.running = 0
+        """Live attempts that take up room (`counts.py`)."""
         self.timers = Timers()
         self.dependants: dict[str, dict[str, None]] = {}
         """Task id to the open tasks that depend on it."""
@@ -166,6 +215,8 @@ class State:
         self.begun: dict[str, int] = {}
         """Held task to when its present stretch (to its acceptance and start, then to its end) began, on the
         monotonic clock: a calendar that jumps must end no attempt."""
+        self.queues: dict[str, QueueRecord] = {}
+        """What was set or said of queues through the API (`queues.py`)."""
         self.grants = 0
         self._kinds: dict[Kind, Kind] = {}
         self._terms: dict[Terms, Terms] = {}

@@ -34,7 +34,8 @@ def hold_daemon(turn: Turn, task: Task) -> None:
     """The timer of `watch_suspect`: keep the emptiest daemon that could run it free of anything new."""
     if task.status is not Status.QUEUED:
         return
-    servers = turn.state.users[task.user_id].lanes[key_of(task)].line.servers
+    lines = turn.state.yard.lines_for(turn.state.users[task.user_id], key_of(task))
+    servers = [daemon for line in lines for daemon in line.servers]
     if any(d.alone == task.id and d.is_open for d in servers):
         return
     let_go(turn, task)

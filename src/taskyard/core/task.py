@@ -94,6 +94,10 @@ class Attempt(Struct, omit_defaults=True, gc=False):
     timeout_ms: int = 0
     error: Failure | None = None
     usage: Usage | None = None
+    level: Level = Level.NORMAL
+    """What it was granted as, and counts as while it runs."""
+    in_place: bool = False
+    """It runs in the place of its waiting parent and counts under no limit."""
 
 
 class Dependency(Struct, omit_defaults=True, gc=False):
@@ -137,6 +141,8 @@ class Trouble(Struct, omit_defaults=True, gc=False):
     waiting_for_daemon: str | None = None
     notes: list[Note] = []
     rate_limits: int = 0
+    aged: bool = False
+    """Of level low, and waited so long that it is ordered as normal."""
     told_critical: bool = False
     told_sla: bool = False
 

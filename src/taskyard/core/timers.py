@@ -30,9 +30,13 @@ class Due(IntEnum):
     CRITICAL_WAIT = 6
     AVOIDANCE = 7
     SUSPECT = 8
+    AGEING = 9
+    WAKE = 10
+    """Somebody sleeps on something that ends by itself."""
 
 
-Name = tuple[Due, str]
+Name = tuple[Due, str | tuple[str, ...]]
+"""What, and of whom: a task's, daemon's or user's id, or the name of what is slept on."""
 _Entry = tuple[int, int, Name]
 
 
@@ -44,7 +48,7 @@ class Timers:
         self._due: tuple[dict[Name, _Entry], dict[Name, _Entry]] = ({}, {})
         self._set = 0
 
-    def set(self, clock: Clock, due: Due, whose: str, at: int) -> None:
+    def set(self, clock: Clock, due: Due, whose: str | tuple[str, ...], at: int) -> None:
         self._set += 1
         name = (due, whose)
         entry = (at, self._set, name)
@@ -55,11 +59,15 @@ class Timers:
             heap[:] = self._due[clock].values()
             heapify(heap)
 
-    def cancel(self, clock: Clock, due: Due, whose: str) -> None:
+    def cancel(self, clock: Clock, due: Due, whose: str | tuple[str, ...]) -> None:
         self._due[clock].pop((due, whose), None)
 
-    def is_set(self, clock: Clock, due: Due, whose: str) -> bool:
+    def is_set(self, clock: Clock, due: Due, whose: str | tuple[str, ...]) -> bool:
         return (due, whose) in self._due[clock]
+
+    def due_at(self, clock: Clock, due: Due, whose: str | tuple[str, ...]) -> int | None:
+        entry = self._due[clock].get((due, whose))
+        return None if entry is None else entry[0]
 
     def plan(self, clock: Clock) -> dict[Name, int]:
         """Everything that is set, with its instant; for checks and explanations."""

@@ -25,6 +25,7 @@ def state_of(image: Image, settings: Settings, identity: Identity, now: Now) -> 
         daemons=image.daemons,
         tasks=image.tasks,
         log_bytes=image.log_bytes,
+        kept=image.kept,
     )
     return state
 

@@ -13,7 +13,22 @@ from jwt import PyJWTError
 from msgspec import Struct
 from msgspec.structs import replace
 
-from taskyard.core.settings import Lease, Priorities, Queue, Retry, Settings, Suspects
+from taskyard.core.settings import (
+    Ageing,
+    Backpressure,
+    Breakers,
+    Cooling,
+    Lease,
+    Limits,
+    Plan,
+    Preemption,
+    Priorities,
+    Queue,
+    Retry,
+    Settings,
+    Shares,
+    Suspects,
+)
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.bearer import TokenReader
 from taskyard.vocabulary import DEFAULT_QUEUE
@@ -27,10 +42,6 @@ NUMBER_MAX: Final = 1_000_000_000
 
 class BadSettings(Exception):
     """The file cannot be used; the message says where and why."""
-
-
-class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    daemon_slots: int = 5
 
 
 class Retention(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,6 +63,13 @@ class FileSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     retry: Retry = Retry()
     suspects: Suspects = Suspects()
     priorities: Priorities = Priorities()
+    shares: Shares = Shares()
+    ageing: Ageing = Ageing()
+    preemption: Preemption = Preemption()
+    backpressure: Backpressure = Backpressure()
+    breakers: Breakers = Breakers()
+    cooling: Cooling = Cooling()
+    plans: dict[str, Plan] = {}
     queues: dict[str, Queue] = {}
     default_queue: str = DEFAULT_QUEUE
     retention: Retention = Retention()
@@ -120,7 +138,14 @@ def core_settings(file: FileSettings) -> Settings:
         retry=file.retry,
         suspects=file.suspects,
         priorities=file.priorities,
+        limits=file.limits,
+        shares=file.shares,
+        ageing=file.ageing,
+        preemption=file.preemption,
+        backpressure=file.backpressure,
+        breakers=file.breakers,
+        cooling=file.cooling,
+        plans={**Settings().plans, **file.plans},
         queues=file.queues,
         default_queue=file.default_queue,
-        daemon_slots=file.limits.daemon_slots,
     )

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from taskyard.core.changes import AuditRecord, Batch, DaemonRecord, Event, KeyRecord, LateResult, UserRecord
+from taskyard.core.changes import AuditRecord, Batch, DaemonRecord, Event, Kept, KeyRecord, LateResult, UserRecord
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
 from taskyard.vocabulary import EPOCHS_PER_ERA, Level, SourceType, Status
@@ -60,6 +60,8 @@ class Image(Struct):
     """Per user the highest task number ever given."""
     log_bytes: dict[tuple[str, int], int]
     """Per (task, attempt) of the hot table: how much log is kept."""
+    kept: list[Kept] = field(default_factory=list)
+    """What the policies keep, in the order of kinds and names."""
 
 
 class StoredTask(Struct):

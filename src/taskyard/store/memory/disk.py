@@ -10,7 +10,7 @@ from taskyard.core.changes import Batch, TaskRow
 from taskyard.core.task import Task
 from taskyard.store.port import ARCHIVE_ROWS_MAX
 from taskyard.store.records import TASK, Columns, columns_of, decode_record, encode, encode_events, ended_at, numbered
-from taskyard.vocabulary import Status
+from taskyard.vocabulary import Keeps, Status
 
 
 class Row(Struct, gc=False):
@@ -51,6 +51,7 @@ class Disk(Struct):
     keys: dict[str, bytes] = field(default_factory=dict)
     daemons: dict[str, bytes] = field(default_factory=dict)
     audit: list[tuple[int, str, bytes]] = field(default_factory=list)
+    kept: dict[tuple[Keeps, str], bytes] = field(default_factory=dict)
 
     def places(self) -> tuple[dict[str, Row], dict[str, Row], dict[str, Row]]:
         return self.hot, self.history, self.archive
@@ -68,6 +69,7 @@ def write_batch(disk: Disk, batch: Batch) -> None:
     disk.users.update((user.id, encode(user)) for user in batch.users)
     disk.keys.update((key.id, encode(key)) for key in batch.keys)
     disk.daemons.update((daemon.id, encode(daemon)) for daemon in batch.daemons)
+    _write_kept(disk, batch)
     disk.audit.extend((n, entry.subject, encode(entry)) for n, entry in numbered(batch.audit, seq=batch.seq))
     if batch.archive is not None:
         ended_before, events_before = batch.archive
@@ -130,3 +132,10 @@ def _drop_events(disk: Disk, *, events_before: int) -> None:
 
 def decoded(row: Row) -> Task:
     return decode_record(TASK, row.record, of=f"task {row.columns[0]}")
+
+
+def _write_kept(disk: Disk, batch: Batch) -> None:
+    for kept in batch.kept:
+        disk.kept.pop((kept.kind, kept.name), None)
+        if kept.record is not None:
+            disk.kept[kept.kind, kept.name] = kept.record

@@ -1,6 +1,6 @@
 """One writer over a `Disk` in memory, with the faults that a simulator asks for."""
 
-from taskyard.core.changes import Batch
+from taskyard.core.changes import Batch, Kept
 from taskyard.store.memory.disk import Disk, decoded, write_batch
 from taskyard.store.memory.reader import MemoryReader
 from taskyard.store.port import Identity, Image, Reader, StoreRefused, StoreUnavailable, next_epoch
@@ -57,6 +57,7 @@ class MemoryStore:
                 for (task_id, attempt), chunks in disk.logs.items()
                 if task_id in disk.hot
             },
+            kept=[Kept(kind, name, disk.kept[kind, name]) for kind, name in sorted(disk.kept)],
         )
 
     def write(self, batch: Batch) -> None:

@@ -38,7 +38,7 @@ FORCED_FACTOR: Final = 16
 BUSY_MS_MAX: Final = 2_000
 
 CHECKED_WHOLE_BYTES_MAX: Final = 64 * 1024 * 1024
-CHECKED_TABLES: Final = ("task", "user", "api_key", "daemon", "numbering", "identity", "commit_log")
+CHECKED_TABLES: Final = ("task", "user", "api_key", "daemon", "kept", "numbering", "identity", "commit_log")
 
 
 class SqliteStore:

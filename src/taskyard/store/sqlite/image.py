@@ -6,10 +6,12 @@ from typing import Any, TypeVar
 import apsw
 import msgspec
 
+from taskyard.core.changes import Kept
 from taskyard.core.task import Task
 from taskyard.store.port import Identity, Image, StoreBroken, next_epoch
 from taskyard.store.records import DAEMON, KEY, TASK, USER, checksum, columns_of, decode_record, encode, verified
 from taskyard.store.sqlite.statements import SQL
+from taskyard.vocabulary import Keeps
 
 T = TypeVar("T")
 
@@ -68,6 +70,10 @@ def load_image(connection: apsw.Connection) -> Image:
         daemons=_records(DAEMON, connection.execute(SQL["every_daemon"]), of="daemon"),
         numbers=_numbers(connection),
         log_bytes=_log_sizes(connection, tasks),
+        kept=[
+            Kept(Keeps(kind), name, verified(record, crc, of=f"{kind} {name}"))
+            for kind, name, record, crc in connection.execute(SQL["every_kept"])
+        ],
     )
 
 

@@ -11,7 +11,7 @@ from zlib import crc32
 
 import apsw
 
-from taskyard.core.changes import Batch, DaemonRecord, KeyRecord, LogChunk, TaskRow, UserRecord
+from taskyard.core.changes import Batch, DaemonRecord, Kept, KeyRecord, LogChunk, TaskRow, UserRecord
 from taskyard.store.port import ARCHIVE_ROWS_MAX
 from taskyard.store.records import checksum, columns_of, encode, encode_events, ended_at, numbered
 from taskyard.store.sqlite.bulk import Row, write_many
@@ -23,6 +23,8 @@ def write_rows(connection: apsw.Connection, batch: Batch) -> None:
     _write_tasks(connection, batch)
     _write_contents(connection, batch)
     _write_people(connection, batch)
+    if batch.kept:
+        _write_kept(connection, batch.kept)
     if batch.archive is not None:
         ended_before, events_before = batch.archive
         _archive(connection, ended_before=ended_before)
@@ -142,6 +144,12 @@ def _write_people(connection: apsw.Connection, batch: Batch) -> None:
     connection.executemany(
         SQL["insert_audit"], [(n, subject, record, checksum(record, n)) for n, subject, record in entries]
     )
+
+
+def _write_kept(connection: apsw.Connection, kept: list[Kept]) -> None:
+    written = [(each.kind, each.name, each.record, crc32(each.record)) for each in kept if each.record is not None]
+    write_many(connection, SQL["upsert_kept"], written)
+    connection.executemany(SQL["delete_kept"], [(each.kind, each.name) for each in kept if each.record is None])
 
 
 def _record_rows(records: Iterable[UserRecord | KeyRecord | DaemonRecord]) -> Iterator[Row]:

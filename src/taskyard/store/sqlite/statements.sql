@@ -86,6 +86,14 @@ ON CONFLICT (id) DO UPDATE SET record = excluded.record, crc = excluded.crc;
 INSERT INTO daemon (id, record, crc) VALUES (:id, :record, :crc)
 ON CONFLICT (id) DO UPDATE SET record = excluded.record, crc = excluded.crc;
 
+-- upsert_kept
+INSERT INTO kept (kind, name, record, crc) SELECT * FROM (VALUES (:kind, :name, :record, :crc)) WHERE column1 IS NOT NULL
+ON CONFLICT (kind, name) DO UPDATE SET record = excluded.record, crc = excluded.crc;
+
+-- delete_kept
+-- Zero rows: it came and went within one batch.
+DELETE FROM kept WHERE kind = :kind AND name = :name;
+
 -- insert_audit
 INSERT INTO audit (n, subject, record, crc) VALUES (:n, :subject, :record, :crc);
 
@@ -152,6 +160,9 @@ SELECT id, record, crc FROM api_key ORDER BY id;
 
 -- every_daemon
 SELECT id, record, crc FROM daemon ORDER BY id;
+
+-- every_kept
+SELECT kind, name, record, crc FROM kept ORDER BY kind, name;
 
 -- every_number
 SELECT user_id, number, crc FROM numbering;

@@ -112,6 +112,14 @@ CREATE TABLE numbering (user_id TEXT PRIMARY KEY, number INTEGER NOT NULL, crc I
 CREATE TABLE user (id TEXT PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE api_key (id TEXT PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE daemon (id TEXT PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+-- Small records of the policies: breakers, buckets, used time, the state of queues.
+CREATE TABLE kept (
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    record BLOB NOT NULL,
+    crc INTEGER NOT NULL,
+    PRIMARY KEY (kind, name)
+) WITHOUT ROWID;
 CREATE TABLE audit (n INTEGER PRIMARY KEY, subject TEXT NOT NULL, record BLOB NOT NULL, crc INTEGER NOT NULL);
 CREATE INDEX audit_subject ON audit (subject);
 -- One row: who this yard is, and how often it was opened.

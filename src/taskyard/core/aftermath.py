@@ -1,0 +1,29 @@
+"""What the policies learn from: every grant, and every end of an attempt.
+
+A policy that watches attempts (breakers, cooling queues, used time) is a function in one of these tuples. They are
+called from the one place where a slot is taken and the one place where it is given back (`attempts.py`), after the
+counts and before anybody is woken.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from taskyard.core.state import Daemon, Turn
+from taskyard.core.task import Attempt, Task
+
+Hook = Callable[[Turn, Task, Attempt, Daemon], None]
+
+ON_GRANT: Final[tuple[Hook, ...]] = ()
+"""An attempt was granted just now; its clock has not begun."""
+ON_END: Final[tuple[Hook, ...]] = ()
+"""The attempt has its end: `status` and `error` say which."""
+
+
+def granted(turn: Turn, task: Task, attempt: Attempt, daemon: Daemon) -> None:
+    for hook in ON_GRANT:
+        hook(turn, task, attempt, daemon)
+
+
+def ended(turn: Turn, task: Task, attempt: Attempt, daemon: Daemon) -> None:
+    for hook in ON_END:
+        hook(turn, task, attempt, daemon)

@@ -1,0 +1,104 @@
+"""What runs, counted everywhere it counts: the hub, the user and their sources, the pool with its levels and queues.
+
+Every number here is derived from the live attempts and can be derived from them anew (`recounted`): nothing counts
+beside them, and no other file changes one. What runs in the place of its waiting parent counts nowhere.
+"""
+
+from collections.abc import Iterator
+
+from taskyard.core.placement import SHARED
+from taskyard.core.state import Daemon, State, User
+from taskyard.core.task import Attempt, Task
+from taskyard.vocabulary import Level
+
+CRITICAL, LOW = Level.CRITICAL, Level.LOW
+
+
+def count(state: State, task: Task, attempt: Attempt, daemon: Daemon, change: int) -> None:
+    """An attempt begins to hold its slot (1), or has given it back (-1)."""
+    if attempt.in_place:
+        return
+    state.running += change
+    user = state.users[task.user_id]
+    running = user.running
+    running.total += change
+    source = task.kind.source
+    running.by_source[source] = running.by_source.get(source, 0) + change
+    if attempt.level is LOW:
+        running.low += change
+    if attempt.level is CRITICAL and daemon.record.shared:
+        running.shared_critical += change
+        _regrade(state, user)
+    assert daemon.pool is not None, "I2: what is held is held in a pool"
+    daemon.pool.count(daemon, task, attempt, change)
+
+
+def _regrade(state: State, user: User) -> None:
+    """In the shared pool nobody owns the fleet by calling everything critical: what is beyond the reserve is high."""
+    reserve = state.settings.shares.reserve_of(state.yard.shared.slots)
+    state.yard.regrade(user, is_over=user.running.shared_critical >= max(1, reserve))
+
+
+def fleet_changed(state: State, daemon: Daemon) -> None:
+    """A daemon came, went away, or takes nothing more: its pool has other slots, and the reserve another size."""
+    state.yard.recount(daemon)
+    if daemon.record.shared:
+        for user in state.users.values():
+            if user.running.shared_critical or user.is_over_critical:
+                _regrade(state, user)
+
+
+def wake_room(state: State, task: Task, daemon: Daemon) -> None:
+    """A slot was given back: whoever slept on what it counted under is looked at again."""
+    assert daemon.pool is not None, "I2: what is held is held in a pool"
+    user_id, yard = task.user_id, state.yard
+    if not yard.has_sleepers:
+        return
+    yard.wake(("user", user_id))
+    yard.wake(("source", user_id, task.kind.source))
+    yard.wake(("low", user_id))
+    yard.wake(("queue", task.kind.queue, daemon.pool.id))
+    if task.terms.exclusive is not None:
+        yard.wake(("exclusive", user_id, task.terms.exclusive))
+
+
+Figure = tuple[str, ...]
+
+
+def recounted(state: State) -> dict[Figure, int]:
+    """Every count from the live attempts, from scratch; what is zero is left out."""
+    found: dict[Figure, int] = {}
+    for task, attempt in state.live_attempts():
+        if not attempt.in_place:
+            for name in _names(state, task, attempt):
+                found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _names(state: State, task: Task, attempt: Attempt) -> Iterator[Figure]:
+    daemon = state.daemons[attempt.daemon_id]
+    pool = SHARED if daemon.record.shared else daemon.record.user_id
+    yield ("hub",)
+    yield "user", task.user_id
+    yield "source", task.user_id, task.kind.source
+    yield "queue", task.kind.queue, pool
+    if attempt.level is LOW:
+        yield "low", task.user_id
+    if attempt.level is CRITICAL and daemon.record.shared:
+        yield "critical", task.user_id
+    if daemon.is_open:
+        yield "level", attempt.level, pool
+
+
+def counted(state: State) -> dict[Figure, int]:
+    """The same as it is kept; for checks."""
+    found: dict[Figure, int] = {("hub",): state.running}
+    for user in state.users.values():
+        found["user", user.id] = user.running.total
+        found["low", user.id] = user.running.low
+        found["critical", user.id] = user.running.shared_critical
+        found.update((("source", user.id, s), n) for s, n in user.running.by_source.items())
+    for pool in state.yard.pools.values():
+        found.update((("queue", queue, pool.id), n) for queue, n in pool.queues.items())
+        found.update((("level", level, pool.id), pool.running[rank]) for rank, level in enumerate(Level))
+    return {name: number for name, number in found.items() if number}

@@ -1,0 +1,156 @@
+"""What may hold a ready task back, one small function per rule.
+
+Each answers with a `Hold` (a reason, its numbers, and the name under which to be woken) or None. `scheduler.py` stops
+at the first that says no; `why.py` asks them all. They read the counts (`counts.py`), which follow from the live
+attempts, and the settings of this moment, so a limit that changes holds from the next decision on, also downwards.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from math import floor
+from typing import Final
+
+from msgspec import Struct
+
+from taskyard.core.lanes import Blocker, Lane
+from taskyard.core.lines import CRITICAL, Line, Pool
+from taskyard.core.plans import allowance_of
+from taskyard.core.queues import limit_of
+from taskyard.core.settings import Shares
+from taskyard.core.state import Turn
+from taskyard.core.task import ms_of
+from taskyard.vocabulary import Level, Reason
+
+HIGH_TO_LOW: Final = (1, 2, 3)
+# Ranks of the levels that share what the critical reserve leaves.
+LOW: Final = Level.LOW
+
+
+class Hold(Struct, frozen=True):
+    """Why something may not start now."""
+
+    reason: Reason
+    blocker: Blocker
+    """What to be woken by."""
+    used: int | None = None
+    limit: int | None = None
+    until: int | None = None
+    """When it ends by itself, if that is known."""
+    name: str | None = None
+    """Of the queue, type, source, key or plan it is about."""
+
+
+LaneRule = Callable[[Turn, Lane], Hold | None]
+LineRule = Callable[[Turn, Line], Hold | None]
+
+
+def exclusive_is_free(turn: Turn, lane: Lane) -> Hold | None:
+    """Of the tasks that share an exclusive key only one runs at a time."""
+    key = lane.special.exclusive
+    if key is None or (lane.user.id, key) not in turn.state.exclusive:
+        return None
+    return Hold(Reason.EXCLUSIVE_HELD, ("exclusive", lane.user.id, key), name=key)
+
+
+def user_has_room(turn: Turn, lane: Lane) -> Hold | None:
+    """The plan's concurrency, or that of a user without a plan."""
+    limit = allowance_of(turn.state, lane.user).concurrent
+    used = lane.user.running.total
+    if limit is None or used < limit:
+        return None
+    return Hold(Reason.USER_CONCURRENCY, ("user", lane.user.id), used, limit, name=lane.user.record.plan)
+
+
+def source_has_room(turn: Turn, lane: Lane) -> Hold | None:
+    source = lane.kind.source
+    limit = allowance_of(turn.state, lane.user).per_source.get(source)
+    used = lane.user.running.by_source.get(source, 0)
+    if limit is None or used < limit:
+        return None
+    return Hold(Reason.SOURCE_CONCURRENCY, ("source", lane.user.id, source), used, limit, name=source)
+
+
+def low_has_room(turn: Turn, lane: Lane) -> Hold | None:
+    """However idle the fleet: no user runs more than a handful of low tasks."""
+    if lane.level is not LOW:
+        return None
+    used, limit = lane.user.running.low, turn.state.settings.shares.low_max
+    return None if used < limit else Hold(Reason.LOW_CAP, ("low", lane.user.id), used, limit)
+
+
+LANE_RULES: Final[tuple[LaneRule, ...]] = (user_has_room, source_has_room, low_has_room, exclusive_is_free)
+
+
+def queue_has_room(turn: Turn, line: Line) -> Hold | None:
+    """Per queue and pool: one user's machine never holds up another's."""
+    limit = limit_of(turn.state, line.queue)
+    used = line.pool.queues.get(line.queue, 0)
+    if limit is None or used < limit:
+        return None
+    return Hold(Reason.QUEUE_FULL, ("queue", line.queue, line.pool.id), used, limit, name=line.queue)
+
+
+LINE_RULES: Final[tuple[LineRule, ...]] = (queue_has_room,)
+
+
+def hub_has_room(turn: Turn) -> Hold | None:
+    used, limit = turn.state.running, turn.state.settings.limits.running_total
+    return None if used < limit else Hold(Reason.HUB_FULL, ("hub",), used, limit)
+
+
+# Levels.
+
+
+@lru_cache(maxsize=1024)
+def shares_of(slots: int, shares: Shares) -> tuple[int, ...]:
+    """Per rank, of so many slots: for what is not critical all that the reserve leaves, then each level's share.
+
+    A share is a guarantee under contention, or, if strict, a cap.
+    """
+    rest = slots - shares.reserve_of(slots)
+    return rest, *(max(1, floor(fraction * rest)) for fraction in (shares.high, shares.normal, shares.low))
+
+
+def reserve_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
+    """What is not critical leaves the reserve alone, whether or not critical tasks run."""
+    if rank == CRITICAL:
+        return None
+    used, limit = pool.others_running, shares_of(pool.slots, turn.state.settings.shares)[0]
+    return None if used < limit else Hold(Reason.CRITICAL_RESERVE, ("level", pool.id), used, limit)
+
+
+def share_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
+    """Only if shares are strict: then they are caps."""
+    shares = turn.state.settings.shares
+    if rank == CRITICAL or not shares.strict:
+        return None
+    used, limit = pool.running[rank], shares_of(pool.slots, shares)[rank]
+    return None if used < limit else Hold(Reason.PRIORITY_SHARE, ("level", pool.id), used, limit)
+
+
+LevelRule = Callable[[Turn, Pool, int], Hold | None]
+LEVEL_RULES: Final[tuple[LevelRule, ...]] = (reserve_is_kept, share_is_kept)
+
+
+def levels_with_room(turn: Turn, pool: Pool) -> tuple[int, ...]:
+    """Ranks, in the order in which a slot is offered: critical first, then who is below its share, then the others."""
+    shares = turn.state.settings.shares
+    rest, high, normal, low = shares_of(pool.slots, shares)
+    _, highs, normals, lows = pool.running
+    if highs + normals + lows >= rest:
+        return (CRITICAL,)
+    return _offered(highs < high, normals < normal, lows < low, shares.strict)
+
+
+@lru_cache(maxsize=16)
+def _offered(high: bool, normal: bool, low: bool, is_strict: bool) -> tuple[int, ...]:
+    is_below = dict(zip(HIGH_TO_LOW, (high, normal, low), strict=True))
+    below = [rank for rank in HIGH_TO_LOW if is_below[rank]]
+    others = [] if is_strict else [rank for rank in HIGH_TO_LOW if not is_below[rank]]
+    return CRITICAL, *below, *others
+
+
+def ages_of(turn: Turn) -> tuple[int, ...]:
+    """Per rank: who was queued before this instant has waited longer than that level should."""
+    ageing, wall = turn.state.settings.ageing, turn.now.wall
+    return tuple(wall - ms_of(s) for s in (ageing.critical_s, ageing.high_s, ageing.normal_s, ageing.low_s))

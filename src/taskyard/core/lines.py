@@ -1,0 +1,164 @@
+"""A line: the lanes that the same daemons could serve, of one queue, in one pool.
+
+A pool is the shared daemons, or one user's own. Who could use both waits in a line of each. What holds back a whole
+line (its queue is paused, full, cooling down) puts the line to sleep; what holds back one user's work puts their lanes
+to sleep; and a freed slot wakes only the lines of its daemon. In a line, per level, the order is whose turn it is
+(`fairness.py`), then that user's own: number, then age (`lanes.py`).
+
+This file orders; it decides nothing about who may run.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from taskyard.core.fairness import rank_of
+from taskyard.core.lanes import Blocker, Lane, LaneKey, age_of
+from taskyard.core.ordered import Ordered
+from taskyard.core.task import Attempt, Needs, Task
+from taskyard.vocabulary import RANK, Level
+
+if TYPE_CHECKING:
+    from taskyard.core.state import Daemon, User
+
+CRITICAL: Final = RANK[Level.CRITICAL]
+
+LineKey = tuple[str, str, Needs, tuple[str, ...], str | None]
+"""Pool, queue, needs, daemons avoided, suspect."""
+
+
+def line_key(pool: str, key: LaneKey) -> LineKey:
+    kind, _, special = key
+    return pool, kind.queue, kind.needs, special.avoided, special.suspect
+
+
+class Party:
+    """One user's lanes in one line, ordered at one level."""
+
+    __slots__ = ("_by_age", "_by_number", "line", "number", "rank", "size", "user")
+
+    def __init__(self, line: "Line", user: "User", rank: int, number: int) -> None:
+        self.line = line
+        self.user = user
+        self.rank = rank
+        self.number = number
+        """Parties are numbered as they are made: those never served go in this order."""
+        self.size = 0
+        """How many lanes."""
+        self._by_number: Ordered[Lane] = Ordered(Lane.best)
+        self._by_age: Ordered[Lane] = Ordered(Lane.eldest)
+
+    def put(self, lane: Lane) -> None:
+        """A lane joins, or got a better head."""
+        self._by_number.put(lane)
+        self._by_age.put(lane)
+        self.size = len(self._by_number)
+
+    def drop(self, lane: Lane) -> None:
+        self._by_number.drop(lane)
+        self._by_age.drop(lane)
+        self.size -= 1
+
+    def lanes(self) -> list[Lane]:
+        return list(self._by_number)
+
+    def first(self, aged_before: int) -> Lane:
+        """The lane whose head is next; the party must not be empty."""
+        if self.size > 1:
+            eldest = self._by_age.first()
+            if eldest is not None and eldest.eldest()[0] < aged_before:
+                return eldest
+        best = self._by_number.first()
+        assert best is not None, "I5: a party is gone with its last lane"
+        return best
+
+
+def turn_of(party: Party) -> tuple[int, int, int]:
+    """Whose turn it is; smaller goes first."""
+    return *rank_of(party.user), party.number
+
+
+Order = tuple[int, int, bool, int, str]
+
+
+def order_of(party: Party, aged_before: int) -> Order:
+    """Among the parties of several lines: whose turn it is, then what that user would have first."""
+    head = party.first(aged_before).head(aged_before)
+    queued_at, task_id = age_of(head)
+    is_aged = queued_at < aged_before
+    return *rank_of(party.user), not is_aged, queued_at if is_aged else -head.value, task_id
+
+
+class Line:
+    """Lanes that the same daemons could serve."""
+
+    __slots__ = ("blocker", "key", "needs", "parties", "pool", "queue", "servers", "waiting")
+
+    def __init__(self, key: LineKey, pool: "Pool") -> None:
+        self.key = key
+        self.pool = pool
+        self.queue, self.needs = key[1], key[2]
+        self.blocker: Blocker | None = None
+        """What the whole line sleeps on."""
+        self.servers: list[Daemon] = []
+        """Daemons of its pool that could run its tasks, full or not, there or not (`placement.py`)."""
+        self.waiting = 0
+        """How many parties."""
+        self.parties: tuple[Ordered[Party], ...] = tuple(Ordered(turn_of) for _ in RANK)
+        """Per level: the users who have a lane here that may be looked at."""
+
+    def is_waiting(self) -> bool:
+        return self.waiting > 0
+
+    def has_room(self) -> bool:
+        return any(daemon.has_room() for daemon in self.servers)
+
+    def is_served(self) -> bool:
+        """Some daemon is there that takes its tasks, if not now then when it has room."""
+        return any(daemon.is_open for daemon in self.servers)
+
+    def lanes(self) -> list[Lane]:
+        """All that may be looked at, in no order; for news, never for a decision."""
+        return [lane for parties in self.parties for party in parties for lane in party.lanes()]
+
+
+class Pool:
+    """The slots that compete for the same work: those of the shared daemons, or of one user's own.
+
+    Only daemons that are there count, with what they hold: a daemon that went away took its slots with it.
+    """
+
+    __slots__ = ("daemons", "id", "queues", "running", "slots", "starved", "woken")
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.daemons: dict[str, Daemon] = {}
+        self.slots = 0
+        self.running = [0] * len(RANK)
+        """Live attempts per level, as they were granted."""
+        self.queues: dict[str, int] = {}
+        """Live attempts per queue, also of daemons that are away: they may be at work."""
+        self.woken: dict[LineKey, Line] = {}
+        """Lines in which something changed since the scheduler last looked."""
+        self.starved: dict[LineKey, Line] = {}
+        """Lines with a task and a free slot whose level has no room: any end in the pool may help them."""
+
+    def recount(self) -> None:
+        """A daemon came, went, or is not what it was."""
+        self.slots = sum(daemon.record.slots for daemon in self.daemons.values() if daemon.is_open)
+        self.running, self.queues = [0] * len(RANK), {}
+        for daemon in self.daemons.values():
+            for task in daemon.holding.values():
+                attempt = task.newest
+                assert attempt is not None, "I2: a held task has an attempt"
+                if not attempt.in_place:
+                    self.count(daemon, task, attempt, 1)
+
+    def count(self, daemon: "Daemon", task: Task, attempt: Attempt, change: int) -> None:
+        queue = task.kind.queue
+        self.queues[queue] = self.queues.get(queue, 0) + change
+        if daemon.is_open:
+            self.running[RANK[attempt.level]] += change
+
+    @property
+    def others_running(self) -> int:
+        """Live attempts that are not critical."""
+        return sum(self.running) - self.running[CRITICAL]

@@ -1,0 +1,77 @@
+"""The smallest of many, while their order changes: a heap with leftovers.
+
+Something whose key grew is found out when it surfaces, and sinks to where it belongs. Something whose key shrank must
+be `put` again at once. An entry that is no longer the valid one of its item is passed over. One item by itself is kept
+without any order: most of the time there is only one.
+"""
+
+from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+LEFTOVERS_MAX: Final = 64
+
+
+Key = tuple[int | str, ...]
+
+
+class Ordered(Generic[T]):
+    __slots__ = ("_heap", "_items", "_key", "_puts")
+
+    def __init__(self, key: Callable[[T], Key]) -> None:
+        self._key = key
+        self._items: dict[T, tuple[Key, int, T] | None] = {}
+        """Each item with its one valid entry; None while it is alone."""
+        self._heap: list[tuple[Key, int, T]] = []
+        self._puts = 0
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        """In the order in which they came."""
+        return iter(self._items)
+
+    def __contains__(self, item: T) -> bool:
+        return item in self._items
+
+    def put(self, item: T) -> None:
+        """Add it, or put it where it now belongs."""
+        is_new = item not in self._items
+        self._items.setdefault(item, None)
+        if len(self._items) < 2:
+            return
+        if is_new and len(self._items) == 2:
+            # The one that was alone was not kept in order.
+            for each in self._items:
+                self._rank(each)
+        else:
+            self._rank(item)
+
+    def drop(self, item: T) -> None:
+        del self._items[item]
+
+    def first(self) -> T | None:
+        """The one with the smallest key; the one put first between equals."""
+        if len(self._items) < 2:
+            return next(iter(self._items), None)
+        heap, items = self._heap, self._items
+        while True:
+            entry = heap[0]
+            item = entry[2]
+            if items.get(item) is not entry:
+                heappop(heap)
+            elif self._key(item) != entry[0]:
+                heappop(heap)
+                self._rank(item)
+            else:
+                return item
+
+    def _rank(self, item: T) -> None:
+        self._puts += 1
+        entry = self._items[item] = (self._key(item), self._puts, item)
+        heappush(self._heap, entry)
+        if len(self._heap) > 2 * len(self._items) + LEFTOVERS_MAX:
+            self._heap = [each for each in self._heap if self._items.get(each[2]) is each]
+            heapify(self._heap)

@@ -1,0 +1,254 @@
+"""All lanes and lines, and which of them have to be looked at."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from taskyard.core.lanes import Blocker, Lane, LaneKey, key_of
+from taskyard.core.lines import CRITICAL, Line, LineKey, Party, Pool, line_key
+from taskyard.core.placement import SHARED, could_serve
+from taskyard.core.task import Task
+from taskyard.vocabulary import RANK, Level
+
+if TYPE_CHECKING:
+    from taskyard.core.state import Daemon, User
+
+LINES_MAX: Final = 1024
+# Lines kept though empty, so that a task that finds its line again costs no look at the fleet.
+HIGH: Final = RANK[Level.HIGH]
+
+
+class Yard:
+    __slots__ = ("_asleep", "_lines_asleep", "_numbers", "lines", "pools", "waiting", "woken")
+
+    def __init__(self) -> None:
+        self.lines: dict[LineKey, Line] = {}
+        self.pools: dict[str, Pool] = {SHARED: Pool(SHARED)}
+        self.woken: dict[str, Pool] = {}
+        """Pools with lines that have to be looked at."""
+        self.waiting = 0
+        """Ready tasks in all lanes."""
+        self._asleep: dict[Blocker, dict[int, Lane]] = {}
+        self._lines_asleep: dict[Blocker, dict[LineKey, Line]] = {}
+        self._numbers = 0
+
+    @property
+    def shared(self) -> Pool:
+        return self.pools[SHARED]
+
+    @property
+    def has_sleepers(self) -> bool:
+        return bool(self._asleep or self._lines_asleep)
+
+    # Tasks come and go.
+
+    def enter(self, user: "User", task: Task) -> None:
+        """A task became ready."""
+        key = key_of(task)
+        lane = user.lanes.get(key)
+        self.waiting += 1
+        if lane is None:
+            self._numbers += 1
+            lane = user.lanes[key] = Lane(user, key, self._numbers)
+            lane.push(task)
+            self._seat(lane)
+            return
+        lane.push(task)
+        if lane.blocker is None:
+            if lane.parties[0].size > 1 and task in lane.heads():
+                for party in lane.parties:
+                    party.put(lane)
+            self._wake_lines(lane)
+
+    def leave(self, user: "User", task: Task) -> None:
+        """A ready task goes elsewhere. Call it before anything that `key_of` reads has changed."""
+        self.shorten(user.lanes[key_of(task)])
+
+    def shorten(self, lane: Lane) -> None:
+        """One of the lane's tasks left it."""
+        self.waiting -= 1
+        lane.size -= 1
+        if lane.size == 0:
+            del lane.user.lanes[lane.key]
+            if lane.blocker is None:
+                self._unseat(lane)
+            else:
+                self._forget_sleeper(lane, lane.blocker)
+
+    # Whose turn it is.
+
+    def refresh(self, user: "User") -> None:
+        """The user's turn came nearer: put its parties where they now belong."""
+        for party in user.parties.values():
+            party.line.parties[party.rank].put(party)
+
+    def regrade(self, user: "User", *, is_over: bool) -> None:
+        """Critical work of this user in the shared pool is ordered as high from now on (`is_over`), or no longer."""
+        if user.is_over_critical == is_over:
+            return
+        user.is_over_critical = is_over
+        for lane in [each for each in user.lanes.values() if each.rank == CRITICAL and each.blocker is None]:
+            self._unseat(lane)
+            self._seat(lane)
+
+    # Sleeping and waking.
+
+    def sleep(self, lane: Lane, blocker: Blocker) -> None:
+        self._unseat(lane)
+        lane.blocker = blocker
+        self._asleep.setdefault(blocker, {})[lane.number] = lane
+
+    def sleep_line(self, line: Line, blocker: Blocker) -> None:
+        line.blocker = blocker
+        self._lines_asleep.setdefault(blocker, {})[line.key] = line
+
+    def wake(self, blocker: Blocker) -> None:
+        """What these lanes and lines slept on is gone, or may be."""
+        for lane in self._asleep.pop(blocker, {}).values():
+            lane.blocker = None
+            self._seat(lane)
+        for line in self._lines_asleep.pop(blocker, {}).values():
+            line.blocker = None
+            self.look_at(line)
+
+    def wake_user(self, user_id: str) -> None:
+        """What this user may have changed."""
+        for blocker in [each for each in self._asleep if len(each) > 1 and each[1] == user_id]:
+            self.wake(blocker)
+
+    def wake_all(self) -> None:
+        """A rule changed: look at everything anew."""
+        for blocker in [*self._asleep, *self._lines_asleep]:
+            self.wake(blocker)
+        for line in self.lines.values():
+            self.look_at(line)
+
+    def look_at(self, line: Line) -> None:
+        line.pool.woken[line.key] = line
+        self.woken[line.pool.id] = line.pool
+
+    def wake_daemon(self, daemon: "Daemon") -> None:
+        """It has, or may have, room; and so may a level of its pool."""
+        for line in daemon.lines:
+            if line.is_waiting():
+                self.look_at(line)
+        pool = daemon.pool
+        if pool is not None and pool.starved:
+            for line in pool.starved.values():
+                self.look_at(line)
+            pool.starved = {}
+
+    def sleepers(self, blocker: Blocker) -> Iterable[Lane]:
+        """Who sleeps on this; for checks."""
+        return self._asleep.get(blocker, {}).values()
+
+    # The fleet.
+
+    def enlist(self, daemon: "Daemon", users: "Iterable[User]") -> None:
+        """A daemon is new, or not what it was: find the lines it could serve, and count its pool anew."""
+        self.dismiss(daemon)
+        pool_id = SHARED if daemon.record.shared else daemon.record.user_id
+        is_first = pool_id not in self.pools or not self.pools[pool_id].daemons
+        pool = daemon.pool = self.pools.setdefault(pool_id, Pool(pool_id))
+        pool.daemons[daemon.id] = daemon
+        if is_first:
+            self._rehouse(user for user in users if pool_id in (SHARED, user.id))
+        daemon.lines = [line for line in self.lines.values() if line.pool is pool and could_serve(line, daemon)]
+        for line in daemon.lines:
+            line.servers.append(daemon)
+        pool.recount()
+
+    def dismiss(self, daemon: "Daemon") -> None:
+        """Whatever it was before, it serves nobody now."""
+        for line in daemon.lines:
+            line.servers.remove(daemon)
+        daemon.lines = []
+        if daemon.pool is not None:
+            del daemon.pool.daemons[daemon.id]
+            daemon.pool.recount()
+            daemon.pool = None
+
+    def recount(self, daemon: "Daemon") -> None:
+        """It came, went away, or takes nothing more."""
+        if daemon.pool is not None:
+            daemon.pool.recount()
+            for line in daemon.pool.starved.values():
+                self.look_at(line)
+            daemon.pool.starved = {}
+
+    def _rehouse(self, users: "Iterable[User]") -> None:
+        """These users have a pool to wait in that they had not."""
+        for user in users:
+            for lane in [lane for lane in user.lanes.values() if lane.blocker is None]:
+                self._unseat(lane)
+                self._seat(lane)
+
+    # Where a lane waits.
+
+    def pools_for(self, user: "User") -> list[Pool]:
+        """Its own daemons first, if it has any; then the shared ones, if there are any or it has none."""
+        own, shared = self.pools.get(user.id), self.pools[SHARED]
+        if own is None or not own.daemons:
+            return [shared]
+        return [own, shared] if shared.daemons else [own]
+
+    def lines_for(self, user: "User", key: LaneKey) -> list[Line]:
+        return [self._line(pool, key) for pool in self.pools_for(user)]
+
+    def _seat(self, lane: Lane) -> None:
+        """Put a lane into its lines, and have them looked at."""
+        user = lane.user
+        for line in self.lines_for(user, lane.key):
+            is_demoted = lane.rank == CRITICAL and user.is_over_critical and line.pool.id == SHARED
+            rank = HIGH if is_demoted else lane.rank
+            party = user.parties.get((line.key, rank))
+            if party is None:
+                self._numbers += 1
+                party = user.parties[line.key, rank] = Party(line, user, rank, self._numbers)
+                line.waiting += 1
+            party.put(lane)
+            line.parties[rank].put(party)
+            lane.parties.append(party)
+        self._wake_lines(lane)
+
+    def _unseat(self, lane: Lane) -> None:
+        for party in lane.parties:
+            party.drop(lane)
+            if not party.size:
+                party.line.parties[party.rank].drop(party)
+                party.line.waiting -= 1
+                del lane.user.parties[party.line.key, party.rank]
+        lane.parties = []
+
+    def _wake_lines(self, lane: Lane) -> None:
+        for party in lane.parties:
+            self.look_at(party.line)
+
+    def _forget_sleeper(self, lane: Lane, blocker: Blocker) -> None:
+        asleep = self._asleep[blocker]
+        del asleep[lane.number]
+        if not asleep:
+            del self._asleep[blocker]
+
+    def _line(self, pool: Pool, key: LaneKey) -> Line:
+        name = line_key(pool.id, key)
+        line = self.lines.get(name)
+        if line is None:
+            self._prune()
+            line = self.lines[name] = Line(name, pool)
+            for daemon in pool.daemons.values():
+                if could_serve(line, daemon):
+                    line.servers.append(daemon)
+                    daemon.lines.append(line)
+        return line
+
+    def _prune(self) -> None:
+        """Forget lines nobody waits in, once there are many: each odd requirement once made one."""
+        if len(self.lines) < LINES_MAX:
+            return
+        for key, line in list(self.lines.items()):
+            if not line.is_waiting() and line.blocker is None:
+                del self.lines[key]
+                line.pool.woken.pop(key, None)
+                line.pool.starved.pop(key, None)
+                for daemon in line.servers:
+                    daemon.lines.remove(line)
