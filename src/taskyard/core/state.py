@@ -276,6 +276,10 @@ class Turn:
             )
         )
 
+    def announce(self, name: EventName, user_id: str | None, data: Data) -> None:
+        """Something happened that is no task's: to a queue, a breaker, the hub. Nobody's is for admins to see."""
+        self.state.ledger.events.append(Event(name, self.now.wall, user_id, data=data))
+
     def tell_of_daemon(self, name: EventName, daemon: Daemon, **data: str | int) -> None:
         record = daemon.record
         self.state.ledger.events.append(
