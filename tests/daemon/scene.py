@@ -1,4 +1,4 @@
-"""A daemon's machine with a fake clock and a disk that obeys, for tests that read as given, when, then."""
+"""A daemon's machine with a fake clock and a disk, for tests that read as given, when, then."""
 
 from random import Random
 
@@ -34,17 +34,13 @@ def broken(key: Key = ONE) -> TaskFailed:
 
 
 class Scene:
-    """Collects what the machine orders. The disk is instant unless `slow_disk`."""
+    """Collects what the machine orders. The disk is instant."""
 
-    def __init__(
-        self, *, slots: int = 5, slow_disk: bool = False, memory: Memory | None = None, spool_bytes_max: int = 2**28
-    ) -> None:
+    def __init__(self, *, slots: int = 5, memory: Memory | None = None, spool_bytes_max: int = 2**28) -> None:
         settings = Settings(name="mac-1", boot_id="boot", slots=slots, spool_bytes_max=spool_bytes_max)
         self.machine = Protocol(settings, rng=Random(7), memory=memory)
         self.now = 1_000_000
-        self.slow_disk = slow_disk
         self.batches: list[Batch] = []
-        self.written = 0
         self.sent: list[FromDaemon] = []
         self.started: list[Start] = []
         self.stops: list[Stop] = []
@@ -58,7 +54,6 @@ class Scene:
         self.kept += orders.keep
         if orders.batch is not None:
             self.batches.append(orders.batch)
-            self.written = orders.number
         self.started += orders.start
         self.stops += orders.stop
         for message in orders.send:
@@ -66,12 +61,22 @@ class Scene:
         self.hung_up = self.hung_up or orders.hang_up
         self.connect_in_ms = self.connect_in_ms if orders.connect_in_ms is None else orders.connect_in_ms
         self.left = self.left if orders.leave is None else orders.leave
-        if orders.batch is not None and not self.slow_disk:
-            self.disk_catches_up()
 
-    def disk_catches_up(self) -> None:
-        self.machine.journaled(self.written)
-        self.carry_out()
+    @property
+    def written(self) -> list[Key]:
+        """The attempts whose outcomes ever reached the disk."""
+        return [(task_id, attempt) for batch in self.batches for task_id, attempt, _ in batch.ended]
+
+    def remembered(self) -> Memory:
+        """What a process finds that starts after this one died now."""
+        memory = Memory(ended={})
+        for batch in self.batches:
+            memory.ended.update({(task_id, attempt): bytes(outcome) for task_id, attempt, outcome in batch.ended})
+            for key in batch.forgotten:
+                memory.ended.pop(key, None)
+            memory.daemon_id = batch.daemon_id or memory.daemon_id
+            memory.seen = batch.seen or memory.seen
+        return memory
 
     def take_sent(self) -> list[FromDaemon]:
         sent, self.sent = self.sent, []

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -76,7 +77,7 @@ def a_daemon(hub: HubStub, directory: Path, function: Callable[..., Any] = answe
 
 @asynccontextmanager
 async def serving(daemon: Daemon) -> AsyncIterator["asyncio.Task[None]"]:
-    """Runs it meanwhile; at the end without a word, as if the process had died."""
+    """Runs it meanwhile; at the end it is gone without a word to the hub."""
     running = asyncio.create_task(daemon.serve())
     try:
         yield running
@@ -108,6 +109,11 @@ async def heard(text: str) -> AsyncIterator["asyncio.Future[logging.LogRecord]"]
         logger.removeHandler(ear)
 
 
+async def written(journal: Path, text: str) -> None:
+    while text.encode() not in journal.read_bytes():
+        await asyncio.sleep(0)
+
+
 async def completed(session: Session) -> TaskCompleted:
     message = await session.receive(TaskCompleted)
     assert isinstance(message, TaskCompleted)
@@ -129,6 +135,25 @@ def test_tasks_that_end_at_once_are_told_in_one_frame_by_their_outcomes_alone(tm
             await session.receive(TaskCompleted)
             assert [type(message) for message in session.frames[-1]] == [TaskCompleted] * 2
         assert hub.paths == ["/api/v1/daemons/connect"]
+
+    play(scenario)
+
+
+def test_work_that_takes_longer_is_told_to_have_started_and_then_its_outcome(tmp_path: Path) -> None:
+    release = asyncio.Event()
+
+    async def waits(_: Task) -> None:
+        await release.wait()
+
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path, waits)):
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute(ONE), execute(TWO))
+            assert [await session.receive(), await session.receive()] == [TaskStarted(*ONE), TaskStarted(*TWO)]
+            assert len(session.frames[-1]) == 2
+            release.set()
+            assert [type(await session.receive()) for _ in range(2)] == [TaskCompleted] * 2
 
     play(scenario)
 
@@ -269,14 +294,22 @@ def test_work_goes_on_while_the_hub_is_away(tmp_path: Path) -> None:
     play(scenario)
 
 
-def test_a_finished_result_survives_the_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dies", [True, False])
+def test_a_finished_result_survives_the_process(tmp_path: Path, dies: bool) -> None:
+    directory = tmp_path / "daemon"
+
     async def scenario(hub: HubStub) -> None:
-        async with serving(a_daemon(hub, tmp_path)):
+        nonlocal directory
+        async with serving(a_daemon(hub, directory)):
             session = await hub.session()
             first = await session.welcome()
             await session.send(execute())
             result = await completed(session)
-        async with serving(a_daemon(hub, tmp_path)):
+            if dies:
+                # A process that dies leaves the disk as it was; one that is only cancelled writes what it owes.
+                await written(directory / "journal", "task.completed")
+                directory = Path(shutil.copytree(directory, tmp_path / "found"))
+        async with serving(a_daemon(hub, directory)):
             session = await hub.session()
             greeting = await session.welcome({ONE: InventoryVerdict.SEND_RESULT})
             assert greeting.boot_id != first.boot_id
@@ -472,15 +505,18 @@ def test_a_full_disk_turns_work_away_and_takes_it_again_later(tmp_path: Path, mo
         async with serving(a_daemon(hub, tmp_path)), heard("taking no new work") as told:
             session = await hub.session()
             await session.welcome()
-            await session.send(execute(ONE))
-            await completed(session)
+            await written(tmp_path / "journal", "d_1")
             full.set()
-            await session.send(execute(TWO))
+            await session.send(execute(ONE))
+            assert (await completed(session)).task_id == "t1"  # not acknowledged, so it must be written
             await told
-            await session.send(execute(("t3", 1)))
-            assert await session.receive(TaskRejected) == TaskRejected("t3", 1, "journal: No space left on device")
+            await session.send(execute(TWO))
+            assert await session.receive(TaskRejected) == TaskRejected(*TWO, "journal: No space left on device")
             full.clear()
-            assert (await completed(session)).task_id == "t2"
+            await written(tmp_path / "journal", "task.completed")
+            await session.send(execute(("t3", 1)))
+            while isinstance(await session.receive(TaskRejected, TaskCompleted), TaskRejected):
+                await session.send(execute(("t3", 1)))
 
     monkeypatch.setattr(journal_module, "_write_all", write)
     play(scenario)

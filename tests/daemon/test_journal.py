@@ -44,18 +44,13 @@ def test_outcomes_identity_and_position_survive_the_process(tmp_path: Path) -> N
     assert remembered(tmp_path) == Memory(daemon_id="d_1", seen=Position("c", 2, 3), ended={ONE: b'{"n":1}'})
 
 
-def test_attempts_without_an_outcome_died_with_their_process(tmp_path: Path) -> None:
-    written(tmp_path, Batch(accepted=[ONE, TWO]), ended(TWO))
-    assert list(remembered(tmp_path).ended) == [TWO]
-
-
 def test_forgotten_outcomes_are_gone(tmp_path: Path) -> None:
     written(tmp_path, ended(ONE), ended(TWO), Batch(forgotten=[ONE]))
     assert list(remembered(tmp_path).ended) == [TWO]
 
 
 def test_one_batch_may_end_and_forget_an_attempt(tmp_path: Path) -> None:
-    written(tmp_path, Batch(accepted=[ONE], ended=[(*ONE, Raw(b"1"))], forgotten=[ONE]))
+    written(tmp_path, Batch(ended=[(*ONE, Raw(b"1"))], forgotten=[ONE]))
     assert remembered(tmp_path).ended == {}
 
 
@@ -135,7 +130,7 @@ def test_many_batches_share_one_sync(tmp_path: Path, monkeypatch: pytest.MonkeyP
     journal = Journal(tmp_path)
     syncs: list[int] = []
     monkeypatch.setattr(os, "fdatasync", syncs.append)
-    journal.write([ended(ONE), ended(TWO), Batch(accepted=[ONE])])
+    journal.write([ended(ONE), ended(TWO), Batch(forgotten=[ONE])])
     assert len(syncs) == 1
     journal.close()
 

@@ -5,6 +5,7 @@ from msgspec import Raw
 
 from taskyard.daemon.attempt import Ending
 from taskyard.daemon.introduction import INVENTORY_MAX
+from taskyard.daemon.ledger import JOURNAL_AFTER_MS
 from taskyard.daemon.orders import Memory, Stop
 from taskyard.vocabulary import CancelReason, ErrorCode, InventoryState, InventoryVerdict
 from taskyard.wire import frames
@@ -70,17 +71,6 @@ def test_the_id_from_the_welcome_goes_to_disk() -> None:
     scene.welcome(seq=5)
     assert scene.batches[0].daemon_id == "d_1"
     assert scene.batches[0].seen == Position("c1", 1, 5)
-
-
-def test_hello_waits_for_the_disk_to_have_what_it_lists() -> None:
-    scene = Scene().join()
-    scene.slow_disk = True
-    scene.hears(execute())
-    scene.disconnect()
-    scene.connect()
-    assert scene.sent == []
-    scene.disk_catches_up()
-    assert hello(scene).inventory == [Item(*ONE, InventoryState.ACCEPTED)]
 
 
 def test_nothing_but_a_welcome_is_heard_before_the_welcome() -> None:
@@ -201,39 +191,15 @@ def test_what_changed_between_hello_and_welcome_is_told_after_it() -> None:
 # --- execute -----------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_accepted_before_it_is_on_disk() -> None:
+def test_an_acceptance_is_told_at_once_and_not_written_down() -> None:
     scene = Scene().join()
-    scene.slow_disk = True
-    scene.hears(execute())
-    assert scene.batches[-1].accepted == [ONE]
-    assert scene.sent == []
-    scene.disk_catches_up()
-    assert scene.sent == [TaskAccepted(*ONE)]
-
-
-def test_no_outcome_is_told_before_it_is_on_disk() -> None:
-    scene = Scene().join()
+    batches = len(scene.batches)
     scene.runs()
-    scene.take_sent()
-    scene.slow_disk = True
-    scene.ends(done())
-    assert scene.sent == []
-    scene.disk_catches_up()
-    assert scene.sent == [done()]
+    assert scene.sent == [TaskAccepted(*ONE), TaskStarted(*ONE)]
+    assert len(scene.batches) == batches
 
 
-def test_an_older_batch_on_disk_does_not_release_what_waits_for_a_newer_one() -> None:
-    scene = Scene().join()
-    scene.slow_disk = True
-    scene.hears(execute(ONE))
-    first = scene.written
-    scene.hears(execute(TWO))
-    scene.machine.journaled(first)
-    scene.carry_out()
-    assert scene.sent == [TaskAccepted(*ONE)]
-
-
-def test_what_ends_before_its_acceptance_is_on_disk_says_so_by_its_outcome_alone() -> None:
+def test_what_ends_in_the_turn_of_its_offer_says_so_by_its_outcome_alone() -> None:
     scene = Scene().join()
     scene.machine.received([execute(ONE), execute(TWO)], scene.now)
     assert [start.key for start in scene.machine.take_starts()] == [ONE, TWO]
@@ -241,16 +207,32 @@ def test_what_ends_before_its_acceptance_is_on_disk_says_so_by_its_outcome_alone
         scene.machine.work_started(key, scene.now)
         scene.machine.work_ended(done(key), scene.now)
     scene.carry_out()
-    assert [batch.accepted for batch in scene.batches[-1:]] == [[ONE, TWO]]
     assert scene.sent == [done(ONE), done(TWO)]
 
 
-def test_what_starts_before_its_acceptance_is_on_disk_is_told_as_started() -> None:
+def test_what_starts_in_the_turn_of_its_offer_is_told_as_started() -> None:
     scene = Scene().join()
     scene.machine.received([execute(ONE), execute(TWO)], scene.now)
     scene.machine.work_started(ONE, scene.now)
     scene.carry_out()
     assert scene.sent == [TaskStarted(*ONE), TaskAccepted(*TWO)]
+
+
+def test_an_attempts_state_comes_before_everything_else_that_is_said_of_it() -> None:
+    scene = Scene().join()
+    scene.hears(execute())
+    scene.machine.work_started(ONE, scene.now)
+    scene.machine.work_checkpointed(ONE, b"1")
+    scene.machine.work_progressed(ONE, scene.now, percent=1.0)
+    scene.carry_out()
+    scene.ends(done())
+    assert scene.sent == [
+        TaskAccepted(*ONE),
+        TaskStarted(*ONE),
+        TaskCheckpoint(*ONE, Raw(b"1")),
+        TaskProgress(*ONE, 1.0),
+        done(),
+    ]
 
 
 def test_the_task_is_handed_on_as_it_was_read() -> None:
@@ -413,13 +395,99 @@ def test_an_outcome_is_told_again_on_every_connection_until_it_is_acknowledged()
     assert scene.sent == []
 
 
-def test_an_acknowledged_outcome_leaves_the_disk_within_a_second() -> None:
+def test_an_outcome_is_told_in_the_turn_in_which_the_work_ended() -> None:
+    scene = Scene().join()
+    scene.runs()
+    scene.take_sent()
+    scene.machine.work_ended(done(), scene.now)
+    orders = scene.machine.take()
+    assert orders.send == [OWED]
+    assert orders.batch is None
+
+
+def test_what_is_acknowledged_soon_never_touches_the_disk() -> None:
     scene = Scene().join()
     scene.runs()
     scene.ends(done())
+    scene.passes(JOURNAL_AFTER_MS - 1)
+    scene.acknowledged()
+    scene.passes(2_000)
+    assert scene.written == []
+    assert [key for batch in scene.batches for key in batch.forgotten] == []
+
+
+def test_what_is_not_acknowledged_soon_is_written_with_all_that_is_owed_by_then() -> None:
+    scene = Scene().join()
+    scene.runs(ONE)
+    scene.runs(TWO)
+    scene.ends(done(ONE))
+    scene.passes(JOURNAL_AFTER_MS - 1)
+    scene.ends(done(TWO))
+    assert scene.written == []
+    scene.passes(1)
+    assert scene.written == [ONE, TWO]
+    scene.passes(2_000)
+    assert scene.written == [ONE, TWO]
+
+
+def test_each_outcome_has_its_own_time_to_be_acknowledged() -> None:
+    scene = Scene().join()
+    scene.runs(ONE)
+    scene.runs(TWO)
+    scene.ends(done(ONE))
+    scene.passes(30)
+    scene.ends(done(TWO))
+    scene.acknowledged(ONE)
+    scene.passes(JOURNAL_AFTER_MS - 1)
+    assert scene.written == []
+    scene.passes(1)
+    assert scene.written == [TWO]
+
+
+def test_what_ends_while_there_is_nobody_to_tell_is_written_at_once() -> None:
+    scene = Scene().join()
+    scene.runs(ONE)
+    scene.runs(TWO)
+    scene.disconnect()
+    scene.ends(done(ONE))
+    assert scene.written == [ONE]
+    scene.connect()
+    scene.ends(done(TWO))
+    assert scene.written == [ONE, TWO]
+
+
+def test_what_is_owed_when_the_connection_ends_is_written_at_once() -> None:
+    scene = Scene().join()
+    scene.runs()
+    scene.ends(done())
+    scene.disconnect()
+    assert scene.written == [ONE]
+
+
+def test_an_outcome_that_was_written_is_told_again_by_the_next_process() -> None:
+    scene = Scene().join()
+    scene.runs(ONE)
+    scene.ends(done(ONE))
+    scene.passes(JOURNAL_AFTER_MS)
+    scene.runs(TWO)
+    scene.ends(done(TWO))
+    after = Scene(memory=scene.remembered())
+    after.connect()
+    assert hello(after).inventory == [Item(*ONE, InventoryState.ENDED)]
+    after.take_sent()
+    after.welcome({ONE: InventoryVerdict.SEND_RESULT})
+    assert after.sent == [done(ONE)]
+
+
+def test_an_outcome_that_was_written_leaves_the_disk_within_a_second_of_its_acknowledgement() -> None:
+    scene = Scene().join()
+    scene.runs()
+    scene.ends(done())
+    scene.passes(JOURNAL_AFTER_MS)
     scene.acknowledged()
     scene.passes(1_000)
     assert scene.batches[-1].forgotten == [ONE]
+    assert scene.remembered().ended == {}
 
 
 def test_an_acknowledgement_of_running_work_means_nothing() -> None:
@@ -449,6 +517,7 @@ def test_a_result_too_large_for_the_wire_is_cut_and_kept_whole_in_a_file() -> No
     scene.ends(done(ONE, result))
     [whole] = scene.kept
     assert whole.content == result
+    assert scene.written == [ONE]
     [completed] = scene.sent
     assert isinstance(completed, TaskCompleted)
     assert isinstance(completed.result, Raw)
@@ -537,27 +606,6 @@ def test_heartbeats_list_what_is_accepted_or_running_and_not_what_ended() -> Non
     scene.take_sent()
     scene.passes(5_000)
     assert scene.sent == [frames.Heartbeat(0.5, None, [Item(*ONE), Item(*TWO, InventoryState.ACCEPTED)])]
-
-
-def test_a_heartbeat_does_not_wait_for_the_disk() -> None:
-    scene = Scene().join()
-    scene.slow_disk = True
-    scene.hears(execute())
-    scene.passes(5_000)
-    assert [type(message) for message in scene.sent] == [frames.Heartbeat]
-
-
-def test_a_heartbeat_that_overtakes_an_outcome_still_lists_its_attempt() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
-    scene.slow_disk = True
-    scene.ends(done())
-    scene.passes(5_000)
-    assert scene.take_sent() == [frames.Heartbeat(0.0, None, [Item(*ONE)])]
-    scene.disk_catches_up()
-    scene.passes(5_000)
-    assert scene.sent == [done(), frames.Heartbeat()]
 
 
 def test_heartbeats_list_the_outcomes_that_wait_for_their_turn_to_be_told_again() -> None:
@@ -861,7 +909,18 @@ def test_a_draining_daemon_leaves_when_its_last_outcome_is_acknowledged() -> Non
     assert scene.left != ""
     scene.acknowledged()
     assert scene.left == ""
-    assert scene.batches[-1].forgotten == [ONE]
+
+
+def test_a_daemon_that_leaves_has_written_what_it_owes() -> None:
+    scene = Scene().join()
+    scene.runs()
+    drained(scene, within_ms=0)
+    answer_heartbeats(scene, 10_000)
+    scene.passes(4_990)
+    scene.ends(done())
+    scene.passes(10)
+    assert scene.left == ""
+    assert scene.written == [ONE]
 
 
 def test_a_drained_daemon_waits_five_seconds_for_acknowledgements() -> None:

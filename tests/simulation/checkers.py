@@ -6,7 +6,7 @@ that look into the core are in `state_checkers.py`.
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,6 +17,9 @@ from taskyard.store.committer import Release
 from taskyard.vocabulary import AttemptStatus, DependsPolicy, ErrorCode, Status
 from tests.simulation.history import History, Spawn, Violation, expect
 from tests.simulation.state_checkers import DECIDED, DRAINED, HELD, LOADED, QUIET
+
+if TYPE_CHECKING:
+    from tests.simulation.fleet import GoodDaemon
 
 # Spelled out here and not imported: a mistake in the core's own tables must not excuse itself.
 FINAL: Final = (Status.COMPLETED, Status.CANCELLED, Status.STALE)
@@ -32,6 +35,8 @@ UNCOUNTED_ENDS: Final = (
     ErrorCode.PERMISSION_DENIED,
     ErrorCode.RESOURCE_NOT_FOUND,
 )
+JOURNAL_MS: Final = 70
+"""How long an outcome may be unwritten: 50 ms by a clock up to 5 % slow, the tick after that, 6 ms of its disk."""
 LOST_CODES: Final = (ErrorCode.DAEMON_UNRESPONSIVE, ErrorCode.DAEMON_DISCONNECTED, ErrorCode.DAEMON_CRASHED)
 
 
@@ -113,7 +118,7 @@ def no_running_work_is_called_lost(history: History, old: Task | None, task: Tas
 
 
 def finished_work_is_not_called_lost(history: History, old: Task | None, task: Task) -> None:
-    """Its daemon is there, has the outcome, and only waits for its own disk or the line."""
+    """Its daemon is there, has the outcome, and only waits for the line."""
     for attempt in _newly(old, task, AttemptStatus.LOST):
         daemon = history.good.get(attempt.daemon_id)
         code = attempt.error.code if attempt.error else None
@@ -318,6 +323,24 @@ def exclusive_work_does_not_wake_beside_another(history: History, daemon: str) -
 SPAWNED: Final = (an_attempt_starts_once, no_ended_task_is_started, exclusive_work_never_overlaps)
 
 
+# --- each end of a daemon's process ------------------------------------------------------------------------
+
+
+def what_had_ended_is_in_the_journal(history: History, daemon: "GoodDaemon") -> None:
+    """What the hub still waits for, a moment after it ended: a process that dies takes nothing older with it."""
+    until = history.clock.now if daemon.awake_until is None else daemon.awake_until
+    for key, spawn in history.spawns.items():
+        is_its = spawn.daemon == daemon.name and spawn.at >= daemon.born_at
+        if not is_its or spawn.ended is None or spawn.outcome is None:
+            continue
+        attempt = (history.durable[spawn.task_id].attempts or [])[spawn.attempt - 1]
+        waited_ms = until - max(spawn.ended, daemon.awake_since)
+        expect(
+            attempt.status is not AttemptStatus.RUNNING or key in daemon.memory.ended or waited_ms < JOURNAL_MS,
+            f"{key} ended on {daemon.name} {waited_ms} ms before that died, and neither disk has it",
+        )
+
+
 MOMENTS: Final[dict[str, tuple[Callable[..., None], ...]]] = {
     "written": WRITTEN,
     "committed": COMMITTED,
@@ -325,6 +348,7 @@ MOMENTS: Final[dict[str, tuple[Callable[..., None], ...]]] = {
     "sent": SENT,
     "spawned": SPAWNED,
     "woken": (exclusive_work_does_not_wake_beside_another,),
+    "died": (what_had_ended_is_in_the_journal,),
     "decided": DECIDED,
     "loaded": LOADED,
     "quiet": QUIET,

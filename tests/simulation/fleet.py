@@ -52,7 +52,11 @@ class GoodDaemon:
         self.asleep = False
         self.wire: Wire | None = None
         self.work: dict[Key, Spawn] = {}
-        self._writing: list[tuple[int, Batch]] = []
+        self.born_at = 0
+        self.awake_since = 0
+        self.awake_until: int | None = None
+        """Until when its last stretch of being awake went; None: it is awake."""
+        self._writing: list[Batch] = []
         self._deferred: list[tuple[Callable[..., None], tuple[object, ...]]] = []
         self._tick_at: int | None = None
 
@@ -67,6 +71,8 @@ class GoodDaemon:
             return
         self.life += 1
         self.is_alive, self.asleep = True, False
+        self.born_at = self.awake_since = self.clock.now
+        self.awake_until = None
         settings = Settings(
             name=self.name,
             boot_id=f"{self.name}-{self.life}",
@@ -84,8 +90,9 @@ class GoodDaemon:
         if not self.is_alive:
             return
         self._end_of_process()
-        for _, batch in self._writing[: self.clock.between(0, len(self._writing))]:
+        for batch in self._writing[: self.clock.between(0, len(self._writing))]:
             self._write(batch)
+        self.world.history.check("died", self)
         self.clock.later(100 + self.clock.about(4_000), self.boot)
 
     def _end_of_process(self) -> None:
@@ -102,12 +109,14 @@ class GoodDaemon:
         """The lid closes: nothing of it happens until it wakes, the work neither."""
         if self.is_alive and not self.asleep:
             self.asleep = True
+            self.awake_until = self.clock.now
             self.clock.later(ms, self._wake, self.life)
 
     def _wake(self, life: int) -> None:
         if life != self.life:
             return
         self.asleep = False
+        self.awake_since, self.awake_until = self.clock.now, None
         self._tick_at = None
         self._tick()
         deferred, self._deferred = self._deferred, []
@@ -138,8 +147,8 @@ class GoodDaemon:
     def _flush(self) -> None:
         orders = self.machine.take()
         if orders.batch is not None:
-            self._writing.append((orders.number, orders.batch))
-            self._later(self.clock.between(0, 6), self._journaled, orders.number)
+            self._writing.append(orders.batch)
+            self._later(self.clock.between(0, 6), self._written, orders.batch)
         for start in orders.start:
             self._start(start)
         for stop in orders.stop:
@@ -158,18 +167,17 @@ class GoodDaemon:
             self.machine.disconnected(self.now)
             self._flush()
         if orders.leave is not None and self.is_alive:
-            for _, batch in self._writing:
+            for batch in self._writing:
                 self._write(batch)
             if self.wire is not None:
                 self.wire.close("daemon")
             self._end_of_process()
             self.clock.later(1_000 + self.clock.about(5_000), self.boot)
 
-    def _journaled(self, number: int) -> None:
-        while self._writing and self._writing[0][0] <= number:
-            self._write(self._writing.pop(0)[1])
-        self.machine.journaled(number)
-        self._flush()
+    def _written(self, batch: Batch) -> None:
+        """With all before it."""
+        while any(waiting is batch for waiting in self._writing):
+            self._write(self._writing.pop(0))
 
     def _write(self, batch: Batch) -> None:
         memory = self.memory

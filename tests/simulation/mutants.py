@@ -20,6 +20,7 @@ from taskyard.core.hub import Core
 from taskyard.core.state import Daemon, Now, State, Turn
 from taskyard.core.task import Attempt, Task
 from taskyard.core.timers import Clock, Due
+from taskyard.daemon import ledger
 from taskyard.store.committer import Release
 from taskyard.store.memory.disk import Disk
 from taskyard.vocabulary import COUNTED, AttemptStatus, ErrorCode, Status
@@ -271,6 +272,10 @@ def forget_ends_that_a_crash_kept_unheard() -> Any:
     return patch.dict(hub.ON_COMMAND, {HearEnded: lambda turn, command: None})
 
 
+def never_write_what_stays_unconfirmed() -> Any:
+    return patch.object(ledger, "JOURNAL_AFTER_MS", 1 << 40)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     acknowledge_before_commit,
     release_effects_of_a_failed_commit,
@@ -295,4 +300,5 @@ MORE: Final[tuple[Mutant, ...]] = (
     forget_what_a_look_up_still_needs,
     free_an_exclusive_key_while_its_work_is_stopping,
     forget_ends_that_a_crash_kept_unheard,
+    never_write_what_stays_unconfirmed,
 )

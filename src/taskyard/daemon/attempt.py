@@ -45,8 +45,6 @@ class Ending(StrEnum):
 
 class Attempt(Struct):
     key: Key
-    gate: int
-    """The batch that says it was accepted; nothing is told of it before that is on disk."""
     timeout_ms: int
     exclusive: bool
     state: InventoryState = InventoryState.ACCEPTED
@@ -119,7 +117,7 @@ class _Head(Struct):
 _head: Final = msgspec.json.Decoder(_Head)
 
 
-def offered(message: TaskExecute, gate: int) -> tuple[Attempt, Task | None] | None:
+def offered(message: TaskExecute) -> tuple[Attempt, Task | None] | None:
     """The attempt that `task.execute` asks for; None if it does not say of which task.
 
     The task is decoded whole and handed on to the work: a short task would feel a second look at its JSON.
@@ -134,4 +132,4 @@ def offered(message: TaskExecute, gate: int) -> tuple[Attempt, Task | None] | No
         except msgspec.ValidationError:
             return None
     exclusive = isinstance(head.execution, dict) and head.execution.get("exclusive") is not None
-    return Attempt((head.id, message.attempt), gate, int(message.timeout * 1000), exclusive), task
+    return Attempt((head.id, message.attempt), int(message.timeout * 1000), exclusive), task

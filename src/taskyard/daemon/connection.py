@@ -31,8 +31,8 @@ RECEIVED_BYTES_MAX: Final = 4 * frames.FRAME_BYTES_MAX
 # The hub keeps to FRAME_BYTES_MAX. A newer one that does not should not be hung up on for ever.
 OUTBOX_BYTES_MAX: Final = 16 * 1024 * 1024
 # A hub that does not read this much is not there. Hanging up loses nothing: state is told anew.
-TICK_S_MAX: Final = 0.25
-TICK_S_MIN: Final = 0.005
+TICK_MS_MAX: Final = 250
+TICK_MS_MIN: Final = 5
 FAREWELL_S: Final = 2.0
 
 logger = logging.getLogger("taskyard.daemon")
@@ -83,7 +83,8 @@ class Connection(Work):
         """Whether `_send` has messages that nothing may overtake."""
         self._outgoing = asyncio.Event()
         self._connect_in_ms = 0
-        self._flush_due = False
+        self._flushing: asyncio.Handle | None = None
+        self._tick_at = 0
         self._left: asyncio.Future[str] = self._loop.create_future()
         self._scribe = Scribe(journal, self)
         self._runner: Runner
@@ -93,7 +94,7 @@ class Connection(Work):
         self._runner = make_runner(self)
         dialling = self._loop.create_task(self._dial_for_ever())
         dialling.add_done_callback(self._stopped_dialling)
-        self._tick()
+        self._ticking = self._loop.call_soon(self._tick)
         try:
             reason = await self._left
             if reason:
@@ -104,6 +105,7 @@ class Connection(Work):
             dialling.cancel()
             self._runner.close()
             await asyncio.gather(dialling, return_exceptions=True)
+            self._write_what_is_owed()
             await asyncio.to_thread(self._scribe.close)
             self._journal.close()
 
@@ -111,26 +113,27 @@ class Connection(Work):
         """Take nothing new, finish within this long, hand back what is left, leave."""
         now = now_ms()
         self.machine.drain(now, deadline_ms=now + int(within_s * 1000))
-        self._ticking.cancel()
         self._tick()
 
     # --- once per turn of the loop -------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        if not self._flush_due:
-            self._flush_due = True
-            self._loop.call_soon(self._flush)
+        if self._flushing is None:
+            self._flushing = self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
-        self._flush_due = False
+        self._flushing = None
         try:
             self._carry_out(self.machine.take())
         except Exception as error:  # noqa: BLE001 - the loop called us, and would go on as if nothing were
             self._fail(error)
+        write_at = self.machine.ledger.write_at
+        if write_at is not None and write_at < self._tick_at:
+            self._tick_in(write_at - now_ms())
 
     def _carry_out(self, orders: Orders) -> None:
         if orders.batch is not None:
-            self._scribe.write(orders.number, orders.batch, orders.keep)
+            self._scribe.write(orders.batch, orders.keep)
         for start in orders.start:
             self._runner.start(start)
         for stop in orders.stop:
@@ -145,19 +148,25 @@ class Connection(Work):
             self._left.set_result(orders.leave)
 
     def _tick(self) -> None:
+        """Let the machine see the clock, and plan when to do so again."""
+        now = now_ms()
         try:
-            self._ticking = self._loop.call_later(self._tick_s(), self._tick)
+            self.machine.tick(now, Vitals(self.machine.load, memory_available_mb()))
+            self._flush()
+            due_at = self.machine.due_at
         except Exception as error:  # noqa: BLE001 - a timer has no caller; this one must not just stop
             self._fail(error)
+        else:
+            self._tick_in(TICK_MS_MAX if due_at is None else due_at - now)
 
-    def _tick_s(self) -> float:
-        """Let the machine see the clock; answers when to do so again."""
-        now = now_ms()
-        self.machine.tick(now, Vitals(self.machine.load, memory_available_mb()))
-        self._flush()
-        due_at = self.machine.due_at
-        wait_s = TICK_S_MAX if due_at is None else (due_at - now) / 1000
-        return min(max(wait_s, TICK_S_MIN), TICK_S_MAX)
+    def _tick_in(self, ms: int) -> None:
+        """Instead of when it was planned before."""
+        self._ticking.cancel()
+        if self._left.done():
+            return
+        ms = min(max(ms, TICK_MS_MIN), TICK_MS_MAX)
+        self._tick_at = now_ms() + ms
+        self._ticking = self._loop.call_later(ms / 1000, self._tick)
 
     def _stopped_dialling(self, dialling: asyncio.Task[None]) -> None:
         if not dialling.cancelled() and (error := dialling.exception()) is not None:
@@ -223,7 +232,10 @@ class Connection(Work):
         self.machine.received(read_frame(frame), now_ms())
         for start in self.machine.take_starts():
             self._runner.start(start)
-        # Not at once: work that ends in its first step shares the batch and the frame of its acceptance.
+        # After the first step of what was started: work that ends in it is told by its outcome alone.
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
         self._wake()
 
     def _post(self, messages: list[bytes]) -> None:
@@ -261,6 +273,13 @@ class Connection(Work):
         except (TimeoutError, ConnectionClosed):
             logger.warning("the hub did not take the last messages; it will learn when the lease ends")
 
+    def _write_what_is_owed(self) -> None:
+        """However this ended: whoever leaves in good order has written everything by now."""
+        self.machine.ledger.hurry()
+        orders = self.machine.take()
+        if orders.batch is not None:
+            self._scribe.write(orders.batch, orders.keep)
+
     # --- what the work says, on the loop -------------------------------------------------------------------
 
     def started(self, key: Key) -> None:
@@ -285,25 +304,23 @@ class Connection(Work):
 
     # --- what the scribe says, on its thread ---------------------------------------------------------------
 
-    def journaled(self, number: int) -> None:
-        self._loop.call_soon_threadsafe(self._is_journaled, number)
-
     def journal_full(self, reason: str) -> None:
         self._loop.call_soon_threadsafe(self._is_full, reason)
+
+    def journal_has_room(self) -> None:
+        self._loop.call_soon_threadsafe(self._has_room)
 
     def journal_failed(self, error: OSError) -> None:
         # After a failed fsync nobody knows what the disk holds; a new process reads it and does.
         self._loop.call_soon_threadsafe(self._fail, error)
 
-    def _is_journaled(self, number: int) -> None:
-        self.machine.trouble = None
-        self.machine.journaled(number)
-        self._flush()
-
     def _is_full(self, reason: str) -> None:
         if self.machine.trouble is None:
             logger.error("the journal cannot be written (%s): taking no new work", reason)
         self.machine.trouble = f"journal: {reason}"
+
+    def _has_room(self) -> None:
+        self.machine.trouble = None
 
 
 def _is_local(url: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 STOP_GRACE_MS: Final = 10_000
 """How long work may take to stop."""
 LINGER_MS: Final = 5_000
-"""How long an idle daemon waits for the hub to acknowledge its last outcomes. They are on disk in any case."""
+"""How long an idle daemon waits for the hub to acknowledge its last outcomes. The others are on disk."""
 
 
 class Departure:

@@ -61,8 +61,8 @@ def hello(settings: Settings, ledger: Ledger, live: Mapping[Key, Attempt]) -> He
 def heartbeat(vitals: Vitals, ledger: Ledger, live: Mapping[Key, Attempt]) -> Heartbeat:
     """It lists what is accepted or running, as far as the hub can know.
 
-    A heartbeat does not wait for the disk and so may overtake an outcome that does. Without the attempt in
-    its list, the hub would call lost what has just succeeded.
+    A heartbeat may overtake outcomes that wait for their turn to be told again. Without their attempts in its
+    list, the hub would call lost what has succeeded.
     """
     running = [Item(*key, attempt.state) for key, attempt in live.items()]
     running += [Item(*key) for key in islice(ledger.not_yet_told(), INVENTORY_MAX)]

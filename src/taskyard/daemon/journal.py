@@ -1,11 +1,11 @@
-"""The daemon's memory on disk: what it accepted, and the outcomes the hub has not acknowledged.
+"""The daemon's memory on disk: who it is, and the outcomes the hub did not acknowledge soon.
 
 A file of lines, each a batch: its CRC-32, a space, JSON. A line is there whole or not at all, so a torn
-last line is a write that nobody was told of, and is cut off. A bad line before the last one is damage: the
+last line is a write that was not finished, and is cut off. A bad line before the last one is damage: the
 others are still used, the damaged file is set aside, and `damage` says so.
 
-Attempts that were accepted and have no outcome died with the process that wrote them. They are not loaded:
-the hub sees a new `boot_id` and an inventory without them, and runs them again.
+Attempts without an outcome are not in it, since they die with their process: the hub sees a new `boot_id`
+and an inventory without them, and runs them again.
 """
 
 import errno

@@ -1,11 +1,11 @@
-"""What must be on disk before it is said, and what must stay there until the hub has it.
+"""What is owed to the hub, and when it must be on disk.
 
-Facts gather in a batch; a batch becomes one line of the journal and one fsync. Messages that depend on a
-fact wait under the number of its batch, and leave together when the disk has it: this is where many tasks
-become one frame.
+An outcome is told at once and kept until the hub acknowledges it. Most are acknowledged within milliseconds
+and never touch the disk; the others are written JOURNAL_AFTER_MS after they ended, or at once when there is
+nobody to tell. Whatever is written takes along all that gathered: one line of the journal, one fsync.
 """
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,6 +14,8 @@ from msgspec import Raw
 from taskyard.daemon.orders import Batch, Key, Memory
 from taskyard.wire.frames import Ack, HeartbeatAck, Position, Welcome
 
+JOURNAL_AFTER_MS: Final = 50
+# A hub that is well acknowledges in less; the price of a crash meanwhile is one more run of short work.
 LAZY_MS: Final = 1_000
 """How long facts that nobody waits for may stay out of the journal."""
 
@@ -28,40 +30,45 @@ class Ledger:
         self.ended: dict[Key, bytes] = dict(memory.ended)
         """Outcomes the hub has not acknowledged, each as its encoded message."""
         self.ended_bytes = sum(map(len, self.ended.values()))
-        self.number = 1
-        """Of the batch that gathers."""
-        self.lazy_at: int | None = None
-        self._gates: dict[Key, int] = {}
+        self._unwritten: dict[Key, int] = {}
+        """Those of them that are not in the journal, oldest first, and when they should be."""
         self._batch = Batch()
+        self._lazy_at: int | None = None
         self._urgent = False
-        self._durable = 0
-        self._held: defaultdict[int, list[bytes]] = defaultdict(list)
         self._to_retell: deque[Key] = deque()
         self._retold: set[Key] = set()
         self._retold_bytes = 0
 
-    def take(self, *, everything: bool) -> Batch | None:
-        """The batch, if somebody waits for it or `everything` is to be written."""
-        if not (self._urgent or (everything and self.lazy_at is not None)):
+    # --- the journal ---------------------------------------------------------------------------------------
+
+    @property
+    def write_at(self) -> int | None:
+        """When what gathered must be written; None if nothing did."""
+        for oldest_at in self._unwritten.values():
+            return oldest_at if self._lazy_at is None else min(oldest_at, self._lazy_at)
+        return self._lazy_at
+
+    def hurry(self) -> None:
+        """Write what gathered now."""
+        self._urgent = self._urgent or self.write_at is not None
+
+    def take(self) -> Batch | None:
+        """What to write now, if anything."""
+        if not self._urgent:
             return None
         batch, self._batch = self._batch, Batch()
-        self.number += 1
-        self.lazy_at = None
+        batch.ended = [(*key, Raw(self.ended[key])) for key in self._unwritten]
+        self._unwritten.clear()
+        self._lazy_at = None
         self._urgent = False
         return batch
 
     # --- facts ---------------------------------------------------------------------------------------------
 
-    def accept(self, key: Key) -> None:
-        self._batch.accepted.append(key)
-        self._urgent = True
-
-    def end(self, key: Key, outcome: bytes) -> None:
+    def end(self, key: Key, outcome: bytes, now_ms: int) -> None:
         self.ended[key] = outcome
         self.ended_bytes += len(outcome)
-        self._gates[key] = self.number
-        self._batch.ended.append((key[0], key[1], Raw(outcome)))
-        self._urgent = True
+        self._unwritten[key] = now_ms + JOURNAL_AFTER_MS
 
     def forget(self, key: Key, now_ms: int) -> bool:
         """The hub has this outcome, or wants none. False: it was not owed."""
@@ -69,13 +76,12 @@ class Ledger:
         if outcome is None:
             return False
         self.ended_bytes -= len(outcome)
-        self._gates.pop(key, None)
         if key in self._retold:
             self._retold.remove(key)
             self._retold_bytes -= len(outcome)
-        self._batch.forgotten.append(key)
-        if self.lazy_at is None:
-            self.lazy_at = now_ms + LAZY_MS
+        if self._unwritten.pop(key, None) is None:
+            self._batch.forgotten.append(key)
+            self._gathered(now_ms)
         return True
 
     def is_daemon(self, daemon_id: str) -> None:
@@ -92,18 +98,14 @@ class Ledger:
             if stamp.epoch == seen.epoch and stamp.seq <= seen.seq:
                 return True
         self.seen = self._batch.seen = Position(stamp.cluster_id, stamp.epoch, stamp.seq)
-        if self.lazy_at is None:
-            self.lazy_at = now_ms + LAZY_MS
+        self._gathered(now_ms)
         return True
 
-    def hurry(self) -> None:
-        self._urgent = True
+    def _gathered(self, now_ms: int) -> None:
+        if self._lazy_at is None:
+            self._lazy_at = now_ms + LAZY_MS
 
-    # --- messages ------------------------------------------------------------------------------------------
-
-    def gate_of(self, key: Key) -> int:
-        """The batch that an ended attempt's outcome waits for."""
-        return self._gates.get(key, 0)
+    # --- telling again -------------------------------------------------------------------------------------
 
     def tell_all_anew(self) -> None:
         """There is a new connection: what was told on the old one may not have arrived."""
@@ -122,34 +124,4 @@ class Ledger:
 
     def not_yet_told(self) -> Iterator[Key]:
         """Outcomes this connection has not heard of. To the hub these attempts still run."""
-        for key, gate in self._gates.items():
-            if gate > self._durable:
-                yield key
-        for key in self._to_retell:
-            if key in self.ended:
-                yield key
-
-    def is_durable(self, gate: int) -> bool:
-        return gate <= self._durable
-
-    def may_say(self, message: bytes, gate: int) -> bool:
-        """Whether batch `gate` is on disk; if not, the message is held until it is."""
-        if gate <= self._durable:
-            return True
-        self._held[gate].append(message)
-        return False
-
-    def hold(self, message: bytes) -> None:
-        """Until the batch that gathers is on disk."""
-        self._held[self.number].append(message)
-
-    def journaled(self, number: int) -> list[bytes]:
-        """This batch and all before it are on disk: the messages that waited for them, in order."""
-        self._durable = number
-        released: list[bytes] = []
-        for gate in sorted(gate for gate in self._held if gate <= number):
-            released += self._held.pop(gate)
-        return released
-
-    def drop_held(self) -> None:
-        self._held.clear()
+        return (key for key in self._to_retell if key in self.ended)

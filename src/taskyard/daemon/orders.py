@@ -1,7 +1,7 @@
 """What the daemon's state machine wants done: records only, no rules.
 
-`Protocol.take()` hands them out. The shell carries them out in the order of the fields of `Orders`; only
-the frame that needs a batch on disk waits for it, and the machine sees to that by itself.
+`Protocol.take()` hands them out. The shell carries them out in the order of the fields of `Orders`; no frame
+waits for the disk.
 """
 
 from typing import TypeAlias
@@ -18,7 +18,6 @@ Key: TypeAlias = tuple[str, int]
 class Batch(Struct, omit_defaults=True, kw_only=True):
     """One line of the journal: written whole or not at all, in this order of its fields."""
 
-    accepted: list[Key] = []
     ended: list[tuple[str, int, Raw]] = []
     """With the message that tells it, encoded."""
     forgotten: list[Key] = []
@@ -60,10 +59,9 @@ class Stop(Struct):
 
 class Orders(Struct):
     keep: list[Whole] = []
-    """Before the batch that mentions them."""
+    """Before the batch that mentions them; there is one whenever there are any."""
     batch: Batch | None = None
-    """Write it, then call `journaled(number)`. Batches are written in the order they were taken."""
-    number: int = 0
+    """Batches are written in the order they were taken."""
     start: list[Start] = []
     stop: list[Stop] = []
     send: list[bytes] = []

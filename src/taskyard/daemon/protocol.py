@@ -1,17 +1,19 @@
 """The daemon's side of the protocol, as a machine without I/O.
 
 Everything that happens comes in as a call: a connection opened or closed, a message arrived, work began or
-ended, a batch of the journal is on disk, time passed. Everything that should happen then comes out of
-`take()`. The machine reads no clock and rolls no dice of its own, so the simulator drives the very rules
-that the real daemon runs. After any call, `take()` and carry out; `due_at` says when to call `tick`.
+ended, time passed. Everything that should happen then comes out of `take()`. The machine reads no clock and
+rolls no dice of its own, so the simulator drives the very rules that the real daemon runs. After any call,
+`take()` and carry out; `due_at` says when to call `tick`.
 
 What it promises:
 
-1. No attempt is accepted before the journal has it, and no outcome is told before the journal has that.
-   Work itself starts at once: a crash between start and fsync loses both, and waiting would cost every
-   short task a second fsync. `ledger.py` holds messages back until their batch is there.
+1. An outcome is told at once, kept until the hub acknowledges it, and told again after every welcome. What the
+   hub does not acknowledge soon, or cannot be told, is on disk: `ledger.py`. A crash before that, while the
+   hub has not got the message either, costs the work one more run. Acceptance is not written down: a process
+   that dies is known by its new `boot_id`, and what it ran by a list without it.
 2. An attempt starts once. A repeated `task.execute` is answered with the attempt's present state.
-3. An outcome is kept until the hub acknowledges it, and told again after every welcome.
+3. Of what changes between two `take()` the hub hears the newest: work that ends at once is told by its outcome
+   alone.
 4. What the hub misses while there is no connection is not queued: state is told anew. `hello` lists every
    attempt, and after the welcome each one says what changed since.
 5. Nothing is called stopped before it has stopped. Work that ends well although it was to be stopped is
@@ -59,18 +61,21 @@ class Protocol:
         self._departure: Departure | None = None
         self._error: frames.Error | None = None
         self._orders = Orders()
-        self._unsaid: dict[Key, Attempt] = {}
-        """Attempts whose state is to be told once their acceptance is on disk."""
+        self._stirred: dict[Key, Attempt] = {}
+        """Attempts whose state is to be told, if they have not ended by the next `take`."""
 
     def take(self) -> Orders:
         """What to do now. Each order is handed out once."""
         orders, self._orders = self._orders, Orders()
-        orders.number = self.ledger.number
-        orders.batch = self.ledger.take(everything=orders.leave is not None)
+        if self._stirred:
+            orders.send[:0] = self._take_states()  # what else is said of an attempt comes after its state
+        if orders.leave is not None:
+            self.ledger.hurry()
+        orders.batch = self.ledger.take()
         return orders
 
     def take_starts(self) -> list[Start]:
-        """The work to start, ahead of the rest: what ends at once then shares a batch with its acceptance."""
+        """The work to start, ahead of the rest: what ends at once is then told by its outcome alone."""
         starts, self._orders.start = self._orders.start, []
         return starts
 
@@ -79,11 +84,9 @@ class Protocol:
     def connected(self, now_ms: int) -> None:
         self._error = None
         self._lease.said_hello(now_ms)
-        gate = 0
         for attempt in self.live.values():
             attempt.told = attempt.state
-            gate = max(gate, attempt.gate)
-        self._say(_encode(hello(self.settings, self.ledger, self.live)), gate)
+        self._orders.send.append(_encode(hello(self.settings, self.ledger, self.live)))
 
     def disconnected(self, now_ms: int, *, close_code: int | None = None, reason: str = "") -> None:
         """The connection ended, or could not be made. What was not sent is told anew after a welcome."""
@@ -93,8 +96,8 @@ class Protocol:
         final = refusal(close_code, reason, was_welcome=self.welcomed)
         self.welcomed = False
         self._lease.lost_connection()
-        self.ledger.drop_held()
-        self._unsaid.clear()
+        self.ledger.hurry()
+        self._stirred.clear()
         self._orders.send.clear()
         if final is not None:
             self._orders.leave = final
@@ -167,22 +170,21 @@ class Protocol:
     def _tell_anew(self) -> None:
         """What `hello` could not say, or what changed since."""
         if self.draining:
-            self._tell(_encode(frames.Drain()), 0)
+            self._tell(_encode(frames.Drain()))
         for (task_id, number), attempt in self.live.items():
             if attempt.told is not attempt.state:
                 self._tell_state(attempt)
             if attempt.checkpoint is not None:
-                checkpoint = frames.TaskCheckpoint(task_id, number, Raw(attempt.checkpoint))
-                self._tell(_encode(checkpoint), attempt.gate)
+                self._tell(_encode(frames.TaskCheckpoint(task_id, number, Raw(attempt.checkpoint))))
         self.ledger.tell_all_anew()
         self._tell_owed()
 
     def _tell_owed(self) -> None:
         for key in self.ledger.untold():
-            self._tell(self.ledger.ended[key], self.ledger.gate_of(key))
+            self._tell(self.ledger.ended[key])
 
     def _execute(self, message: frames.TaskExecute, now_ms: int) -> None:
-        if (offer := offered(message, self.ledger.number)) is None:
+        if (offer := offered(message)) is None:
             return
         attempt, task = offer
         key = attempt.key
@@ -190,15 +192,14 @@ class Protocol:
             self._tell_state(known)
             return
         if (outcome := self.ledger.ended.get(key)) is not None:
-            self._tell(outcome, self.ledger.gate_of(key))
+            self._tell(outcome)
             return
         if (objection := self._objection(attempt, now_ms)) is not None:
-            self._tell(_encode(frames.TaskRejected(*key, objection)), 0)
+            self._tell(_encode(frames.TaskRejected(*key, objection)))
             return
         self.live[key] = attempt
-        self.ledger.accept(key)
         self._orders.start.append(Start(key, message, task))
-        self._unsaid[key] = attempt
+        self._tell_state(attempt)
 
     def _objection(self, attempt: Attempt, now_ms: int) -> str | None:
         """Why this daemon cannot take another attempt now."""
@@ -230,7 +231,7 @@ class Protocol:
             self._orders.stop.append(Stop(key, message.reason, int(message.grace_s * 1000)))
         elif key not in self.ledger.ended:
             # Never arrived here, or died with an earlier process: not running is what the hub waits for.
-            self._tell(_encode(frames.TaskCancelled(*key, message.reason)), 0)
+            self._tell(_encode(frames.TaskCancelled(*key, message.reason)))
 
     # --- what the work says --------------------------------------------------------------------------------
 
@@ -256,7 +257,7 @@ class Protocol:
         if (attempt := self.live.get(key)) is None:
             return
         attempt.checkpoint = data
-        self._tell(_encode(frames.TaskCheckpoint(*key, Raw(data))), attempt.gate)
+        self._tell(_encode(frames.TaskCheckpoint(*key, Raw(data))))
 
     def work_ended(self, message: Ended, now_ms: int) -> None:
         """It succeeded or failed by itself, asked to stop or not."""
@@ -277,34 +278,25 @@ class Protocol:
             self._spool(key, _encode(told), now_ms)
             return
         del self.live[key]
-        self._tell(_encode(told), attempt.gate)
+        self._tell(_encode(told))
         self._left_work(now_ms)
 
     def _spool(self, key: Key, outcome: bytes, now_ms: int) -> None:
-        """Keep the outcome until it is acknowledged, and tell it once it is on disk."""
+        """Tell the outcome, and keep it until it is acknowledged."""
         del self.live[key]
-        self.ledger.end(key, outcome)
-        if self.welcomed:
-            self.ledger.hold(outcome)
+        self.ledger.end(key, outcome, now_ms)
+        self._tell(outcome)
+        if self._orders.keep or not self.welcomed:
+            self.ledger.hurry()
         if self._departure is not None:
             self._left_work(now_ms)
-
-    def journaled(self, number: int) -> None:
-        """This batch and all before it are on disk."""
-        held = self.ledger.journaled(number)
-        for key in [key for key, attempt in self._unsaid.items() if attempt.gate <= number]:
-            attempt = self._unsaid.pop(key)
-            # What has ended meanwhile says so by its outcome.
-            if key in self.live and attempt.told is not attempt.state:
-                self._tell_state(attempt)
-        self._orders.send += held
 
     # --- time ----------------------------------------------------------------------------------------------
 
     @property
     def due_at(self) -> int | None:
         """When `tick` has something to do, unless something else happens first."""
-        instants = [self._lease.beat_at, self._lease.deaf_at, self.ledger.lazy_at]
+        instants = [self._lease.beat_at, self._lease.deaf_at, self.ledger.write_at]
         if self._departure is not None:
             instants += [self._departure.hand_back_at, self._departure.gone_at]
         if slots.fenced(self.live):
@@ -332,7 +324,7 @@ class Protocol:
                 self._end(attempt, Ending.TIMED_OUT, STOP_GRACE_MS)
             if attempt.has_news and now_ms >= attempt.progress_at:
                 self._tell_progress(attempt, now_ms)
-        if self.ledger.lazy_at is not None and now_ms >= self.ledger.lazy_at:
+        if (write_at := self.ledger.write_at) is not None and now_ms >= write_at:
             self.ledger.hurry()
         if self._departure is not None:
             self._depart(self._departure, now_ms)
@@ -356,7 +348,7 @@ class Protocol:
     def drain(self, now_ms: int, *, deadline_ms: int) -> None:
         """Take nothing new, finish until the deadline, then hand back what is left. Again: a new deadline."""
         if self._departure is None:
-            self._tell(_encode(frames.Drain()), 0)
+            self._tell(_encode(frames.Drain()))
         self._departure = Departure(deadline_ms)
         self._left_work(now_ms)
 
@@ -376,24 +368,23 @@ class Protocol:
 
     # --- telling -------------------------------------------------------------------------------------------
 
-    def _say(self, message: bytes, gate: int) -> None:
-        if self.ledger.may_say(message, gate):
+    def _tell(self, message: bytes) -> None:
+        """Without a welcome not at all, since it is told anew then."""
+        if self.welcomed:
             self._orders.send.append(message)
 
-    def _tell(self, message: bytes, gate: int) -> None:
-        """Send it once batch `gate` is on disk; without a welcome not at all, since it is told anew then."""
-        if self.welcomed:
-            self._say(message, gate)
-
     def _tell_state(self, attempt: Attempt) -> None:
-        """Its newest state, once its acceptance is on disk: of two changes before that the hub hears the second."""
-        if not self.welcomed:
-            return
-        if not self.ledger.is_durable(attempt.gate):
-            self._unsaid[attempt.key] = attempt
-            return
-        attempt.told = attempt.state
-        self._say(_encode(attempt.state_message()), attempt.gate)
+        if self.welcomed:
+            self._stirred[attempt.key] = attempt
+
+    def _take_states(self) -> list[bytes]:
+        stirred, self._stirred = self._stirred, {}
+        states = []
+        for key, attempt in stirred.items():
+            if key in self.live:
+                attempt.told = attempt.state
+                states.append(_encode(attempt.state_message()))
+        return states
 
     def _tell_progress(self, attempt: Attempt, now_ms: int) -> None:
-        self._tell(_encode(attempt.take_news(now_ms)), attempt.gate)
+        self._tell(_encode(attempt.take_news(now_ms)))

@@ -77,8 +77,6 @@ class PythonRunner:
         self._loop = asyncio.get_running_loop()
         self._threads = Threads(slots)
         self._runs: dict[Key, _Run] = {}
-        self._begun: list[_Run] = []
-        """Async work that had its first step in this turn of the loop."""
         self._closed = False
 
     def start(self, start: Start) -> None:
@@ -126,9 +124,7 @@ class PythonRunner:
             self._end(run, None)
             return
         run.begun = True
-        if not self._begun:
-            self._loop.call_soon(self._tell_begun)
-        self._begun.append(run)
+        self._work.started(run.key)
         outcome: Outcome | None
         try:
             called: Awaitable[object] = (
@@ -141,13 +137,6 @@ class PythonRunner:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
             outcome = _failed(run.key, error)
         self._end(run, outcome)
-
-    def _tell_begun(self) -> None:
-        """Of what ended in its first step nobody needs to hear that it began."""
-        begun, self._begun = self._begun, []
-        for run in begun:
-            if run.key in self._runs and not self._closed:
-                self._work.started(run.key)
 
     def _run_in_thread(self, run: _Run, function: Served, task: Task) -> None:
         if run.stopping:

@@ -17,9 +17,9 @@ RETRY_S: Final = 1.0
 class Reader(Protocol):
     """Who wants to know. Called on the scribe's thread."""
 
-    def journaled(self, number: int) -> None: ...
-
     def journal_full(self, reason: str) -> None: ...
+
+    def journal_has_room(self) -> None: ...
 
     def journal_failed(self, error: OSError) -> None: ...
 
@@ -28,13 +28,13 @@ class Scribe:
     def __init__(self, journal: Journal, reader: Reader) -> None:
         self._journal = journal
         self._reader = reader
-        self._queue: queue.SimpleQueue[tuple[int, Batch, list[Whole]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[Batch, list[Whole]] | None] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="taskyard-journal", daemon=True)
         self._thread.start()
 
-    def write(self, number: int, batch: Batch, wholes: list[Whole]) -> None:
-        self._queue.put((number, batch, wholes))
+    def write(self, batch: Batch, wholes: list[Whole]) -> None:
+        self._queue.put((batch, wholes))
 
     def close(self) -> None:
         """Returns when everything is written, or at once if the disk is full."""
@@ -51,21 +51,25 @@ class Scribe:
                         self._queue.put(None)
                         break
                     waiting.append(another)
-                batches = [batch for _, batch, _ in waiting]
-                wholes = [whole for _, _, kept in waiting for whole in kept]
+                batches = [batch for batch, _ in waiting]
+                wholes = [whole for _, kept in waiting for whole in kept]
                 if not self._until_written(batches, wholes):
                     return
-                self._reader.journaled(waiting[-1][0])
         except OSError as error:
             self._reader.journal_failed(error)
 
     def _until_written(self, batches: list[Batch], wholes: list[Whole]) -> bool:
         """Try until there is room; false if the daemon left before there was."""
+        was_full = False
         while True:
             try:
                 self._journal.write(batches, wholes)
-                return True
             except JournalFull as full:
+                was_full = True
                 self._reader.journal_full(str(full))
+            else:
+                if was_full:
+                    self._reader.journal_has_room()
+                return True
             if self._closed.wait(RETRY_S):
                 return False
