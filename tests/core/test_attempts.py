@@ -162,6 +162,8 @@ def test_many_rate_limits_leave_every_attempt_unused() -> None:
         hub.fail(task, message="429 Too Many Requests")
     assert all(t.status is Status.PENDING for t in tasks)
     hub.live(s=70, starting=True)
+    assert sum(t.status is Status.RUNNING for t in tasks) == 1
+    hub.live(s=70, starting=True)
     assert all(t.status is Status.RUNNING for t in tasks)
 
 

@@ -39,6 +39,8 @@ class Decision(Struct, frozen=True):
 
     at: int | None
     error: Failure
+    due: int | None = None
+    """When the next try is due, also of a task whose deadline is before that."""
 
 
 def classify(error: Failure) -> Category:
@@ -89,8 +91,9 @@ def decide(
                 ErrorCode.DEADLINE_PASSED,
                 f"Its next try would begin past its deadline; the last one said: {error.message}",
             ),
+            at,
         )
-    return Decision(at, error)
+    return Decision(at, error, at)
 
 
 def counted(task: Task) -> int:
@@ -116,7 +119,8 @@ def rate_limit_delay_ms(times: int, said_ms: int | None, numbers: Retry, dice: D
     return ms_of(grown * (1 + numbers.rate_limit_jitter * dice.random()))
 
 
-def timeout_ms(task: Task) -> int:
-    """This attempt's time: longer after each timeout."""
+def timeout_ms(task: Task, most_ms: int | None = None) -> int:
+    """This attempt's time: longer after each timeout, within what its user's plan allows."""
     factor = task.trouble.timeout_factor if task.trouble else 1.0
-    return round(task.terms.timeout_ms * factor)
+    grown = round(task.terms.timeout_ms * factor)
+    return grown if most_ms is None else min(grown, most_ms)

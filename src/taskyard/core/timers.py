@@ -33,6 +33,8 @@ class Due(IntEnum):
     AGEING = 9
     WAKE = 10
     """Somebody sleeps on something that ends by itself."""
+    PROBE = 11
+    """A task tries whether its queue's provider answers again."""
 
 
 Name = tuple[Due, str | tuple[str, ...]]
