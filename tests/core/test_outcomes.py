@@ -17,7 +17,7 @@ from taskyard.core.commands import (
 )
 from taskyard.core.effects import Acknowledge, CancelWork, Done, Progressed, Refused
 from taskyard.core.outcomes import GAP
-from taskyard.core.settings import Settings
+from taskyard.core.settings import Limits, Settings, Sizes
 from taskyard.core.task import Failure, Task, Terms, Usage
 from taskyard.vocabulary import AttemptStatus, EventName, Refusal
 from tests.support.harness import ErrorCode, HubHarness, ResultStatus, Status, attempt_of
@@ -240,7 +240,7 @@ def test_progress_from_a_socket_needs_no_answer() -> None:
 
 
 def test_a_log_is_kept_up_to_its_limit_and_the_cut_is_marked_once() -> None:
-    hub, task = a_running_task(log_bytes_max=10)
+    hub, task = a_running_task(limits=Limits(size=Sizes(log=10)))
     for text in ("12345", "67890", "more", "and more"):
         hub.step(ReportProgress("d-mac", task.id, 1, log=text))
     assert [c.text for b in hub.batches for c in b.logs] == ["12345", "67890", GAP]

@@ -29,9 +29,10 @@ def test_a_deadline_is_near_at_one_and_a_half_two_and_three_times_the_duration()
 
 
 def test_a_log_is_kept_up_to_5_mebibytes_and_a_daemon_has_five_slots() -> None:
-    settings = Settings()
-    assert (settings.log_bytes_max, settings.limits.daemon_slots, settings.cascade_rows_max) == (
-        5 * 1024 * 1024,
-        5,
-        500,
-    )
+    limits = Settings().limits
+    assert (limits.size.log, limits.daemon_slots) == (5 * 1024 * 1024, 5)
+
+
+def test_a_task_that_does_not_say_has_three_tries_of_five_minutes() -> None:
+    retry = Settings().retry
+    assert (retry.timeout_s, retry.max_attempts, retry.delay_s) == (300, 3, 30)

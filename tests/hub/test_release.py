@@ -125,8 +125,7 @@ def test_a_task_that_is_gone_by_the_time_it_is_read_has_nothing_to_send() -> Non
 
 
 def message_of(effect: Effect) -> dict[str, object]:
-    settings = Settings(lease=Lease(heartbeat_s=2, lease_s=9))
-    frames = Frames(Identity("c_test", 3, 0), settings, Tokens(SECRET))
+    frames = Frames(Identity("c_test", 3, 0), Settings(), Tokens(SECRET))
     found: dict[str, object] = msgspec.json.decode(frames.of(effect, 42, {}))
     return found
 
@@ -136,7 +135,7 @@ def test_what_a_daemon_remembers_of_the_log_travels_with_every_acknowledgement()
     assert message_of(Acknowledge(1, "t_1", 2)) == {"type": "ack", "task_id": "t_1", "attempt": 2, **place}
     assert message_of(AcknowledgeBeat(1)) == {"type": "heartbeat.ack", **place}
     held = Judged(Held("t_1", 2), InventoryVerdict.CONTINUE)
-    welcome = message_of(Welcome(1, "d_one", (held,)))
+    welcome = message_of(Welcome(1, "d_one", (held,), Lease(heartbeat_s=2, lease_s=9)))
     assert {name: welcome[name] for name in place} == place
     assert (welcome["heartbeat_s"], welcome["lease_s"]) == (2, 9)
     assert welcome["inventory"] == [{"task_id": "t_1", "attempt": 2, "verdict": "continue"}]

@@ -27,6 +27,12 @@ def watch_age(turn: Turn, task: Task) -> None:
         turn.state.timers.set(Clock.WALL, Due.AGEING, task.user_id, due)
 
 
+def watch_all(turn: Turn) -> None:
+    """The time to wait has changed: everybody's timer is set anew."""
+    for user_id in turn.state.users:
+        _watch_oldest(turn, user_id, _waiting(turn.state.users[user_id]))
+
+
 def forget_age(task: Task) -> None:
     """It was taken up: if it comes back, it waits anew."""
     if task.trouble is not None:
@@ -36,9 +42,17 @@ def forget_age(task: Task) -> None:
 def grow_old(turn: Turn, user_id: str) -> None:
     """The timer of `watch_age`: who has waited long enough changes lanes, and the next one is watched."""
     user, left = turn.state.users[user_id], TASKS_PER_TURN_MAX
-    waiting = [lane for lane in user.lanes.values() if lane.level is LOW and not lane.special.aged]
+    waiting = _waiting(user)
     for lane in waiting:
         left = _promote(turn, user, lane, left)
+    _watch_oldest(turn, user_id, waiting)
+
+
+def _waiting(user: User) -> list[Lane]:
+    return [lane for lane in user.lanes.values() if lane.level is LOW and not lane.special.aged]
+
+
+def _watch_oldest(turn: Turn, user_id: str, waiting: list[Lane]) -> None:
     oldest = [lane.eldest()[0] for lane in waiting if lane.size]
     if oldest:
         turn.state.timers.set(Clock.WALL, Due.AGEING, user_id, _aged_at(turn, min(oldest)))

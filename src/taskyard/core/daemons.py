@@ -58,6 +58,8 @@ NOT_ACCEPTED = "The daemon did not accept it in time."
 SUPERSEDED_MAX = 3
 SUPERSEDED_WITHIN_MS = 60_000
 # Two processes with one identity push each other out; a reconnecting daemon does so once.
+NOTED_MS = 60_000
+# Often enough to charge by, seldom enough that heartbeats cost no commits.
 
 
 def join(turn: Turn, command: JoinDaemon) -> None:
@@ -68,11 +70,12 @@ def join(turn: Turn, command: JoinDaemon) -> None:
         return
     daemon = _enrol(turn, command)
     _lose_unlisted(turn, daemon, command)
+    daemon.heard_mono = turn.now.mono
     # What runs comes before what has ended: it needs its slot more.
     running_first = sorted(command.inventory, key=lambda held: held.state is InventoryState.ENDED)
     judged = {(held.task_id, held.attempt): _judge(turn, daemon, held) for held in running_first}
     verdicts = tuple(Judged(held, judged[held.task_id, held.attempt]) for held in command.inventory)
-    turn.effects.append(Welcome(command.session, daemon.id, verdicts))
+    turn.effects.append(Welcome(command.session, daemon.id, verdicts, turn.state.settings.lease))
     turn.state.yard.wake_daemon(daemon)
 
 
@@ -139,7 +142,7 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
     elif daemon.session:
         turn.effects.append(CloseSession(daemon.session, "SUPERSEDED", TOOK_OVER))
     daemon.record, daemon.session, daemon.seen_mono = record, command.session, turn.now.mono
-    daemon.joined = command.session
+    daemon.joined, daemon.judged_ms = command.session, state.settings.lease.judged_ms
     state.yard.enlist(daemon, state.users.values())
     fleet_changed(state, daemon)
     _watch_lease(turn, daemon)
@@ -277,6 +280,7 @@ def beat(turn: Turn, command: Beat) -> None:
         # Before it accepted, a heartbeat may have passed the offer on its way.
         if attempt.accepted and (task.id, attempt.number) not in listed:
             lose(turn, task, attempt, ErrorCode.DAEMON_DISCONNECTED, "Its daemon no longer has it.")
+    _note_heard(turn, daemon)
     daemon.lingering = {name: None for name in daemon.lingering if name in listed}
     for task_id, number in listed:
         if current(turn, task_id, number, daemon.id) is None and (task_id, number) not in daemon.lingering:
@@ -285,6 +289,15 @@ def beat(turn: Turn, command: Beat) -> None:
             turn.effects.append(CancelWork(daemon.session, task_id, number, CancelReason.WITHDRAWN, grace_ms))
     turn.effects.append(AcknowledgeBeat(command.session))
     turn.state.yard.wake_daemon(daemon)
+
+
+def _note_heard(turn: Turn, daemon: Daemon) -> None:
+    """What it holds has run until now. Written down now and then: work that a restart of the hub finds lost is charged
+    up to there."""
+    daemon.heard_mono = turn.now.mono
+    if daemon.holding and daemon.heard_mono - daemon.noted_mono >= NOTED_MS:
+        daemon.noted_mono = daemon.heard_mono
+        turn.state.ledger.daemons[daemon.id] = daemon.record
 
 
 def drain(turn: Turn, command: DrainDaemon) -> None:
@@ -305,14 +318,13 @@ def drain(turn: Turn, command: DrainDaemon) -> None:
 
 
 def _watch_lease(turn: Turn, daemon: Daemon) -> None:
-    due = daemon.seen_mono + turn.state.settings.lease.judged_ms
-    turn.state.timers.set(Clock.MONO, Due.LEASE, daemon.id, due)
+    turn.state.timers.set(Clock.MONO, Due.LEASE, daemon.id, daemon.seen_mono + daemon.judged_ms)
 
 
 def judge_lease(turn: Turn, daemon_id: str) -> None:
     """The lease's timer: heartbeats since it was set push it on; silence ends everything held."""
     daemon = turn.state.daemons[daemon_id]
-    if turn.now.mono < daemon.seen_mono + turn.state.settings.lease.judged_ms:
+    if turn.now.mono < daemon.seen_mono + daemon.judged_ms:
         _watch_lease(turn, daemon)
         return
     for task, attempt in _held(daemon):

@@ -7,7 +7,19 @@ what a commit writes.
 from msgspec import Struct
 
 from taskyard.core.commands import Held
-from taskyard.vocabulary import CancelReason, InventoryVerdict, Refusal
+from taskyard.core.settings import Lease
+from taskyard.vocabulary import CancelReason, InventoryVerdict, Pressure, PressureScope, Refusal
+
+
+class Signal(Struct, frozen=True):
+    """How long a line is, and what follows for those who add to it (`pressure.py`)."""
+
+    level: Pressure
+    scope: PressureScope
+    depth: int
+    wait_ms: int | None = None
+    """Until a task that comes now is started; None: it is not known."""
+    advice: tuple[str, ...] = ()
 
 
 class Refused(Struct, frozen=True):
@@ -20,6 +32,10 @@ class Refused(Struct, frozen=True):
     """Of the task in its batch."""
     kept: bool = False
     """A stale attempt's result was kept all the same."""
+    retry_after_ms: int | None = None
+    """When the same would be taken, if that is known."""
+    pressure: Signal | None = None
+    """With a limit on what comes in: how it stands with the line."""
 
 
 class Submitted(Struct, frozen=True):
@@ -55,6 +71,8 @@ class Welcome(Struct, frozen=True):
     session: int
     daemon_id: str
     verdicts: tuple[Judged, ...]
+    lease: Lease = Lease()
+    """What it is promised, and judged by until it comes anew."""
 
 
 class Execute(Struct, frozen=True):
@@ -87,6 +105,14 @@ class AcknowledgeBeat(Struct, frozen=True):
     session: int
 
 
+class SlowDown(Struct, frozen=True):
+    """A provider refused what another daemon asked of it: leave it alone for so long."""
+
+    session: int
+    queue: str
+    wait_ms: int
+
+
 class CloseSession(Struct, frozen=True):
     """Say why in an `error` frame, then close the socket."""
 
@@ -107,4 +133,22 @@ class Progressed(Struct, frozen=True):
     log: str | None
 
 
-Effect = Reply | Welcome | Execute | CancelWork | Acknowledge | AcknowledgeBeat | CloseSession | Progressed
+class SignalPressure(Struct, frozen=True):
+    """Tell a daemon how it stands with the line."""
+
+    session: int
+    signal: Signal
+
+
+Effect = (
+    Reply
+    | Welcome
+    | Execute
+    | CancelWork
+    | Acknowledge
+    | AcknowledgeBeat
+    | SlowDown
+    | CloseSession
+    | Progressed
+    | SignalPressure
+)

@@ -251,7 +251,7 @@ def _finish(turn: Turn, command: CompleteTask, task: Task) -> None:
 def _keep_log(turn: Turn, task: Task, attempt: Attempt, text: str) -> str | None:
     """Append to the attempt's log, up to its limit; the cut is marked once."""
     state, name = turn.state, (task.id, attempt.number)
-    kept, most = state.log_bytes.get(name, 0), state.settings.log_bytes_max
+    kept, most = state.log_bytes.get(name, 0), state.settings.limits.size.log
     if kept > most:
         return None
     kept += len(text.encode())

@@ -9,12 +9,13 @@ it was (`served`), how long tasks took lately, and which attempts were accepted 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from taskyard.core import queues
+from taskyard.core import breakers, cooling, queues, usage
 from taskyard.core.ageing import watch_age
 from taskyard.core.attempts import take_slot
 from taskyard.core.changes import DaemonRecord, Kept, KeyRecord, UserRecord
 from taskyard.core.daemons import watch_attempt
 from taskyard.core.dependencies import listen
+from taskyard.core.lifecycle import UNHELD
 from taskyard.core.priority import watch_critical, watch_deadline
 from taskyard.core.readiness import watch_clock
 from taskyard.core.state import Daemon, Now, State, Turn, User
@@ -42,20 +43,26 @@ def restore(
     state.api_keys = {key.id: key for key in keys}
     for record in daemons:
         record.online = False
-        state.daemons[record.id] = Daemon(record, now.mono)
-        state.yard.enlist(state.daemons[record.id], ())
-        state.timers.set(Clock.MONO, Due.LEASE, record.id, now.mono + state.settings.lease.judged_ms)
+        daemon = state.daemons[record.id] = Daemon(record, now.mono)
+        daemon.heard_mono = now.mono - max(now.wall - record.last_seen_at, 0)
+        daemon.judged_ms = state.settings.lease.judged_ms
+        state.yard.enlist(daemon, ())
+        state.timers.set(Clock.MONO, Due.LEASE, record.id, now.mono + daemon.judged_ms)
     turn = Turn(state, now, _NoDice())
     for each in kept:
         assert each.record is not None, "I7: what is kept has a record"
         REMEMBER[each.kind](state, each.name, each.record)
     for task in tasks:
         _restore_task(turn, task)
+    cooling.take_up(turn)
     state.log_bytes = dict(log_bytes)
 
 
 REMEMBER: Final[dict[Keeps, Callable[[State, str, bytes], None]]] = {
+    Keeps.BREAKER: breakers.remember,
+    Keeps.COOLING: cooling.remember,
     Keeps.QUEUE: queues.remember,
+    Keeps.USAGE: usage.remember,
 }
 """How each policy takes up what it kept."""
 
@@ -75,10 +82,12 @@ def _restore_task(turn: Turn, task: Task) -> None:
         state.keys[task.user_id, task.key] = task.id
     listen(state, task)
     watch_clock(turn, task)
+    user = state.users[task.user_id]
+    user.pending += task.status in UNHELD
     if task.status in HELD:
         _restore_held(turn, task)
     elif task.status is Status.QUEUED:
-        state.yard.enter(state.users[task.user_id], task)
+        state.yard.enter(user, task)
         watch_age(turn, task)
         watch_critical(turn, task)
         watch_deadline(turn, task)

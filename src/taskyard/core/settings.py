@@ -5,26 +5,35 @@ never keeps a copy of a number, so a change holds from the next decision on.
 """
 
 from math import floor
+from typing import Final
 
 from msgspec import Struct, field
 
 from taskyard.vocabulary import DEFAULT_QUEUE, HUB_RATE, Level, Profile, SourceType
 
+KIB: Final = 1024
+
 
 class Lease(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     heartbeat_s: float = 5.0
     lease_s: float = 30.0
+    spare: float = 0.2
     accept_s: float = 5.0
     start_s: float = 30.0
     cancel_grace_s: float = 10.0
 
     @property
     def judged_ms(self) -> int:
-        """The lease with the 20 % to spare by which the hub judges it."""
-        return round(self.lease_s * 1200)
+        """The lease with what it has to spare when the hub judges it."""
+        return round(self.lease_s * 1000 * (1 + self.spare))
 
 
 class Retry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The first three are for tasks that do not say."""
+
+    timeout_s: float = 300.0
+    max_attempts: int = 3
+    delay_s: float = 30.0
     delay_max_s: float = 600.0
     jitter: float = 0.2
     timeout_factor: float = 1.5
@@ -98,15 +107,45 @@ def _running_per_source() -> dict[str, int]:
     }
 
 
+class Sizes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much the edge takes of anything: bytes, but for the last six."""
+
+    input: int = 256 * KIB
+    context: int = 256 * KIB
+    payload: int = 256 * KIB
+    result: int = 1024 * KIB
+    checkpoint: int = 1024 * KIB
+    field: int = 64 * KIB
+    """Any other field."""
+    request: int = 16 * 1024 * KIB
+    frame: int = 4 * 1024 * KIB
+    log: int = 5 * 1024 * KIB
+    """Of one attempt."""
+    context_input: int = 1024 * KIB
+    context_input_result: int = 64 * KIB
+    """One result of them."""
+    depth: int = 64
+    dependencies: int = 100
+    capabilities: int = 50
+    name: int = 255
+    """Characters."""
+    batch: int = 1000
+    page: int = 500
+
+
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     running_total: int = 1000
     running_per_user: int = 20
     """For a user without a plan."""
+    pending_per_user_max: int = 100
+    """Whatever a plan says; but for the plan enterprise, whose users have the next one."""
+    pending_per_enterprise_user_max: int = 10_000
     daemon_slots: int = 5
     running_per_source: dict[str, int] = field(default_factory=_running_per_source)
     rate: dict[str, Rate] = field(default_factory=_rates)
     queue_depth: Depth = Depth(warning=50_000, critical=100_000)
     user_queue_depth: Depth = Depth(warning=500, critical=1000)
+    size: Sizes = Sizes()
 
 
 class Shares(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -143,6 +182,8 @@ class Preemption(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Backpressure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     resume_below: float = 0.8
     """A level ends when the depth is below this fraction of its threshold."""
+    retry_after_s: float = 30.0
+    """When those refused may come again, as long as nobody knows how fast the line gets shorter."""
 
 
 class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -200,6 +241,5 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     queues: dict[str, Queue] = {}
     default_queue: str = DEFAULT_QUEUE
     profile: Profile = Profile.LOCAL
-    log_bytes_max: int = 5 * 1024 * 1024
     cascade_rows_max: int = 500
     subtask_depth_max: int = 5
