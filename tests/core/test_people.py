@@ -18,7 +18,7 @@ def test_a_user_is_created_and_it_is_kept_who_did_it() -> None:
     record = UserRecord("u1", "zoe", hub.now.wall, "pro", {"max_pending": 7})
     assert hub.batches[-1].users == [record]
     assert [(a.actor, a.action, a.subject, a.new) for a in hub.batches[-1].audit] == [
-        ("root", "user.create", "u1", "zoe")
+        ("root", "user.create", "u1", "zoe, plan pro, max_pending=7")
     ]
     assert hub.submit(user="u1").ref == "T-001"
 
@@ -45,7 +45,7 @@ def test_a_plan_is_kept_changed_or_taken_away_and_audited() -> None:
     hub.ask(ChangeUser("ann", "root", plan=None))
     assert hub.state.users["ann"].record.plan is None
     audit = hub.batches[-1].audit[0]
-    assert (audit.old, audit.new) == ("ann, plan pro, {}", "ann, plan None, {}")
+    assert (audit.old, audit.new) == ("ann, plan pro", "ann, no plan")
 
 
 def test_overrides_are_merged_and_null_removes_one() -> None:

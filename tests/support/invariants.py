@@ -4,6 +4,7 @@ from collections.abc import Callable, Container
 
 from taskyard.core.counts import counted, recounted
 from taskyard.core.lanes import key_of
+from taskyard.core.lifecycle import UNHELD
 from taskyard.core.state import State
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Level, Status
@@ -46,12 +47,18 @@ def i3_slots_are_derived(state: State) -> None:
     for user in state.users.values():
         live = {t.id for t in state.tasks.values() if t.user_id == user.id and t.status in HELD}
         assert set(user.live) == live, "I3: a user's live tasks are the held ones"
+        unheld = sum(t.user_id == user.id and t.status in UNHELD for t in state.tasks.values())
+        assert user.pending == unheld, "I3: a user's pending tasks are the open ones that nobody holds"
+        assert user.turn[0] == len(live), "I3: whose turn it is follows from what they run"
     held = {
         (t.user_id, t.terms.exclusive): t.id for t in state.tasks.values() if t.status in HELD and t.terms.exclusive
     }
     assert state.exclusive == held, "I3: an exclusive key is held by the task that runs under it"
     assert set(state.begun) == {t.id for t in state.tasks.values() if t.status in HELD}, "I3: only held tasks run"
     assert counted(state) == recounted(state), "I3: every count follows from the live attempts"
+    probes = {r.probe: (r.queue, r.pool) for r in state.cooling.values() if r.probe is not None}
+    assert state.probes == probes, "I3: a probe is one of a queue that cooled down"
+    assert all(task_id in state.begun for task_id in probes), "I3: a probe is held"
     for daemon in state.daemons.values():
         busy = sum(t.kind.needs.cpu_intensive for t in daemon.holding.values())
         assert daemon.cpu_intensive == busy, "I3: cpu-intensive work is counted from what is held"
@@ -79,7 +86,7 @@ def i5_ready_tasks_are_in_their_lane(state: State) -> None:
             expected = state.yard.lines_for(user, key) if lane.blocker is None else []
             assert set(map(id, seats)) == set(map(id, expected)), "I5: a lane is in its lines while it is awake"
     for line in state.yard.lines.values():
-        assert line.waiting == sum(map(len, line.parties)), "I5: a line knows how many wait in it"
+        assert line.waiting == list(map(len, line.parties)), "I5: a line knows how many wait in it"
     queued = sum(t.status is Status.QUEUED for t in state.tasks.values())
     assert waiting == queued == state.yard.waiting, f"I5: {queued} queued, {waiting} in lanes"
 

@@ -13,11 +13,14 @@ Rule: no other module compares attempt numbers. If you need to, you want `curren
 """
 
 from taskyard.core.aftermath import ended, granted
+from taskyard.core.cooling import cool_down
 from taskyard.core.counts import count, wake_room
 from taskyard.core.effects import CancelWork, Execute
 from taskyard.core.endings import end
+from taskyard.core.fairness import take_stock
 from taskyard.core.lanes import Lane
 from taskyard.core.lifecycle import move
+from taskyard.core.plans import allowance_of
 from taskyard.core.readiness import enqueue, hold_until
 from taskyard.core.retry import END_OF, classify, decide, timeout_ms
 from taskyard.core.state import Daemon, Turn
@@ -51,7 +54,7 @@ def grant(turn: Turn, lane: Lane, task: Task, daemon: Daemon, *, level: Level, i
         boot_id=daemon.record.boot_id,
         assigned_at=now.wall,
         series=task.series,
-        timeout_ms=timeout_ms(task),
+        timeout_ms=timeout_ms(task, allowance_of(state, lane.user).duration_ms),
     )
     attempt.level, attempt.in_place = level, in_place
     state.yard.shorten(lane)
@@ -63,7 +66,8 @@ def grant(turn: Turn, lane: Lane, task: Task, daemon: Daemon, *, level: Level, i
     take_slot(turn, task, daemon)
     granted(turn, task, attempt, daemon)
     state.grants += 1
-    lane.user.served = daemon.used = state.grants
+    daemon.used = state.grants
+    take_stock(lane.user, served=state.grants)
     state.timers.set(MONO, ATTEMPT, task.id, now.mono + ms_of(state.settings.lease.accept_s))
     turn.effects.append(Execute(daemon.session, daemon.id, task.id, attempt.number, attempt.timeout_ms))
 
@@ -74,7 +78,9 @@ def take_slot(turn: Turn, task: Task, daemon: Daemon) -> None:
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
     daemon.holding[task.id] = task
-    state.users[task.user_id].live[task.id] = task
+    user = state.users[task.user_id]
+    user.live[task.id] = task
+    take_stock(user)
     count(state, task, attempt, daemon, 1)
     began_at = turn.now.wall if attempt.started_at is None else attempt.started_at
     state.begun[task.id] = turn.now.mono - max(turn.now.wall - began_at, 0)
@@ -94,6 +100,7 @@ def release(turn: Turn, task: Task, *, lingers: bool = False) -> None:
     assert attempt is not None, "I2: a held task has an attempt"
     daemon, user = state.daemons[attempt.daemon_id], state.users[task.user_id]
     del daemon.holding[task.id], user.live[task.id]
+    take_stock(user)
     count(state, task, attempt, daemon, -1)
     ended(turn, task, attempt, daemon)
     del state.begun[task.id]
@@ -219,6 +226,8 @@ def follow(turn: Turn, task: Task, error: Failure, category: Category, *, said_m
     numbers, dice = turn.state.settings.retry, turn.dice
     decision = decide(task, error, category, now_ms=turn.now.wall, said_ms=said_ms, numbers=numbers, dice=dice)
     task.error = decision.error
+    if category is Category.RATE_LIMITED and decision.due is not None:
+        cool_down(turn, task, decision.due)
     if category is Category.RATE_LIMITED and decision.at is not None:
         hold_until(turn, task, decision.at, event=EventName.TASK_RETRYING, data={"code": error.code})
         return

@@ -87,6 +87,42 @@ class QueueRecord(Struct, omit_defaults=True):
     paused: bool = False
 
 
+class BreakerRecord(Struct, omit_defaults=True):
+    """The breaker of a type of task that failed lately, or that a person opened (`breakers.py`)."""
+
+    user_id: str
+    type: str
+    failures: int = 0
+    """Failed attempts in a row."""
+    last_failure_at: int | None = None
+    opened_at: int | None = None
+    """None: it is closed."""
+    half_open_at: int = 0
+    """When one task may try, if it is not closed."""
+    open_for_ms: int = 0
+    """How long it was opened for, the last time."""
+    probe: str | None = None
+    """The task that tries."""
+
+
+class UsageRecord(Struct):
+    """What a user's attempts have used of one month, which lasts from `since` until `until`."""
+
+    since: int
+    until: int
+    used_ms: int = 0
+
+
+class CoolingRecord(Struct, omit_defaults=True):
+    """A queue in a pool whose provider refused a task for coming too often."""
+
+    queue: str
+    pool: str
+    until: int
+    probe: str | None = None
+    """The task that goes first when the time is over, while it is under way."""
+
+
 class Kept(Struct, gc=False):
     """A small record of the policies (a breaker, a bucket, a queue's state) under a name; None: it is gone."""
 

@@ -16,7 +16,7 @@ from typing import Final
 from taskyard.core.changes import Data
 from taskyard.core.state import Turn
 from taskyard.core.task import Task
-from taskyard.vocabulary import ENDED, EventName, Status
+from taskyard.vocabulary import ENDED, HELD, EventName, Status
 
 S = Status
 # Python 3.11 looks up a member of an enum by a call. What every task passes through is named here once.
@@ -39,6 +39,9 @@ TRANSITIONS: Final[Mapping[Status, tuple[Status, ...]]] = {
     S.CANCELLED: (),
     S.STALE: (),
 }
+
+UNHELD: Final = frozenset(TRANSITIONS) - ENDED - HELD
+# Open, and no daemon has it: what a user's limit on pending tasks counts (`User.pending`).
 
 BEGINNINGS: Final = (S.PENDING, S.WAITING, S.BLOCKED, S.QUEUED, S.SKIPPED)
 
@@ -71,6 +74,7 @@ def begin(turn: Turn, task: Task, status: Status, body: bytes) -> None:
     assert status in BEGINNINGS, "I1: every task begins in a listed status"
     turn.state.ledger.create(task, body)
     task.status = status
+    turn.state.users[task.user_id].pending += status in UNHELD
     turn.record(TASK_CREATED, task, None, status)
     if status is QUEUED:
         task.queued_at = turn.now.wall
@@ -84,6 +88,9 @@ def move(turn: Turn, task: Task, to: Status, *, event: EventName | None = None, 
         raise IllegalTransition(task, to)
     turn.state.ledger.touch(task)
     task.status = to
+    change = (to in UNHELD) - (was in UNHELD)
+    if change:
+        turn.state.users[task.user_id].pending += change
     wall = turn.now.wall
     if to is QUEUED:
         task.queued_at = wall

@@ -3,6 +3,7 @@
 from taskyard.core.changes import KeyRecord, UserRecord
 from taskyard.core.commands import ChangeUser, CreateKey, CreateUser, Keep, RevokeKey
 from taskyard.core.effects import Done, Refused, Reply
+from taskyard.core.plans import unknown_plan
 from taskyard.core.state import Turn, User
 from taskyard.vocabulary import Refusal
 
@@ -11,15 +12,15 @@ NO_USER = Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
 
 def create_user(turn: Turn, command: CreateUser) -> None:
     state = turn.state
-    if command.name in state.names:
-        detail = f"There is a user {command.name} already; choose another name."
-        turn.effects.append(Reply(command.reply_to, Refused(Refusal.NAME_TAKEN, detail, field="name")))
+    refusal = _taken(command.name) if command.name in state.names else unknown_plan(state, command.plan)
+    if refusal is not None:
+        turn.effects.append(Reply(command.reply_to, refusal))
         return
     record = UserRecord(command.user_id, command.name, turn.now.wall, command.plan, dict(command.overrides))
     state.users[record.id] = User(record, 0)
     state.names[record.name] = record.id
     state.ledger.users[record.id] = record
-    turn.audit(actor=command.actor, action="user.create", subject=record.id, new=record.name)
+    turn.audit(actor=command.actor, action="user.create", subject=record.id, new=_told(record))
     turn.effects.append(Reply(command.reply_to, Done()))
 
 
@@ -31,11 +32,13 @@ def change_user(turn: Turn, command: ChangeUser) -> None:
         return
     old = user.record
     name = old.name if isinstance(command.name, Keep) else command.name
-    if state.names.get(name, old.id) != old.id:
-        detail = f"There is a user {name} already; choose another name."
-        turn.effects.append(Reply(command.reply_to, Refused(Refusal.NAME_TAKEN, detail, field="name")))
+    refusal = _taken(name) if state.names.get(name, old.id) != old.id else None
+    plan = old.plan
+    if not isinstance(command.plan, Keep):
+        plan, refusal = command.plan, refusal or unknown_plan(state, command.plan)
+    if refusal is not None:
+        turn.effects.append(Reply(command.reply_to, refusal))
         return
-    plan = old.plan if isinstance(command.plan, Keep) else command.plan
     merged = {**old.overrides, **command.overrides}
     overrides = {key: value for key, value in merged.items() if value is not None}
     user.record = UserRecord(old.id, name, old.created_at, plan, overrides)
@@ -44,14 +47,18 @@ def change_user(turn: Turn, command: ChangeUser) -> None:
     del state.names[old.name]
     state.names[name] = old.id
     state.ledger.users[old.id] = user.record
-    turn.audit(
-        actor=command.actor,
-        action="user.change",
-        subject=old.id,
-        old=f"{old.name}, plan {old.plan}, {old.overrides}",
-        new=f"{name}, plan {plan}, {overrides}",
-    )
+    turn.audit(actor=command.actor, action="user.change", subject=old.id, old=_told(old), new=_told(user.record))
     turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def _taken(name: str) -> Refused:
+    return Refused(Refusal.NAME_TAKEN, f"There is a user {name} already; choose another name.", field="name")
+
+
+def _told(record: UserRecord) -> str:
+    """A user as the audit shows one before and after."""
+    limits = "".join(f", {name}={value:g}" for name, value in record.overrides.items())
+    return f"{record.name}, {f'plan {record.plan}' if record.plan else 'no plan'}{limits}"
 
 
 def create_key(turn: Turn, command: CreateKey) -> None:

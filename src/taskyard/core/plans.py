@@ -1,20 +1,23 @@
 """What a user may have: the plan's numbers, what was agreed beside it, and what holds for those without one.
 
 A user's own override comes first, then the plan, then the hub's default. The built-in local user of the local profile
-is one's own machine: it has none of these limits unless it was given a plan.
+is one's own machine: it has none of these limits unless it was given a plan. A plan that was taken out of the settings
+while users had it leaves them with the defaults of those without one.
 """
 
 from typing import Final
 
 from msgspec import Struct
 
+from taskyard.core.effects import Refused
 from taskyard.core.settings import Plan, Settings
 from taskyard.core.state import State, User
 from taskyard.core.task import ms_of
-from taskyard.vocabulary import LOCAL_USER, Level, Profile
+from taskyard.vocabulary import LOCAL_USER, Level, Profile, Refusal
 
 HOUR_S: Final = 3600
 MINUTE_S: Final = 60
+ENTERPRISE: Final = "enterprise"
 
 
 class Allowance(Struct, frozen=True):
@@ -40,15 +43,28 @@ def allowance_of(state: State, user: User) -> Allowance:
     return user.allowance
 
 
+def pending_of(_state: State, user: User) -> int:
+    """What its limit on pending tasks counts: its open tasks that no daemon holds."""
+    return user.pending
+
+
+def unknown_plan(state: State, name: str | None) -> Refused | None:
+    """A plan that nobody configured would limit nothing."""
+    if name is None or name in state.settings.plans:
+        return None
+    known = ", ".join(state.settings.plans)
+    return Refused(Refusal.INVALID_INPUT, f"There is no plan {name}; there are: {known}.", field="plan")
+
+
 def _work_out(settings: Settings, user: User) -> Allowance:
     record = user.record
     plan = None if record.plan is None else settings.plans.get(record.plan)
-    is_unlimited = plan is None and settings.profile is Profile.LOCAL and record.name == LOCAL_USER
+    is_unlimited = record.plan is None and settings.profile is Profile.LOCAL and record.name == LOCAL_USER
     base = plan or Plan(max_concurrent_agents=None if is_unlimited else settings.limits.running_per_user)
     concurrent = record.overrides.get("max_concurrent_agents", base.max_concurrent_agents)
     hours = record.overrides.get("monthly_agent_hours", base.monthly_agent_hours)
     minutes = record.overrides.get("max_task_duration_minutes", base.max_task_duration_minutes)
-    pending = record.overrides.get("max_pending", None if is_unlimited else base.max_pending)
+    pending = record.overrides.get("max_pending", None if is_unlimited else _pending(settings, record.plan, base))
     return Allowance(
         is_unlimited=is_unlimited,
         plan=record.plan,
@@ -59,6 +75,13 @@ def _work_out(settings: Settings, user: User) -> Allowance:
         duration_ms=None if minutes is None else ms_of(minutes * MINUTE_S),
         max_priority=base.max_priority,
     )
+
+
+def _pending(settings: Settings, name: str | None, plan: Plan) -> int:
+    """The plan's, as far as any plan may go. An override is one person's word about one user, and stands as it is."""
+    limits = settings.limits
+    most = limits.pending_per_enterprise_user_max if name == ENTERPRISE else limits.pending_per_user_max
+    return most if plan.max_pending is None else min(plan.max_pending, most)
 
 
 def _per_source(settings: Settings, plan: Plan | None, concurrent: float | None) -> dict[str, int]:

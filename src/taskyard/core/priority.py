@@ -41,11 +41,14 @@ def higher_of(one: Level, other: Level) -> Level:
     return one if RANK[one] <= RANK[other] else other
 
 
-def ceiling_of(draft: Draft, key_ceiling: Level | None, numbers: Priorities) -> Level | None:
-    """The key's, and for what agents submit also the agents' own."""
+def ceiling_of(
+    draft: Draft, key_ceiling: Level | None, numbers: Priorities, plan_ceiling: Level | None = None
+) -> Level | None:
+    """The lower of the key's and the plan's, and for what agents submit also the agents' own."""
+    ceiling = plan_ceiling if key_ceiling is None else lower_of(key_ceiling, plan_ceiling)
     if draft.kind.source is not AGENT:
-        return key_ceiling
-    return numbers.agent_max if key_ceiling is None else lower_of(key_ceiling, numbers.agent_max)
+        return ceiling
+    return numbers.agent_max if ceiling is None else lower_of(ceiling, numbers.agent_max)
 
 
 def assign(draft: Draft, user: User, *, ceiling: Level | None, now_ms: int, numbers: Priorities) -> tuple[Level, int]:

@@ -14,25 +14,32 @@ from msgspec import Struct
 from taskyard.core.changes import (
     AuditRecord,
     Batch,
+    BreakerRecord,
+    CoolingRecord,
     DaemonRecord,
     Data,
     Event,
     KeyRecord,
     Ledger,
     QueueRecord,
+    UsageRecord,
     UserRecord,
 )
 from taskyard.core.effects import Effect
+from taskyard.core.fairness import Rank
 from taskyard.core.lanes import Lane, LaneKey
 from taskyard.core.lines import Line, LineKey, Party, Pool
+from taskyard.core.pace import Pace
 from taskyard.core.settings import Settings
 from taskyard.core.task import Attempt, Kind, Task, Terms
 from taskyard.core.timers import Timers
 from taskyard.core.yard import Yard
-from taskyard.vocabulary import ENDED, EventName, SourceType, Status
+from taskyard.vocabulary import ENDED, EventName, Pressure, SourceType, Status
 
 if TYPE_CHECKING:
     from taskyard.core.plans import Allowance
+    from taskyard.core.queues import Routes
+    from taskyard.core.rates import Bucket
 
 LOAD_STEPS: Final = 5
 # Loads within one step of 0.2 count as equal; a step makes the order total where a margin would not.
@@ -69,16 +76,22 @@ class User:
     __slots__ = (
         "allowance",
         "allowance_under",
+        "breakers",
         "id",
         "is_over_critical",
         "lanes",
         "lately",
         "live",
         "number",
+        "pace",
         "parties",
+        "pending",
+        "pressure",
         "record",
         "running",
-        "served",
+        "turn",
+        "usage",
+        "waiting",
     )
 
     def __init__(self, record: UserRecord, number: int) -> None:
@@ -90,18 +103,30 @@ class User:
         """Tasks with a live attempt."""
         self.lanes: dict[LaneKey, Lane] = {}
         """Lanes with waiting tasks."""
-        self.served = 0
-        """When it was last given a slot, counted in grants."""
+        self.turn: Rank = (0, 0)
+        """How many it runs, and when it was last given a slot, counted in grants (`fairness.py`)."""
         self.allowance: Allowance | None = None
         """What it may have, worked out under `allowance_under` (`plans.py`)."""
         self.allowance_under: Settings | None = None
         self.running = Running()
+        self.pending = 0
+        """Open tasks that no daemon holds (`lifecycle.py`)."""
+        self.usage: UsageRecord | None = None
+        """What ended attempts have used of the month in which the last of them ended (`usage.py`)."""
         self.parties: dict[tuple[LineKey, int], Party] = {}
         """Where its lanes wait: by line and level."""
         self.is_over_critical = False
         """Its critical work in the shared pool is ordered as high: it runs as much as it may call so."""
+        self.breakers: dict[str, BreakerRecord] = {}
+        """Per type of task: those that are not closed, or have failures to count (`breakers.py`)."""
         self.lately: dict[str, int] = {}
         """Per type of task: how long they took lately, in milliseconds (`estimates.py`)."""
+        self.waiting = 0
+        """Ready tasks in its lanes."""
+        self.pace = Pace()
+        """How fast they are started."""
+        self.pressure = Pressure.NORMAL
+        """What was said last about how many wait (`pressure.py`)."""
 
 
 class Daemon:
@@ -110,13 +135,16 @@ class Daemon:
     __slots__ = (
         "alone",
         "cpu_intensive",
+        "heard_mono",
         "holding",
         "id",
         "joined",
+        "judged_ms",
         "lines",
         "lingering",
         "load",
         "memory_free_mb",
+        "noted_mono",
         "pool",
         "record",
         "seen_mono",
@@ -132,7 +160,13 @@ class Daemon:
         """Its live socket, 0 when there is none."""
         self.joined = 0
         """The newest socket it ever came by: they are numbered as they are opened."""
+        self.judged_ms = 0
+        """The lease it was promised, as the hub judges it: settings that change do not break a promise."""
         self.seen_mono = seen_mono
+        self.heard_mono = seen_mono
+        """Its last heartbeat or list: what it then had, ran until then. A lease has an allowance, this has none."""
+        self.noted_mono = seen_mono
+        """When that was last written down."""
         self.holding: dict[str, Task] = {}
         """Tasks whose newest attempt is live here."""
         self.lingering: dict[tuple[str, int], None] = {}
@@ -196,6 +230,10 @@ class State:
         self.api_keys: dict[str, KeyRecord] = {}
         self.daemons: dict[str, Daemon] = {}
         self.yard = Yard()
+        self.pace = Pace()
+        self.pressure = Pressure.NORMAL
+        self.buckets: dict[str, Bucket] = {}
+        """What came in lately, by user and source; the one charged last is last (`rates.py`)."""
         self.running = 0
         """Live attempts that take up room (`counts.py`)."""
         self.timers = Timers()
@@ -217,6 +255,12 @@ class State:
         monotonic clock: a calendar that jumps must end no attempt."""
         self.queues: dict[str, QueueRecord] = {}
         """What was set or said of queues through the API (`queues.py`)."""
+        self.routes: Routes | None = None
+        """Which queue serves which model, worked out when it is first asked for (`queues.py`)."""
+        self.cooling: dict[tuple[str, str], CoolingRecord] = {}
+        """(queue, pool) that cools down, or waits for its probe (`cooling.py`)."""
+        self.probes: dict[str, tuple[str, str]] = {}
+        """Held task to the (queue, pool) that it is the probe of."""
         self.grants = 0
         self._kinds: dict[Kind, Kind] = {}
         self._terms: dict[Terms, Terms] = {}

@@ -98,6 +98,8 @@ class Attempt(Struct, omit_defaults=True, gc=False):
     """What it was granted as, and counts as while it runs."""
     in_place: bool = False
     """It runs in the place of its waiting parent and counts under no limit."""
+    charged_ms: int = 0
+    """Of its running time, what was charged when it was given up (`usage.py`): it may turn out to go on."""
 
 
 class Dependency(Struct, omit_defaults=True, gc=False):
