@@ -83,8 +83,9 @@ def serves(state: State, daemon: Daemon, queue: str) -> bool:
 
 def begin_probe(turn: Turn, task: Task, attempt: Attempt, daemon: Daemon) -> None:
     """An attempt was granted: the first of its queue after the rest is the probe."""
-    if not turn.state.cooling or daemon.pool is None:
+    if not turn.state.cooling:
         return
+    assert daemon.pool is not None, "I2: what is held is held in a pool"
     record = turn.state.cooling.get((task.kind.queue, daemon.pool.id))
     if record is None or record.probe is not None or turn.now.wall < record.until:
         return
