@@ -134,6 +134,20 @@ class DaemonStatus(StrEnum):
     OFFLINE = "offline"
 
 
+class BreakerState(StrEnum):
+    """What a breaker lets through: everything, nothing, one task."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+class QueueState(StrEnum):
+    OPEN = "open"
+    PAUSED = "paused"
+    COOLING = "cooling"
+
+
 class InventoryState(StrEnum):
     """What a daemon says of an attempt it still knows."""
 
@@ -281,6 +295,21 @@ class Keeps(StrEnum):
     PRESSURE = "pressure"
     QUEUE = "queue"
     USAGE = "usage"
+
+
+class Pressure(StrEnum):
+    """How long the line is: as it should be, long enough to slow down, too long to take everything."""
+
+    NORMAL = "normal"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class PressureScope(StrEnum):
+    """Whose line is meant."""
+
+    USER = "user"
+    HUB = "hub"
 
 
 class EventName(StrEnum):

@@ -38,7 +38,7 @@ def test_a_user_can_be_renamed_and_the_old_name_is_free() -> None:
 
 
 def test_a_plan_is_kept_changed_or_taken_away_and_audited() -> None:
-    hub = HubHarness()
+    hub = HubHarness(is_metered=True)
     hub.ask(ChangeUser("ann", "root", plan="pro"))
     hub.ask(ChangeUser("ann", "root"))
     assert hub.state.users["ann"].record.plan == "pro"

@@ -53,6 +53,7 @@ from taskyard.vocabulary import (
     Verdict,
 )
 from tests.support.invariants import check_invariants
+from tests.support.room import ROOM, without_rates
 
 E = TypeVar("E")
 _decode = Decoder(Task).decode
@@ -85,8 +86,13 @@ def a_draft(
 
 
 class HubHarness:
-    def __init__(self, settings: Settings | None = None, *, users: Sequence[str] = ("ann",)) -> None:
-        self.state = State(settings or Settings(), cluster_id="c1", epoch=1, seq=0)
+    def __init__(
+        self, settings: Settings | None = None, *, users: Sequence[str] = ("ann",), is_metered: bool = False
+    ) -> None:
+        """`is_metered`: rates and pending tasks are limited as in the settings, else not at all."""
+        settings = settings or Settings()
+        settings = settings if is_metered else without_rates(settings)
+        self.state = State(settings, cluster_id="c1", epoch=1, seq=0)
         self.core = Core(self.state, random.Random(7))
         self.now = Now(START_WALL, START_MONO)
         self.effects: list[Effect] = []
@@ -95,7 +101,8 @@ class HubHarness:
         self._ids = 0
         self._sessions = 0
         for name in users:
-            self.state.users[name] = User(UserRecord(name, name, self.now.wall), 0)
+            granted = {} if is_metered else dict(ROOM)
+            self.state.users[name] = User(UserRecord(name, name, self.now.wall, overrides=granted), 0)
             self.state.names[name] = name
 
     # Steps

@@ -37,6 +37,7 @@ from taskyard.hub.observe import Log
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Image, Numbered, Reader, Store, StoredTask
 from taskyard.vocabulary import DependsPolicy, Scope, SourceType, Status
+from tests.support.room import ROOM, without_rates
 
 T = TypeVar("T")
 
@@ -284,7 +285,7 @@ class Scene:
             await asyncio.sleep(0)
 
     async def a_user(self, user_id: str = USER) -> str:
-        assert await self.ask(CreateUser(user_id, user_id.removeprefix("u_"), "test")) == Done()
+        assert await self.ask(CreateUser(user_id, user_id.removeprefix("u_"), "test", overrides=dict(ROOM))) == Done()
         return user_id
 
     async def a_key(self, key_id: str, secret: str) -> None:
@@ -371,7 +372,7 @@ async def a_scene(
     **more: Any,
 ) -> AsyncIterator[Scene]:
     store, log = store or HeldStore(), ALog()
-    hub = Hub(store, settings or Settings(), Log(log), secret=SECRET, **more)
+    hub = Hub(store, settings or without_rates(Settings()), Log(log), secret=SECRET, **more)
     await hub.start(new_era=new_era)
     scene = Scene(store, hub, log)
     try:

@@ -1,9 +1,9 @@
 """Intake: recognise, admit or refuse. Everything or nothing of a submission is taken.
 
 Shape and size were checked at the edge. Here the rules, in the specification's order: idempotency, routing,
-dependencies, priority. Each is a function that answers with a `Refused` or None; the limits of later rules are
-further entries of `CHECKS`. A batch is looked at whole before the first of its tasks exists; with `partial` the
-refused ones are left out and named.
+dependencies, priority. Each is a function in `CHECKS` that answers with a `Refused` or None. How much of what passes
+them is taken is decided for all of it together (`admission.py`). A batch is looked at whole before the first of its
+tasks exists; with `partial` the refused ones are left out and named.
 """
 
 from collections.abc import Callable
@@ -11,15 +11,18 @@ from typing import Final
 
 import msgspec
 
+from taskyard.core.admission import Offer, charge_for, refusals_of
 from taskyard.core.commands import Draft, SubmitTasks
 from taskyard.core.dependencies import listen, outcome_of, warn
 from taskyard.core.effects import Refused, Reply, Submitted
 from taskyard.core.endings import holder_of
+from taskyard.core.plans import allowance_of
 from taskyard.core.priority import assign, ceiling_of, inherit
+from taskyard.core.queues import models_of, queue_of, route
 from taskyard.core.readiness import admit
-from taskyard.core.state import State, Turn
+from taskyard.core.state import Turn
 from taskyard.core.task import Dependency, Task
-from taskyard.vocabulary import HELD, DependsPolicy, Refusal, Status
+from taskyard.vocabulary import HELD, DependsPolicy, Refusal, SourceType, Status
 
 CONTINUE = DependsPolicy.CONTINUE
 # Python 3.11 looks up a member of an enum by a call, and every new task is asked for this one.
@@ -51,6 +54,9 @@ class Intake:
             return self.aliases.get(name) or self.names[name].id
         return self.command.known.refs.get(name, name)
 
+    def parent_of(self, draft: Draft) -> Task | None:
+        return None if draft.parent_id is None else self.find(self.resolve(draft.parent_id))
+
 
 Check = Callable[[Intake, Draft], Refused | None]
 
@@ -69,8 +75,7 @@ def name_is_its_own(intake: Intake, draft: Draft) -> Refused | None:
 
 
 def queue_is_known(intake: Intake, draft: Draft) -> Refused | None:
-    settings = intake.state.settings
-    if draft.queue is None or draft.queue == settings.default_queue or draft.queue in settings.queues:
+    if draft.queue is None or queue_of(intake.state, draft.queue) is not None:
         return None
     return Refused(Refusal.INVALID_INPUT, f"There is no queue {draft.queue}.", field="queue")
 
@@ -80,7 +85,7 @@ def model_is_routed(intake: Intake, draft: Draft) -> Refused | None:
     model = draft.kind.needs.model
     if model is None or draft.queue is not None:
         return None
-    models = [m for queue in intake.state.settings.queues.values() for m in queue.models]
+    models = models_of(intake.state)
     if not models or model in models:
         return None
     return Refused(Refusal.MODEL_NOT_ROUTED, f"No queue serves {model}; known are: {', '.join(models)}.", field="model")
@@ -137,14 +142,18 @@ def submit(turn: Turn, command: SubmitTasks) -> None:
         turn.effects.append(Reply(command.reply_to, refused[min(refused)]))
         return
     ids, deduplicated = [], []
+    counts: dict[SourceType, int] = {}
     for index, draft in enumerate(command.drafts):
         if index in refused:
             continue
         found = existing.get(index)
         if found is None:
             _create(intake, draft)
+            counts[draft.kind.source] = counts.get(draft.kind.source, 0) + 1
         ids.append(found or draft.id)
         deduplicated.append(found is not None)
+    if counts:
+        charge_for(turn, turn.state.users[command.user_id], counts)
     rejected = tuple(refused[index] for index in sorted(refused))
     turn.effects.append(Reply(command.reply_to, Submitted(tuple(ids), tuple(deduplicated), rejected)))
 
@@ -172,12 +181,26 @@ def _examine(intake: Intake) -> tuple[dict[int, Refused], dict[int, str]]:
                 refused[index] = msgspec.structs.replace(refusal, index=index)
     _refuse_cycles(intake, refused)
     _refuse_heirs(intake, refused)
+    if not refused or intake.command.partial:
+        _refuse_too_much(intake, refused)
     by_id = {drafts[index].id: refusal for index, refusal in refused.items()}
     for index, twin_id in list(existing.items()):
         if twin_id in by_id:
             del existing[index]
             refused[index] = msgspec.structs.replace(by_id[twin_id], index=index)
     return refused, existing
+
+
+def _refuse_too_much(intake: Intake, refused: dict[int, Refused]) -> None:
+    """Of what is right in itself, that for which there is no room."""
+    drafts = enumerate(intake.command.drafts)
+    left = {index: draft for index, draft in drafts if index not in refused and draft.id in intake.planned}
+    if not left:
+        return
+    found = refusals_of(Offer(intake.turn, intake.command, left, intake.parent_of))
+    if found:
+        refused.update((index, msgspec.structs.replace(refusal, index=index)) for index, refusal in found.items())
+        _refuse_heirs(intake, refused)
 
 
 def _refusal_of(intake: Intake, draft: Draft) -> Refused | None:
@@ -270,10 +293,10 @@ def _task_of(intake: Intake, draft: Draft) -> Task:
     user = state.users[intake.command.user_id]
     user.number += 1
     numbers = state.settings.priorities
-    ceiling = ceiling_of(draft, intake.command.ceiling, numbers)
+    ceiling = ceiling_of(draft, intake.command.ceiling, numbers, allowance_of(state, user).max_priority)
     level, value = assign(draft, user, ceiling=ceiling, now_ms=now.wall, numbers=numbers)
-    parent = intake.find(intake.resolve(draft.parent_id)) if draft.parent_id is not None else None
-    queue = route(state, draft)
+    parent = intake.parent_of(draft)
+    queue = route(state, queue=draft.queue, model=draft.kind.needs.model)
     task = Task(
         id=draft.id,
         user_id=user.id,
@@ -297,17 +320,6 @@ def _task_of(intake: Intake, draft: Draft) -> Task:
     if draft.depends_on:
         task.depends = _dependencies(intake, draft)
     return task
-
-
-def route(state: State, draft: Draft) -> str:
-    """The queue that was named, else the one that serves the model, else the default."""
-    if draft.queue is not None:
-        return draft.queue
-    model = draft.kind.needs.model
-    if model is None:
-        return state.settings.default_queue
-    serving = (name for name, queue in state.settings.queues.items() if model in queue.models)
-    return next(serving, state.settings.default_queue)
 
 
 def _dependencies(intake: Intake, draft: Draft) -> list[Dependency]:

@@ -9,7 +9,7 @@ it was (`served`), how long tasks took lately, and which attempts were accepted 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from taskyard.core import breakers, cooling, queues, usage
+from taskyard.core import breakers, cooling, pressure, queues, rates, usage
 from taskyard.core.ageing import watch_age
 from taskyard.core.attempts import take_slot
 from taskyard.core.changes import DaemonRecord, Kept, KeyRecord, UserRecord
@@ -60,7 +60,9 @@ def restore(
 
 REMEMBER: Final[dict[Keeps, Callable[[State, str, bytes], None]]] = {
     Keeps.BREAKER: breakers.remember,
+    Keeps.BUCKET: rates.remember,
     Keeps.COOLING: cooling.remember,
+    Keeps.PRESSURE: pressure.remember,
     Keeps.QUEUE: queues.remember,
     Keeps.USAGE: usage.remember,
 }

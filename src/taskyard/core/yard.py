@@ -17,8 +17,14 @@ LINES_MAX: Final = 1024
 HIGH: Final = RANK[Level.HIGH]
 
 
+def rank_in(lane: Lane, pool: Pool) -> int:
+    """Where a lane is ordered in this pool: its level, unless its user has called enough critical there."""
+    is_demoted = lane.rank == CRITICAL and lane.user.is_over_critical and pool.id == SHARED
+    return HIGH if is_demoted else lane.rank
+
+
 class Yard:
-    __slots__ = ("_asleep", "_lines_asleep", "_numbers", "lines", "pools", "waiting", "woken")
+    __slots__ = ("_asleep", "_lines_asleep", "_numbers", "lines", "pools", "stirred", "waiting", "woken")
 
     def __init__(self) -> None:
         self.lines: dict[LineKey, Line] = {}
@@ -27,6 +33,8 @@ class Yard:
         """Pools with lines that have to be looked at."""
         self.waiting = 0
         """Ready tasks in all lanes."""
+        self.stirred: dict[str, User] = {}
+        """Users of whom more or fewer tasks wait than when that was last looked at (`pressure.py`)."""
         self._asleep: dict[Blocker, dict[int, Lane]] = {}
         self._lines_asleep: dict[Blocker, dict[LineKey, Line]] = {}
         self._numbers = 0
@@ -46,6 +54,8 @@ class Yard:
         key = key_of(task)
         lane = user.lanes.get(key)
         self.waiting += 1
+        user.waiting += 1
+        self.stirred[user.id] = user
         if lane is None:
             self._numbers += 1
             lane = user.lanes[key] = Lane(user, key, self._numbers)
@@ -67,6 +77,9 @@ class Yard:
         """One of the lane's tasks left it."""
         self.waiting -= 1
         lane.size -= 1
+        user = lane.user
+        user.waiting -= 1
+        self.stirred[user.id] = user
         if lane.size == 0:
             del lane.user.lanes[lane.key]
             if lane.blocker is None:
@@ -194,17 +207,23 @@ class Yard:
     def lines_for(self, user: "User", key: LaneKey) -> list[Line]:
         return [self._line(pool, key) for pool in self.pools_for(user)]
 
+    def lines_seen_by(self, user: "User", key: LaneKey) -> list[Line]:
+        """The same for a question, which changes nothing: a line that is not there is not kept either."""
+        return [
+            self.lines.get(name) or self._made(name, pool)
+            for pool in self.pools_for(user)
+            for name in (line_key(pool.id, key),)
+        ]
+
     def _seat(self, lane: Lane) -> None:
         """Put a lane into its lines, and have them looked at."""
         user = lane.user
         for line in self.lines_for(user, lane.key):
-            is_demoted = lane.rank == CRITICAL and user.is_over_critical and line.pool.id == SHARED
-            rank = HIGH if is_demoted else lane.rank
+            rank = rank_in(lane, line.pool)
             party = user.parties.get((line.key, rank))
             if party is None:
-                self._numbers += 1
-                party = user.parties[line.key, rank] = Party(line, user, rank, self._numbers)
-                line.waiting += 1
+                party = user.parties[line.key, rank] = Party(line, user, rank)
+                line.waiting[rank] += 1
             party.put(lane)
             line.parties[rank].put(party)
             lane.parties.append(party)
@@ -215,7 +234,7 @@ class Yard:
             party.drop(lane)
             if not party.size:
                 party.line.parties[party.rank].drop(party)
-                party.line.waiting -= 1
+                party.line.waiting[party.rank] -= 1
                 del lane.user.parties[party.line.key, party.rank]
         lane.parties = []
 
@@ -234,11 +253,14 @@ class Yard:
         line = self.lines.get(name)
         if line is None:
             self._prune()
-            line = self.lines[name] = Line(name, pool)
-            for daemon in pool.daemons.values():
-                if could_serve(line, daemon):
-                    line.servers.append(daemon)
-                    daemon.lines.append(line)
+            line = self.lines[name] = self._made(name, pool)
+            for daemon in line.servers:
+                daemon.lines.append(line)
+        return line
+
+    def _made(self, name: LineKey, pool: Pool) -> Line:
+        line = Line(name, pool)
+        line.servers = [daemon for daemon in pool.daemons.values() if could_serve(line, daemon)]
         return line
 
     def _prune(self) -> None:
