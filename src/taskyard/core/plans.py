@@ -43,11 +43,6 @@ def allowance_of(state: State, user: User) -> Allowance:
     return user.allowance
 
 
-def pending_of(_state: State, user: User) -> int:
-    """What its limit on pending tasks counts: its open tasks that no daemon holds."""
-    return user.pending
-
-
 def unknown_plan(state: State, name: str | None) -> Refused | None:
     """A plan that nobody configured would limit nothing."""
     if name is None or name in state.settings.plans:
