@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from taskyard.core.changes import KeyRecord, UserRecord
 from taskyard.core.commands import Command
-from taskyard.core.effects import Answer
+from taskyard.core.effects import Answer, Signal
 from taskyard.core.settings import Settings
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
-from taskyard.vocabulary import DaemonStatus
+from taskyard.vocabulary import BreakerState, DaemonStatus, QueueState
 
 T = TypeVar("T")
 
@@ -49,6 +49,51 @@ class DaemonView(Struct):
     version: str
     running: list[tuple[str, int]]
     """(task id, attempt)."""
+
+
+class QueueView(Struct):
+    """A queue as `GET /queues` shows it to one user."""
+
+    name: str
+    models: tuple[str, ...]
+    max_concurrent: int | None
+    state: QueueState
+    until: int | None
+    """Of one that cools down: when the first of the user's tasks may try again; None while one does."""
+    waiting: int
+    running: int
+
+
+class BreakerView(Struct):
+    """A breaker as `GET /breakers` shows it."""
+
+    type: str
+    state: BreakerState
+    failures: int
+    last_failure_at: int | None
+    opened_at: int | None
+    half_open_at: int | None
+    probe: str | None
+    """The id of the task that tries."""
+    failure_threshold: int
+    cooldown: float
+
+
+class UsageView(Struct):
+    """What a user may have and has; None: as much as there is."""
+
+    plan: str | None
+    max_concurrent: int | None
+    duration_ms: int | None
+    limit_ms: int | None
+    """Of agent time per month."""
+    used_ms: int
+    """With what runs now."""
+    resets_at: int
+    running: int
+    pending: int
+    can_start: bool
+    """One more task, as far as it is a matter of the plan."""
 
 
 class ProgressView(Struct):
@@ -131,7 +176,21 @@ class Hub(Protocol):
 
     def daemons(self) -> list[DaemonView]: ...
 
+    def queues(self, user_id: str | None) -> list[QueueView]:
+        """As this user sees them; None: an admin, who sees everybody's."""
+
+    def breakers(self, user_id: str) -> list[BreakerView]:
+        """Those of a user that count something or hold something back, the newest failure first."""
+
+    def breaker(self, user_id: str, type: str) -> BreakerView:
+        """One of them; what never failed is closed."""
+
+    def usage(self, user_id: str) -> UsageView: ...
+
     def progress(self, task_id: str) -> ProgressView | None: ...
+
+    def pressure(self, user_id: str) -> Signal:
+        """How long the line is for this user, who must exist."""
 
     async def ended(self, task_id: str, wait_s: float) -> None:
         """Returns when the task has ended or the time is up."""

@@ -16,11 +16,14 @@ from taskyard.core.effects import (
     CloseSession,
     Effect,
     Execute,
+    SignalPressure,
+    SlowDown,
     Welcome,
 )
 from taskyard.core.settings import Settings
 from taskyard.core.task import Task
 from taskyard.gateway.present import execute_frame
+from taskyard.gateway.pressure import shown
 from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Release
 from taskyard.store.port import Identity, Load, Reader
@@ -121,7 +124,8 @@ class Frames:
 
     def __init__(self, identity: Identity, settings: Settings, tokens: Tokens) -> None:
         self._identity = identity
-        self._settings = settings
+        self.settings = settings
+        """Those that hold: others are put here when they change."""
         self._tokens = tokens
 
     def of(self, effect: Effect, seq: int, loads: dict[str, Load]) -> bytes:
@@ -129,7 +133,7 @@ class Frames:
         identity = self._identity
         if isinstance(effect, Execute):
             token = self._tokens.make(effect.task_id, effect.attempt)
-            return execute_frame(loads[effect.task_id], effect.attempt, effect.timeout_ms, token)
+            return execute_frame(loads[effect.task_id], effect.attempt, effect.timeout_ms, token, self.settings.limits.size)
         if isinstance(effect, Acknowledge):
             ack = frames.Ack(effect.task_id, effect.attempt, identity.cluster_id, identity.epoch, seq)
             return frames.encode(ack)
@@ -138,8 +142,12 @@ class Frames:
         if isinstance(effect, CancelWork):
             grace_s = effect.grace_ms / 1000
             return frames.encode(frames.CancelTask(effect.task_id, effect.attempt, effect.reason, grace_s))
+        if isinstance(effect, SlowDown):
+            return frames.encode(frames.SlowDown(effect.queue, effect.wait_ms / 1000))
         if isinstance(effect, Welcome):
             return frames.encode(self._welcome(effect, seq))
+        if isinstance(effect, SignalPressure):
+            return frames.encode(shown(effect.signal))
         assert isinstance(effect, CloseSession), f"{type(effect).__name__} does not go to a daemon"
         return frames.encode(frames.Error(effect.code, effect.message))
 
@@ -147,8 +155,8 @@ class Frames:
         return frames.Welcome(
             protocol=frames.PROTOCOL,
             daemon_id=effect.daemon_id,
-            heartbeat_s=self._settings.lease.heartbeat_s,
-            lease_s=self._settings.lease.lease_s,
+            heartbeat_s=effect.lease.heartbeat_s,
+            lease_s=effect.lease.lease_s,
             inventory=[
                 frames.Judgement(judged.held.task_id, judged.held.attempt, judged.verdict) for judged in effect.verdicts
             ],

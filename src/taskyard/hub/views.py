@@ -1,12 +1,39 @@
 """What people see of the live state that no row holds."""
 
+from collections import Counter
+
+from taskyard.core.breakers import breaker_of, numbers_of, probe_of, state_of
+from taskyard.core.queues import is_paused, limit_of, queue_names, queue_of
 from taskyard.core.state import Daemon, State
-from taskyard.gateway.port import DaemonView
-from taskyard.vocabulary import DaemonStatus
+from taskyard.gateway.port import BreakerView, DaemonView, QueueView
+from taskyard.vocabulary import DaemonStatus, QueueState
 
 
 def daemon_views(state: State) -> list[DaemonView]:
     return [_view(daemon) for daemon in state.daemons.values()]
+
+
+def breaker_views(state: State, user_id: str, now_ms: int) -> list[BreakerView]:
+    """The newest failure or opening first."""
+    user = state.users[user_id]
+    newest = sorted(user.breakers.values(), key=lambda b: max(b.opened_at or 0, b.last_failure_at or 0), reverse=True)
+    return [breaker_view(state, user_id, breaker.type, now_ms) for breaker in newest]
+
+
+def breaker_view(state: State, user_id: str, type: str, now_ms: int) -> BreakerView:
+    user = state.users[user_id]
+    breaker, numbers = breaker_of(user, type), numbers_of(state.settings, type)
+    return BreakerView(
+        type=type,
+        state=state_of(breaker, now_ms),
+        failures=breaker.failures,
+        last_failure_at=breaker.last_failure_at,
+        opened_at=breaker.opened_at,
+        half_open_at=None if breaker.opened_at is None else breaker.half_open_at,
+        probe=probe_of(user, breaker),
+        failure_threshold=numbers.failure_threshold,
+        cooldown=numbers.cooldown,
+    )
 
 
 def _view(daemon: Daemon) -> DaemonView:
@@ -38,3 +65,44 @@ def _status(daemon: Daemon) -> DaemonStatus:
     if daemon.record.draining:
         return DaemonStatus.DRAINING
     return DaemonStatus.ONLINE if daemon.has_room() else DaemonStatus.BUSY
+
+
+def queue_views(state: State, user_id: str | None, now_ms: int) -> list[QueueView]:
+    """In the order in which a model is looked for; then those that are in no configuration any more, but in use."""
+    users = state.users.values() if user_id is None else [state.users[user_id]]
+    waiting: Counter[str] = Counter()
+    running: Counter[str] = Counter()
+    for user in users:
+        for lane in user.lanes.values():
+            waiting[lane.kind.queue] += lane.size
+        running.update(task.kind.queue for task in user.live.values())
+    names = dict.fromkeys((*queue_names(state), *sorted({*state.queues, *waiting, *running})))
+    views = []
+    for name in names:
+        queue, resting = queue_of(state, name), _rests(state, user_id, name, now_ms)
+        shown = QueueState.OPEN if resting is None else QueueState.COOLING
+        views.append(
+            QueueView(
+                name=name,
+                models=() if queue is None else queue.models,
+                max_concurrent=limit_of(state, name),
+                state=QueueState.PAUSED if is_paused(state, name) else shown,
+                until=min(resting or (), default=None),
+                waiting=waiting[name],
+                running=running[name],
+            )
+        )
+    return views
+
+
+def _rests(state: State, user_id: str | None, queue: str, now_ms: int) -> list[int] | None:
+    """Until when it cools down in each pool, but for those where a probe is under way; None: it does not.
+
+    For a user it does only if it does in every pool where their tasks could run.
+    """
+    yard = state.yard
+    pools = yard.pools.values() if user_id is None else yard.pools_for(state.users[user_id])
+    found = [record for pool in pools if (record := state.cooling.get((queue, pool.id))) is not None]
+    resting = [record for record in found if now_ms < record.until or record.probe is not None]
+    is_cooling = bool(resting) if user_id is None else len(resting) == len(pools)
+    return [record.until for record in resting if now_ms < record.until] if is_cooling else None
