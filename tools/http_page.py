@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from taskyard.core.settings import Settings
+from taskyard.gateway.edge import Edge
 from taskyard.gateway.openapi import document, refusals_of
 from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import OTHER_ROUTES, PAGE_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY, TASK_ROUTES
@@ -16,6 +18,7 @@ from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "http.md"
 WIDTH: Final = 140
+EDGE: Final = Edge(Settings())
 
 TOKENS: Final = {
     TokenUse.NONE: "",
@@ -138,7 +141,7 @@ def body(route: Route[Any, Any], described: Schema) -> str:
     schema = described["content"]["application/json"]["schema"]
     if kind(schema) == "Empty":
         return "none, or `{}`"
-    return f"{linked(schema)}, at most {route.body_bytes_max // 2**20} MiB"
+    return f"{linked(schema)}, at most {EDGE.bytes_max(is_batch=route.is_batch) // 2**20} MiB"
 
 
 def answer(route: Route[Any, Any], operation: Schema) -> str:

@@ -35,8 +35,23 @@ def _own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     gc.set_threshold(*threshold)
 
 
-def start(data: Path, *, host: str | None = None, port: int | None = 0, config: str | None = None) -> int:
-    return up(data=str(data), host=host, port=port, config=config, daemon=False, accept_rewind=False)
+def start(
+    data: Path,
+    *,
+    host: str | None = None,
+    port: int | None = 0,
+    profile: str | None = None,
+    config: str | None = None,
+) -> int:
+    return up(
+        data=str(data),
+        host=host,
+        port=port,
+        profile=profile,
+        config=config,
+        daemon=False,
+        accept_rewind=False,
+    )
 
 
 # --- where to listen ---------------------------------------------------------------------------------------

@@ -23,6 +23,11 @@ DataOption = Annotated[
     typer.Option("--data", metavar="DIR", envvar="TASKYARD_DATA", help="Where everything is kept."),
 ]
 
+ConfigOption = Annotated[
+    str | None,
+    typer.Option("--config", metavar="FILE", envvar="TASKYARD_CONFIG", help="[taskyard.toml in the data]"),
+]
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")]
 
 
@@ -35,10 +40,13 @@ class HubOptions:
         None
     )
     port: Annotated[int | None, typer.Option("--port", envvar="TASKYARD_PORT", min=0, max=65_535, help="[8420]")] = None
-    config: Annotated[
+    profile: Annotated[
         str | None,
-        typer.Option("--config", metavar="FILE", envvar="TASKYARD_CONFIG", help="[taskyard.toml in the data]"),
+        typer.Option(
+            "--profile", metavar="local|service", envvar="TASKYARD_PROFILE", help="Whether you are limited too [local]."
+        ),
     ] = None
+    config: ConfigOption = None
     daemon: Annotated[bool, typer.Option("--daemon/--no-daemon", help="Bring up a local daemon too.")] = True
     accept_rewind: Annotated[
         bool, typer.Option("--accept-rewind", help="This data is an older copy, and that is meant.")
@@ -165,11 +173,11 @@ def backup(
 
 
 @expanded
-def doctor(data: DataOption = None, as_json: JsonOption = False) -> int:
+def doctor(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> int:
     """Check this installation and its data; 1 if something is wrong."""
     from taskyard.hub.doctor import Health, examine
 
-    findings = examine(data)
+    findings = examine(data, config)
     if as_json:
         output.say_json(findings)
     else:

@@ -108,7 +108,7 @@ def _running_per_source() -> dict[str, int]:
 
 
 class Sizes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much the edge takes of anything: bytes, but for the last six."""
+    """How much the edge takes of anything: bytes, but for the last seven."""
 
     input: int = 256 * KIB
     context: int = 256 * KIB
@@ -131,6 +131,7 @@ class Sizes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Characters."""
     batch: int = 1000
     page: int = 500
+    page_default: int = 50
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,6 +10,8 @@ that is done here, and hides the order, which is what matters. What goes wrong a
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
+from math import ceil
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -20,7 +22,8 @@ from taskyard.gateway.asgi import Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.call import Call, Headers, Reply, RequestRefused, Stream
 from taskyard.gateway.daemon_socket import DaemonSocket
-from taskyard.gateway.door import Door, GatewaySettings
+from taskyard.gateway.door import Description, Door, GatewaySettings
+from taskyard.gateway.edge import Edge
 from taskyard.gateway.origin import Origins
 from taskyard.gateway.pages import bad_cursor
 from taskyard.gateway.port import Hub, Unavailable
@@ -36,6 +39,8 @@ from taskyard.wire.invalid import faults_in
 from taskyard.wire.problems import FieldError
 
 BODY_S: Final = 30.0
+WRAPS, BATCH_WRAPS = 1, 3
+# What stands around a field's value: the object; in a batch also the list and the batch itself.
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _SECURITY: Final = (
@@ -56,6 +61,11 @@ class GatewayApp:
         self._by_path: dict[str, dict[str, Route[Any, Any]]] = {}
         for route in ROUTES:
             self._by_path.setdefault(route.path, {})[route.method] = route
+
+    def adopt(self, settings: GatewaySettings) -> None:
+        """Other settings hold from the next request on; where it listens cannot be among them."""
+        self.door.adopt(settings)
+        self._origins = Origins(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -94,11 +104,12 @@ class GatewayApp:
             _authorise(principal, route.policy)
             if principal.by_cookie and scope["method"] not in SAFE and REQUEST_HEADER not in headers:
                 raise RequestRefused(Refusal.FORBIDDEN, "A request by cookie needs the header X-Taskyard-Request: 1.")
-        query = _query(route, scope["query_string"])
+        edge = self.door.edge
+        query = _query(edge.type_of(route.query), scope["query_string"])
         if route.method in SAFE:
             body = route.empty_body
         else:
-            body = _body(route, await _read_body(headers, receive, route.body_bytes_max))
+            body = _body(route, edge, await _read_body(headers, receive, edge.bytes_max(is_batch=route.is_batch)))
         call = Call(
             door=self.door,
             principal=principal,
@@ -106,6 +117,7 @@ class GatewayApp:
             id=id,
             query=query,
             headers=headers,
+            gone=partial(_gone, receive),
         )
         return await route.handler(call, body)
 
@@ -117,6 +129,11 @@ class GatewayApp:
             if len(parts) > 4 and parts[4]:
                 id, parts[4] = parts[4], "{id}"
                 methods = self._by_path.get("/".join(parts))
+                if methods is None and "/" in parts[-1]:
+                    # A name may hold slashes, which come here decoded: its end is where the last word begins.
+                    within, _, last = parts[5].rpartition("/")
+                    id, parts[5] = f"{id}/{within}", last
+                    methods = self._by_path.get("/".join(parts))
         if not methods:
             raise RequestRefused(Refusal.NOT_FOUND, "There is nothing at this address.")
         route = methods.get("GET" if method == "HEAD" else method)
@@ -228,13 +245,13 @@ def _too_large(bytes_max: int) -> RequestRefused:
     )
 
 
-def _body(route: Route[Any, Any], raw: bytes) -> Any:
+def _body(route: Route[Any, Any], edge: Edge, raw: bytes) -> Any:
     if not raw:
         if route.empty_body is None:
             raise RequestRefused(Refusal.INVALID_INPUT, "A JSON body is needed.")
         return route.empty_body
-    if is_too_deep(raw, route.body_depth_max):
-        raise RequestRefused(Refusal.INVALID_INPUT, "The JSON nests deeper than 64 levels.")
+    if is_too_deep(raw, edge.size.depth + (BATCH_WRAPS if route.is_batch else WRAPS)):
+        raise _too_deep(edge)
     if has_nul(raw):
         raise RequestRefused(Refusal.INVALID_INPUT, "Strings must not contain U+0000.")
     if not is_utf8(raw):
@@ -242,21 +259,25 @@ def _body(route: Route[Any, Any], raw: bytes) -> Any:
     if has_wild_number(raw):
         raise RequestRefused(Refusal.INVALID_INPUT, "A number is beyond what JSON readers can hold; send it as text.")
     try:
-        return route.decoder.decode(raw)
+        return edge.decoder(route.body).decode(raw)
     except msgspec.ValidationError as error:
-        salvaged = None if route.salvage is None else route.salvage(raw)
+        salvaged = None if route.salvage is None else route.salvage(raw, edge)
         if salvaged is not None:
             return salvaged
         raise _invalid(error) from None
     except (msgspec.DecodeError, UnicodeError):
         raise RequestRefused(Refusal.INVALID_INPUT, "The body is not valid JSON.") from None
     except RecursionError:
-        raise RequestRefused(Refusal.INVALID_INPUT, "The JSON nests deeper than 64 levels.") from None
+        raise _too_deep(edge) from None
 
 
-def _query(route: Route[Any, Any], raw: bytes) -> Any:
+def _too_deep(edge: Edge) -> RequestRefused:
+    return RequestRefused(Refusal.INVALID_INPUT, f"The JSON nests deeper than {edge.size.depth} levels.")
+
+
+def _query(kind: Any, raw: bytes) -> Any:
     if not raw:
-        return route.empty_query
+        return kind()
     try:
         pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=50, errors="strict")
     except (ValueError, UnicodeError):
@@ -267,7 +288,7 @@ def _query(route: Route[Any, Any], raw: bytes) -> Any:
     if any("\0" in value for value in given.values()):
         raise RequestRefused(Refusal.INVALID_INPUT, "Strings must not contain U+0000.")
     try:
-        return msgspec.convert(given, route.query, strict=False)
+        return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
         raise _invalid(error) from None
 
@@ -281,10 +302,17 @@ def _invalid(error: msgspec.ValidationError) -> RequestRefused:
 
 
 def _refusal(refused: RequestRefused) -> Reply:
-    body = problems.problem(refused.code, refused.detail, errors=refused.errors, kept=refused.kept)
+    body = problems.problem(
+        refused.code,
+        refused.detail,
+        errors=refused.errors,
+        kept=refused.kept,
+        retry_after=refused.retry_after_s,
+        backpressure=refused.backpressure,
+    )
     headers: Headers = list(refused.headers)
     if refused.retry_after_s is not None:
-        headers.append((b"retry-after", str(refused.retry_after_s).encode()))
+        headers.append((b"retry-after", str(ceil(refused.retry_after_s)).encode()))
     return Reply(body, status=body.status, headers=headers, media_type=problems.MEDIA_TYPE)
 
 
@@ -353,8 +381,9 @@ async def _deny(reply: Reply, send: Send) -> None:
 
 def build_app(hub: Hub, settings: GatewaySettings) -> GatewayApp:
     """The application for one hub. `app.door` has the sign-in link and what is to be closed at the end."""
-    door = Door(hub, settings)
-    document = openapi.document(ROUTES)
-    door.openapi_json = _encoder.encode(document)
-    door.docs_html = docs_page.page(document)
-    return GatewayApp(door)
+    return GatewayApp(Door(hub, settings, _describe))
+
+
+def _describe(edge: Edge) -> Description:
+    document = openapi.document(ROUTES, edge)
+    return Description(_encoder.encode(document), docs_page.page(document))

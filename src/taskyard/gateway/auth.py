@@ -112,6 +112,10 @@ class Authenticator:
     def __init__(self, hub: Hub, settings: AuthSettings, sign_in: SignIn) -> None:
         self._hub = hub
         self._sign_in = sign_in
+        self.adopt(settings)
+
+    def adopt(self, settings: AuthSettings) -> None:
+        """Whoever failed too often in this minute may try anew."""
         self._jwt = None if settings.jwt is None else TokenReader(settings.jwt)
         self._failures = Failures(per_minute=settings.failures_per_minute, addresses_max=settings.addresses_max)
 

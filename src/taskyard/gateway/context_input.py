@@ -10,25 +10,23 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from taskyard.core.settings import Sizes
 from taskyard.core.task import Note, Task, ref_of
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Status
 from taskyard.wire.fields import NULL, instant_of, instant_or_none
 from taskyard.wire.tasks import ContextInput, Outcome
 
-RESULT_BYTES_MAX: Final = 64 * 1024
-ALL_BYTES_MAX: Final = 1024 * 1024
-
 _outcome: Final = msgspec.json.Decoder(Outcome)
 
 
-def context_input_of(task: Task, parents: Sequence[StoredTask]) -> list[ContextInput]:
+def context_input_of(task: Task, parents: Sequence[StoredTask], size: Sizes) -> list[ContextInput]:
     """`parents` are the dependencies that ended, in the order of `task.depends`."""
     entries: list[ContextInput] = []
-    room = ALL_BYTES_MAX
+    room = size.context_input
     for parent in parents:
         if parent.task.status is Status.COMPLETED:
-            entry, used = _of_parent(task, parent, room)
+            entry, used = _of_parent(task, parent, min(size.context_input_result, room))
             room -= used
             entries.append(entry)
     notes = task.trouble.notes if task.trouble is not None else ()
@@ -49,7 +47,7 @@ def _of_parent(task: Task, parent: StoredTask, room: int) -> tuple[ContextInput,
     result = result_of(parent.outcome)
     if result is None:
         return entry, 0
-    if len(result) > min(RESULT_BYTES_MAX, room):
+    if len(result) > room:
         entry.note = f"The result has {len(result):,} bytes and was left out; ask for task {entry.ref}."
         return entry, 0
     entry.result = Raw(result)

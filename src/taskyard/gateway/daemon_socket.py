@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from taskyard.core.commands import LeaveDaemon
+from taskyard.core.settings import Sizes
 from taskyard.gateway.asgi import Receive, Send
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
@@ -27,7 +28,7 @@ CLOSE_S: Final = 5.0
 MESSAGES_PER_S: Final = 200_000
 # Several times what a daemon of 64 slots sends at the full rate of a hub: only a loop gone mad meets it,
 # and is slowed by not being read rather than cut, since its results are worth having.
-FRAME_DEPTH_MAX: Final = DEPTH_MAX + 3
+FRAME_WRAPS: Final = 3
 # The array of messages, the message, and the field whose value may nest.
 REASON_BYTES_MAX: Final = 123
 
@@ -39,8 +40,9 @@ _parts: Final = msgspec.json.Decoder(list[msgspec.Raw])
 class DaemonSession:
     """What the hub holds of a socket: a bounded queue that one task empties."""
 
-    def __init__(self, id: int, principal: Principal) -> None:
+    def __init__(self, id: int, principal: Principal, frame_bytes_max: int = frames.FRAME_BYTES_MAX) -> None:
         self.id = id
+        self._frame_bytes_max = frame_bytes_max
         self.principal = principal
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
@@ -92,7 +94,7 @@ class DaemonSession:
         size = len(taken[0]) + 2
         while waiting and len(taken) < frames.FRAME_MESSAGES_MAX:
             size += len(waiting[0]) + 1
-            if size > frames.FRAME_BYTES_MAX:
+            if size > self._frame_bytes_max:
                 break
             taken.append(waiting.popleft())
         self._bytes -= sum(map(len, taken))
@@ -108,9 +110,13 @@ class DaemonSocket:
         self._principal = principal
         self._receive = receive
         self._send = send
-        self._session = DaemonSession(next(door.session_ids), principal)
+        self._session = DaemonSession(next(door.session_ids), principal, self._size.frame)
         self._daemon_id: str | None = None
         """Set once it has joined: from then on its leaving must be told."""
+
+    @property
+    def _size(self) -> Sizes:
+        return self._hub.settings.limits.size
 
     async def serve(self) -> None:
         await self._send({"type": "websocket.accept"})
@@ -159,8 +165,9 @@ class DaemonSocket:
             raise BadMessage("a shared daemon needs a key with the scopes admin and daemon")
         session = self._session
         daemon_id = hello.daemon_id or f"d_{self._hub.mint()}"
-        join = join_of(hello, session=session.id, user_id=self._principal.user_id, daemon_id=daemon_id)
-        translator = Translator(session=session.id, daemon_id=daemon_id)
+        user_id, size = self._principal.user_id, self._size
+        join = join_of(hello, session=session.id, user_id=user_id, daemon_id=daemon_id, size=size)
+        translator = Translator(session=session.id, daemon_id=daemon_id, size=size)
         self._daemon_id = daemon_id
         self._hub.attach(session)
         self._hub.tell(join)
@@ -174,6 +181,7 @@ class DaemonSocket:
         allowance, since = float(MESSAGES_PER_S), loop.time()
         while (messages := await self._next_frame()) is not None:
             now_ms = self._hub.now_ms()
+            translator.size = self._size
             for message in messages:
                 tell(command_of(message, now_ms))
             now = loop.time()
@@ -189,10 +197,13 @@ class DaemonSocket:
             return None
         text = event.get("text")
         raw: bytes = event.get("bytes") or b"" if text is None else text.encode()
-        if len(raw) > frames.FRAME_BYTES_MAX:
-            raise BadMessage(f"a frame has at most {frames.FRAME_BYTES_MAX:,} bytes")
-        if is_too_deep(raw, FRAME_DEPTH_MAX):
-            raise BadMessage(f"JSON nests at most {DEPTH_MAX} deep")
+        size = self._size
+        if len(raw) > size.frame:
+            raise BadMessage(f"a frame has at most {size.frame:,} bytes")
+        # Daemons go by the built-in depth: a smaller one is for requests, not for finished work.
+        depth_max = max(size.depth, DEPTH_MAX)
+        if is_too_deep(raw, depth_max + FRAME_WRAPS):
+            raise BadMessage(f"JSON nests at most {depth_max} deep")
         if text is None and not is_utf8(raw):
             raise BadMessage("a frame is UTF-8")
         messages = self._decoded(without_nul(raw))

@@ -2,11 +2,13 @@
 
 import asyncio
 import itertools
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from msgspec import Struct
 
 from taskyard.gateway.auth import Authenticator, AuthSettings, Principal
+from taskyard.gateway.edge import Edge
 from taskyard.gateway.port import Hub
 from taskyard.gateway.sign_in import SignIn
 from taskyard.vocabulary import Scope
@@ -27,6 +29,13 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     subscribers_max: int = 1000
 
 
+class Description(Struct, frozen=True):
+    """What the API says of itself."""
+
+    openapi_json: bytes
+    docs_html: bytes
+
+
 class Visitor(Protocol):
     """A connection that stays."""
 
@@ -40,8 +49,9 @@ class Visitor(Protocol):
 
 
 class Door:
-    def __init__(self, hub: Hub, settings: GatewaySettings) -> None:
+    def __init__(self, hub: Hub, settings: GatewaySettings, describe: Callable[[Edge], Description]) -> None:
         self.hub = hub
+        self._describe = describe
         self.settings = settings
         self.sign_in = SignIn(
             mint_secret=hub.mint_secret,
@@ -52,12 +62,33 @@ class Door:
         self.started_at = hub.now_ms()
         self.session_ids = itertools.count(1)
         self.subscribers = 0
-        self.openapi_json = b""
-        self.docs_html = b""
-        """Both made from the route table by whoever builds the app."""
+        self._edge = Edge(hub.settings)
+        self._described: tuple[Edge, Description] | None = None
         self._visitors: set[Visitor] = set()
         self._is_closing = False
         self._review: asyncio.Task[None] | None = None
+
+    @property
+    def edge(self) -> Edge:
+        """The bounds of this moment: the hub's settings may have changed since the last request."""
+        settings = self.hub.settings
+        if self._edge.settings is not settings:
+            self._edge = Edge(settings)
+        return self._edge
+
+    @property
+    def description(self) -> Description:
+        """Of the routes, with the bounds of this moment."""
+        edge = self.edge
+        if self._described is None or self._described[0] is not edge:
+            self._described = (edge, self._describe(edge))
+        return self._described[1]
+
+    def adopt(self, settings: GatewaySettings) -> None:
+        """Other settings hold from the next request on. Sessions and tickets that were given keep their time."""
+        self.settings = settings
+        self.sign_in.adopt(ticket_s=settings.auth.ticket_s, session_s=settings.auth.session_s)
+        self.authenticator.adopt(settings.auth)
 
     def sign_in_link(self, *, user_id: str, base_url: str) -> str:
         """A link that signs a browser in once. For whoever starts the hub to print."""

@@ -1,10 +1,12 @@
 """The OpenAPI document, derived from the route table and the very types that validate."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
+from taskyard.gateway.edge import Edge
 from taskyard.gateway.route import Route
 from taskyard.vocabulary import Refusal
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, Problem
@@ -18,7 +20,10 @@ _BY_HUB: Final = (Refusal.OVERLOADED, Refusal.STORE_UNAVAILABLE, Refusal.OUTCOME
 _BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
 
 
-def document(routes: Sequence[Route[Any, Any]]) -> dict[str, Any]:
+def document(routes: Sequence[Route[Any, Any]], edge: Edge | None = None) -> dict[str, Any]:
+    """With the bounds of this edge; the built-in ones if it is not said."""
+    if edge is not None:
+        routes = [replace(one, body=edge.type_of(one.body), query=edge.type_of(one.query)) for one in routes]
     types = _types_of(routes)
     schemas, components = msgspec.json.schema_components(
         types, schema_hook=_anything, ref_template="#/components/schemas/{name}"

@@ -14,8 +14,10 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import astuple
 
 from taskyard.core.changes import AuditRecord, Event
+from taskyard.core.settings import Sizes
 from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Trouble, ref_of
 from taskyard.gateway.context_input import context_input_of
+from taskyard.gateway.edge import BUILT_IN
 from taskyard.gateway.port import ProgressView
 from taskyard.gateway.translate import CONTENT_KEY_PREFIX
 from taskyard.store.port import Load, Numbered, StoredTask
@@ -45,6 +47,7 @@ SOFT: Final = frozenset({EventName.TASK_PROGRESS, EventName.TASK_LOG})
 
 _content: Final = msgspec.json.Decoder(Content)
 _outcome: Final = msgspec.json.Decoder(Outcome)
+_members: Final = msgspec.json.Decoder(dict[str, Raw])
 _encoder: Final = msgspec.json.Encoder()
 _EMPTY: Final = Raw(b"{}")
 _NO_OUTCOME: Final = Outcome()
@@ -72,6 +75,7 @@ def task_answer(
     checkpoint: bytes | None = None,
     deduplicated: bool = False,
     in_list: bool = False,
+    size: Sizes = BUILT_IN,
 ) -> TaskAnswer:
     task, newest = stored.task, stored.task.newest
     said = _said_of(task, _content.decode(stored.body))
@@ -82,7 +86,7 @@ def task_answer(
     if task.trouble is not None:
         _tell_trouble(answer, task.trouble)
     if parents or task.trouble is not None:
-        answer.context_input = context_input_of(task, parents)
+        answer.context_input = context_input_of(task, parents, size)
     if stored.outcome is not None or task.summary is not None or task.error is not None:
         _tell_end(answer, task, stored.outcome)
     answer.result_status = task.result_status
@@ -186,6 +190,10 @@ def _tell_trouble(answer: TaskAnswer, trouble: Trouble) -> None:
     answer.blocked_reason = trouble.blocked_reason
     answer.skipped_reason = trouble.skipped_reason
     answer.waiting_for_daemon = trouble.waiting_for_daemon
+    if trouble.preempted_by is not None:
+        metadata = _members.decode(answer.metadata)
+        metadata["preempted_by"] = Raw(_encoder.encode(trouble.preempted_by))
+        answer.metadata = Raw(_encoder.encode(metadata))
 
 
 def _tell_end(answer: TaskAnswer, task: Task, raw: bytes | None) -> None:
@@ -303,26 +311,30 @@ def event_id(numbered: Numbered) -> str:
 
 
 def _data_of(event: Event) -> dict[str, Any]:
-    return {} if event.data is None else dict(event.data)
+    data: dict[str, Any] = {} if event.data is None else dict(event.data)
+    if isinstance(data.get("until"), int):
+        data["until"] = instant_of(data["until"])
+    return data
 
 
 def audit_answer(record: AuditRecord) -> AuditAnswer:
     return AuditAnswer(instant_of(record.at), record.actor, record.action, record.subject, record.old, record.new)
 
 
-def execute_frame(load: Load, attempt: int, timeout_ms: int, token: str) -> bytes:
+def execute_frame(load: Load, attempt: int, timeout_ms: int, token: str, size: Sizes = BUILT_IN) -> bytes:
     """The encoded `task.execute`. Every id in it is minted by the hub, so it needs no escaping."""
     task = load.task
     context = previous = b"[]"
     if task.depends is not None or task.trouble is not None:
-        entries: list[ContextInput] = context_input_of(task, load.parents)
+        entries: list[ContextInput] = context_input_of(task, load.parents, size)
         context = _encoder.encode(entries)
     if attempt > 1:
         earlier = [attempt_answer(one) for one in task.attempts or () if one.number < attempt]
         previous = _encoder.encode(earlier)
+    parent = "" if task.parent_id is None else f',"parent_task_id":"{task.parent_id}"'
     head = (
         f'{{"type":"task.execute","task":{{"id":"{task.id}","ref":"T-{task.number:03d}"'
-        f',"user_id":"{task.user_id}","status":"scheduled","priority":"{task.level.value}",'
+        f',"user_id":"{task.user_id}","status":"scheduled","priority":"{task.level.value}"{parent},'
     )
     tail = f',"attempt":{attempt},"timeout":{timeout_ms / 1000},"token":"{token}","context_input":'
     return b"".join(

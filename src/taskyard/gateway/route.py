@@ -9,15 +9,11 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from taskyard.gateway.call import Call, Empty, Reply, Stream
+from taskyard.gateway.edge import Edge
 from taskyard.vocabulary import Refusal, Scope
-from taskyard.wire.depth import DEPTH_MAX
-
-BODY_BYTES_MAX: Final = 4 * 1024 * 1024
-BATCH_BYTES_MAX: Final = 16 * 1024 * 1024
 
 B = TypeVar("B")
 Q = TypeVar("Q")
@@ -65,16 +61,11 @@ class Route(Generic[B, Q]):
     media_type: str = "application/json"
     body: type[B]
     query: type[Q]
-    body_bytes_max: int = BODY_BYTES_MAX
-    body_depth_max: int = DEPTH_MAX + 1
-    """The object itself, and a field's depth."""
-    salvage: Callable[[bytes], B | None] | None = None
+    is_batch: bool = False
+    """Its body may be as large as any request; others have one task's worth, which is a frame."""
+    salvage: Callable[[bytes, Edge], B | None] | None = None
     """What to make of a body that is not `body` after all; None: nothing."""
     refusals: tuple[Refusal, ...] = ()
-
-    @cached_property
-    def decoder(self) -> msgspec.json.Decoder[B]:
-        return msgspec.json.Decoder(self.body)
 
     @cached_property
     def empty_body(self) -> B | None:
@@ -83,10 +74,6 @@ class Route(Generic[B, Q]):
             return self.body()
         except TypeError:
             return None
-
-    @cached_property
-    def empty_query(self) -> Q:
-        return self.query()
 
     @property
     def has_id(self) -> bool:

@@ -18,8 +18,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from taskyard.gateway.app import GatewayApp
+from taskyard.gateway.door import GatewaySettings
 from taskyard.vocabulary import Refusal
-from taskyard.wire.frames import FRAME_BYTES_MAX
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, problem
 
 HEAD_S: Final = 10.0
@@ -129,7 +129,7 @@ class GatewayServer:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            ws_max_size=FRAME_BYTES_MAX,
+            ws_max_size=app.door.edge.size.frame,
             ws_per_message_deflate=False,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=round(LINGER_S),
@@ -137,6 +137,11 @@ class GatewayServer:
         config.connections_max = app.door.settings.connections_max
         self._server = _Server(config)
         self._serving: asyncio.Task[None] | None = None
+
+    def adopt(self, settings: GatewaySettings) -> None:
+        """Other settings hold from here on, and for sockets that are opened from here on the size of a frame."""
+        self._app.adopt(settings)
+        self._server.config.ws_max_size = self._app.door.edge.size.frame
 
     @property
     def port(self) -> int:

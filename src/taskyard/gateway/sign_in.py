@@ -28,11 +28,14 @@ class Session(Struct, frozen=True):
 class SignIn:
     def __init__(self, *, mint_secret: Callable[[], str], ticket_s: int, session_s: int) -> None:
         self._mint_secret = mint_secret
-        self._ticket_ms = ticket_s * 1000
-        self._session_ms = session_s * 1000
+        self.adopt(ticket_s=ticket_s, session_s=session_s)
         # By hash, like keys: what is in memory opens nothing.
         self._tickets: dict[str, Session] = {}
         self._sessions: dict[str, Session] = {}
+
+    def adopt(self, *, ticket_s: int, session_s: int) -> None:
+        self._ticket_ms = ticket_s * 1000
+        self._session_ms = session_s * 1000
 
     def ticket(self, *, user_id: str, scopes: frozenset[Scope], now_ms: int) -> str:
         """A secret that signs in once, soon."""

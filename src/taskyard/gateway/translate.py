@@ -8,11 +8,12 @@ from msgspec import UNSET, Raw, UnsetType
 
 from taskyard.core.commands import KEEP, ChangeTask, CompleteTask, Draft, FailTask, Keep
 from taskyard.core.priority import level_of
+from taskyard.core.settings import Sizes
 from taskyard.core.task import Failure, Kind, Needs, Terms, Usage
 from taskyard.core.task import ms_of as ms_of_seconds
 from taskyard.gateway.retry_after import retry_after_ms
 from taskyard.vocabulary import DEFAULT_QUEUE, ErrorCode, Level, SourceType
-from taskyard.wire.fields import FIELD_BYTES_MAX, NULL, RESULT_BYTES_MAX, ms_of
+from taskyard.wire.fields import NULL, ms_of
 from taskyard.wire.frames import DecisionReport, WireError, WireUsage
 from taskyard.wire.submission import BatchItem, Change, Completion, Execution, Requirements, Source, Submission
 from taskyard.wire.tasks import Content
@@ -191,7 +192,9 @@ def _kept(at: object) -> int | Keep | None:
     return None if at is None else ms_of(at)  # type: ignore[arg-type]
 
 
-def outcome_of(result: Raw | UnsetType, files_changed: list[str] | None, report: DecisionReport | None) -> bytes | None:
+def outcome_of(
+    result: Raw | UnsetType, files_changed: list[str] | None, report: DecisionReport | None, bytes_max: int
+) -> bytes | None:
     """What is stored of a result; None when there is nothing to store.
 
     A result over its size is cut to its head: finished work is never thrown away, and refusing it
@@ -200,8 +203,8 @@ def outcome_of(result: Raw | UnsetType, files_changed: list[str] | None, report:
     raw = NULL if isinstance(result, UnsetType) else bytes(result)
     if raw == NULL and files_changed is None and report is None:
         return None
-    if len(raw) > RESULT_BYTES_MAX:
-        head = raw[:_CUT_HEAD_BYTES].decode(errors="replace")
+    if len(raw) > bytes_max:
+        head = raw[: min(_CUT_HEAD_BYTES, bytes_max)].decode(errors="replace")
         raw = _encoder.encode({"truncated": True, "bytes": len(raw), "head": head})
     parts = [b'{"result":', raw]
     if files_changed is not None:
@@ -215,15 +218,15 @@ def usage_of(usage: WireUsage | None) -> Usage | None:
     return None if usage is None else Usage(usage.input_tokens, usage.output_tokens, usage.cost_usd)
 
 
-def failure_of(error: WireError | str | None) -> Failure:
+def failure_of(error: WireError | str | None, bytes_max: int) -> Failure:
     if error is None or isinstance(error, str):
-        return Failure(ErrorCode.AGENT_REPORTED_FAILURE, cut(error or "The agent reported a failure."))
+        return Failure(ErrorCode.AGENT_REPORTED_FAILURE, cut(error or "The agent reported a failure.", bytes_max))
     details = None if error.details is None else _encoder.encode(error.details)
-    if details is not None and len(details) > FIELD_BYTES_MAX:
+    if details is not None and len(details) > bytes_max:
         details = _encoder.encode({"truncated": True, "bytes": len(details)})
     return Failure(
         code=error.code[:255] or "UNKNOWN",
-        message=cut(error.message),
+        message=cut(error.message, bytes_max),
         retryable=error.retryable,
         details=None if details is None else details.decode(),
     )
@@ -235,24 +238,26 @@ def said_retry_after(error: WireError | str | None, now_ms: int) -> int | None:
     return retry_after_ms((error.details or {}).get("retry_after"), error.message, now_ms)
 
 
-def cut(text: str) -> str:
+def cut(text: str, bytes_max: int) -> str:
     """A field of an agent's own words, within its size; over it the end is missing and says so."""
-    if len(text) <= FIELD_BYTES_MAX // 4:
+    if len(text) <= bytes_max // 4:
         return text
     encoded = text.encode()
-    if len(encoded) <= FIELD_BYTES_MAX:
+    if len(encoded) <= bytes_max:
         return text
-    return encoded[: FIELD_BYTES_MAX - 16].decode(errors="ignore") + "… (cut)"
+    return encoded[: max(0, bytes_max - 16)].decode(errors="ignore") + "… (cut)"
 
 
-def ending_of(completion: Completion, *, task_id: str, attempt: int, now_ms: int) -> CompleteTask | FailTask:
+def ending_of(
+    completion: Completion, *, task_id: str, attempt: int, now_ms: int, size: Sizes
+) -> CompleteTask | FailTask:
     """An attempt's end told over HTTP: its token or key vouches for it, no socket does."""
     if completion.status == "failed":
         return FailTask(
             daemon_id=None,
             task_id=task_id,
             attempt=attempt,
-            error=failure_of(completion.error),
+            error=failure_of(completion.error, size.field),
             usage=usage_of(completion.usage),
             retry_after_ms=said_retry_after(completion.error, now_ms),
         )
@@ -260,7 +265,7 @@ def ending_of(completion: Completion, *, task_id: str, attempt: int, now_ms: int
         daemon_id=None,
         task_id=task_id,
         attempt=attempt,
-        outcome=outcome_of(completion.result, completion.files_changed, completion.decision_report),
+        outcome=outcome_of(completion.result, completion.files_changed, completion.decision_report, size.result),
         summary=completion.summary,
         result_status=completion.result_status,
         has_report=completion.decision_report is not None,

@@ -16,8 +16,8 @@ from typing import Final
 import apsw
 from msgspec import Struct
 
-from taskyard.hub.main import address_of
-from taskyard.hub.settings import FILE_NAME, BadSettings, read_settings
+from taskyard.hub.main import address_of, file_of, profile_of
+from taskyard.hub.settings import BadSettings, read_settings, under_profile
 from taskyard.hub.yard import CREDENTIALS, DATABASE, SECRET, CannotStart
 from taskyard.sdk.credentials import data_directory
 from taskyard.store.port import StoreRefused
@@ -41,9 +41,9 @@ class Finding(Struct):
     detail: str
 
 
-def examine(data: str | None) -> list[Finding]:
+def examine(data: str | None, config: str | None = None) -> list[Finding]:
     directory = data_directory(data).resolve()
-    return [check(directory) for check in CHECKS]
+    return [*(check(directory) for check in CHECKS), _settings(directory, config)]
 
 
 def _python(_: Path) -> Finding:
@@ -90,13 +90,15 @@ def _database(data: Path) -> Finding:
     return Finding("database", Health.OK, f"{path.stat().st_size / 1e6:.1f} MB, journal_mode wal, sound")
 
 
-def _settings(data: Path) -> Finding:
-    path = data / FILE_NAME
+def _settings(data: Path, config: str | None) -> Finding:
+    """As a hub would read them that is started here now; one that runs may have been given another profile."""
     try:
-        read_settings(path)
-    except BadSettings as bad:
+        path, profile = file_of(data, config), profile_of(None)
+        settings = under_profile(read_settings(path), profile)
+    except (BadSettings, CannotStart) as bad:
         return Finding("settings", Health.FAILED, str(bad))
-    return Finding("settings", Health.OK, str(path) if path.exists() else "defaults")
+    where = str(path) if path.exists() else "defaults"
+    return Finding("settings", Health.OK, f"{where}, profile {settings.profile}")
 
 
 def _keys(data: Path) -> Finding:
@@ -142,7 +144,6 @@ CHECKS: Final[tuple[Callable[[Path], Finding], ...]] = (
     _directory,
     _disk,
     _database,
-    _settings,
     _keys,
     _port,
 )

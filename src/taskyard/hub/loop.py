@@ -136,6 +136,10 @@ class Loop:
             else:
                 return
 
+    def adopt(self, settings: Settings) -> None:
+        """These are in force and committed; a state that is loaded anew has them too."""
+        self._settings = settings
+
     @property
     def is_open(self) -> bool:
         return self._phase is Phase.OPEN

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 import uvloop
+from msgspec import Struct
 
-from taskyard.gateway.app import GatewayApp, build_app
+from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.server import GatewayServer
@@ -22,17 +23,23 @@ from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.local_daemon import LocalDaemon
 from taskyard.hub.observe import Log, LogFile, Records
-from taskyard.hub.settings import FILE_NAME, BadSettings, FileSettings, core_settings, read_settings
+from taskyard.hub.reload import Reload, stamp_of
+from taskyard.hub.settings import FILE_NAME, BadSettings, FileSettings, core_settings, read_settings, under_profile
 from taskyard.hub.yard import DATABASE, CannotStart, UnsafeAddress, prepare, read_secret, welcome_owner
 from taskyard.sdk.credentials import data_directory
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
 from taskyard.store.sqlite.engine import SqliteStore
+from taskyard.vocabulary import Profile
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8420
 PORT_MAX: Final = 65_535
 LOG_FILE: Final = "hub.log"
 DAY_S: Final = 86_400.0
+PROFILES: Final = {
+    Profile.LOCAL: "your own tasks are not limited",
+    Profile.SERVICE: "every user is limited, you too",
+}
 
 
 def up(
@@ -40,6 +47,7 @@ def up(
     data: str | None,
     host: str | None,
     port: int | None,
+    profile: str | None,
     config: str | None,
     daemon: bool,
     accept_rewind: bool,
@@ -48,17 +56,47 @@ def up(
     try:
         directory = data_directory(data).resolve()
         address = address_of(host, port)
+        source = FileAndFlags(file_of(directory, config), address[0], profile_of(profile))
         prepare(directory)
-        file = Path(config) if config else directory / FILE_NAME
-        settings = read_settings(file)
-        refuse_exposure(address[0], settings, file)
-        return uvloop.run(_serve(directory, settings, address, with_daemon=daemon, accept_rewind=accept_rewind))
+        return uvloop.run(_serve(directory, source, address, with_daemon=daemon, accept_rewind=accept_rewind))
     except CannotStart as error:
         sys.stderr.write(f"taskyard: {error}\n")
         return error.exit_code
     except (BadSettings, StoreRefused) as error:
         sys.stderr.write(f"taskyard: {error}\n")
         return 1
+
+
+class FileAndFlags(Struct, frozen=True):
+    """Where the settings come from: a file, a profile that wins over it, and where the hub is to listen under them."""
+
+    file: Path
+    host: str
+    profile: Profile | None
+
+    def read(self) -> FileSettings:
+        """As they are now. Raises `BadSettings`, or `CannotStart` if this hub must not run under them."""
+        settings = under_profile(read_settings(self.file), self.profile)
+        refuse_exposure(self.host, settings, self.file)
+        return settings
+
+
+def file_of(data: Path, config: str | None) -> Path:
+    """The file that was named must be there; the one in the data directory may be written later."""
+    named = config or os.environ.get("TASKYARD_CONFIG")
+    if not named:
+        return data / FILE_NAME
+    if not Path(named).exists():
+        raise CannotStart(f"There is no {named}; write it, or leave --config out.")
+    return Path(named)
+
+
+def profile_of(profile: str | None) -> Profile | None:
+    """As given, or by the environment; None: as the file says."""
+    text = profile or os.environ.get("TASKYARD_PROFILE")
+    if text and text not in set(Profile):
+        raise CannotStart(f"There is no profile {text!r}: {' or '.join(Profile)}.")
+    return Profile(text) if text else None
 
 
 def address_of(host: str | None, port: int | None) -> tuple[str, int]:
@@ -86,11 +124,13 @@ def refuse_exposure(host: str, settings: FileSettings, file: Path) -> None:
 
 
 async def _serve(
-    data: Path, settings: FileSettings, address: tuple[str, int], *, with_daemon: bool, accept_rewind: bool
+    data: Path, source: FileAndFlags, address: tuple[str, int], *, with_daemon: bool, accept_rewind: bool
 ) -> int:
-    stopping = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    stopping, told = asyncio.Event(), asyncio.Event()
+    for number, event in ((signal.SIGINT, stopping), (signal.SIGTERM, stopping), (signal.SIGHUP, told)):
+        asyncio.get_running_loop().add_signal_handler(number, event.set)
+    stamp = stamp_of(source.file)
+    settings = source.read()
     log = _open_log(data)
     hub = _hub(data, settings, log)
     try:
@@ -99,7 +139,7 @@ async def _serve(
         raise CannotStart(
             f"The database in {data} cannot be read ({error}). Check the disk, then start again."
         ) from None
-    app = _app(hub, settings, address)
+    app = build_app(hub, _gateway_settings(settings, address))
     server = GatewayServer(app)
     local = LocalDaemon(data)
     try:
@@ -109,7 +149,14 @@ async def _serve(
         hub.is_prepared = True
         if with_daemon:
             local.start()
-        _greet(data, url, app.door.sign_in_link(user_id=owner, base_url=url), with_daemon=with_daemon)
+        link = app.door.sign_in_link(user_id=owner, base_url=url)
+        _greet(data, url, link, profile=settings.profile, with_daemon=with_daemon)
+
+        def adopt(new: FileSettings) -> None:
+            _keep_for(hub, new)
+            server.adopt(_gateway_settings(new, address))
+
+        hub.watch(Reload(source, hub, log, now=settings, stamp=stamp, told=told, adopt=adopt).run())
         log.say("hub.started", url=url, epoch=hub.identity.epoch)
         interpreter.settle()
         await _until_stopped(hub, stopping)
@@ -135,21 +182,21 @@ def _open_log(data: Path) -> Log:
 
 
 def _hub(data: Path, settings: FileSettings, log: Log) -> Hub:
-    return Hub(
-        SqliteStore(data / DATABASE, new_cluster_id=f"c_{Mint().id()}"),
-        core_settings(settings),
-        log,
-        secret=read_secret(data),
-        archive_after_s=settings.retention.archive_after_days * DAY_S,
-    )
+    store = SqliteStore(data / DATABASE, new_cluster_id=f"c_{Mint().id()}")
+    hub = Hub(store, core_settings(settings), log, secret=read_secret(data))
+    _keep_for(hub, settings)
+    return hub
 
 
-def _app(hub: Hub, settings: FileSettings, address: tuple[str, int]) -> GatewayApp:
+def _keep_for(hub: Hub, settings: FileSettings) -> None:
+    kept = settings.retention
+    hub.keep_for(archive_after_s=kept.archive_after_days * DAY_S, events_s=kept.events_days * DAY_S)
+
+
+def _gateway_settings(settings: FileSettings, address: tuple[str, int]) -> GatewaySettings:
     host, port = address
     gateway = settings.gateway
-    return build_app(
-        hub, GatewaySettings(host=host, port=port, hosts=gateway.hosts, origins=gateway.origins, auth=settings.auth)
-    )
+    return GatewaySettings(host=host, port=port, hosts=gateway.hosts, origins=gateway.origins, auth=settings.auth)
 
 
 async def _listen(server: GatewayServer, address: tuple[str, int]) -> str:
@@ -193,12 +240,13 @@ def _where(data: Path) -> str:
     return "" if data == data_directory().resolve() else f" --data {shlex.quote(str(data))}"
 
 
-def _greet(data: Path, url: str, link: str, *, with_daemon: bool) -> None:
+def _greet(data: Path, url: str, link: str, *, profile: Profile, with_daemon: bool) -> None:
     lines = [
         f"Taskyard is up at {url}",
         f"  sign in    {link}",
         "             (once, within a few minutes; `taskyard up` prints a new one)",
         f"  data       {data}",
+        f"  profile    {profile} — {PROFILES[profile]}",
         "  daemon     local, runs the types echo and demo" if with_daemon else "  daemon     none (--no-daemon)",
         "",
         f'  try        taskyard submit "hello" --type echo --wait{_where(data)}',

@@ -20,9 +20,13 @@ import msgspec
 from taskyard.core.changes import Event
 from taskyard.hub.clock import read_clock
 from taskyard.store.port import StoreBroken
+from taskyard.vocabulary import EventName
 from taskyard.wire.fields import instant_of
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
+
+LEVELS: Final = {EventName.SETTINGS_REFUSED: "error"}
+"""Of events that somebody should see who looks only for trouble."""
 
 _encoder: Final = msgspec.json.Encoder()
 # The encoder escapes what is below U+0020. These would still move a cursor, turn the writing round or end a line.
@@ -98,7 +102,7 @@ class Log:
                 Line(
                     at,
                     event.name,
-                    "info",
+                    LEVELS.get(event.name, "info"),
                     event.user_id,
                     event.task_id,
                     event.attempt,

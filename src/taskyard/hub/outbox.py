@@ -81,6 +81,9 @@ class Outbox:
         for task_id in list(self._waiters):
             self._wake(task_id)
 
+    def adopt(self, settings: Settings) -> None:
+        self._settings = self._frames.settings = settings
+
     @property
     def backlog(self) -> int:
         return len(self._line)

@@ -132,8 +132,8 @@ class Frames:
         """The message of an effect that goes to a daemon. The frequent ones first: this runs per task."""
         identity = self._identity
         if isinstance(effect, Execute):
-            token = self._tokens.make(effect.task_id, effect.attempt)
-            return execute_frame(loads[effect.task_id], effect.attempt, effect.timeout_ms, token, self.settings.limits.size)
+            load, token = loads[effect.task_id], self._tokens.make(effect.task_id, effect.attempt)
+            return execute_frame(load, effect.attempt, effect.timeout_ms, token, self.settings.limits.size)
         if isinstance(effect, Acknowledge):
             ack = frames.Ack(effect.task_id, effect.attempt, identity.cluster_id, identity.epoch, seq)
             return frames.encode(ack)

@@ -1,7 +1,8 @@
 """`taskyard.toml`: what can be configured, read whole or not at all.
 
-The file's sections are the settings' own structs, so a name or a default exists once. An unknown name, a wrong type or
-numbers that contradict each other make the whole file bad; the error names the place.
+The file's sections are the settings' own structs, so a name or a default exists once. What the file leaves out keeps
+its default, down to one number of one plan. An unknown name, a wrong type or numbers that contradict each other make
+the whole file bad; the error names the place.
 """
 
 from collections.abc import Iterator
@@ -13,31 +14,14 @@ from jwt import PyJWTError
 from msgspec import Struct
 from msgspec.structs import replace
 
-from taskyard.core.settings import (
-    Ageing,
-    Backpressure,
-    Breakers,
-    Cooling,
-    Lease,
-    Limits,
-    Plan,
-    Preemption,
-    Priorities,
-    Queue,
-    Retry,
-    Settings,
-    Shares,
-    Suspects,
-)
+from taskyard.core.settings import Settings
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.bearer import TokenReader
-from taskyard.vocabulary import DEFAULT_QUEUE
+from taskyard.hub.contradictions import faults_in
+from taskyard.vocabulary import Profile
 
 FILE_NAME: Final = "taskyard.toml"
-HEARTBEATS_PER_LEASE_MIN: Final = 3
-# A lease that one lost heartbeat could end would declare a healthy fleet dead.
-NUMBER_MAX: Final = 1_000_000_000
-# Thirty years in seconds. In days it is still an instant that a database can hold.
+NOTHING_APPLIED: Final = "Nothing of it was applied."
 
 
 class BadSettings(Exception):
@@ -46,6 +30,7 @@ class BadSettings(Exception):
 
 class Retention(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     archive_after_days: float = 7.0
+    events_days: float = 7.0
 
 
 class Gateway(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,23 +40,9 @@ class Gateway(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A proxy in front speaks TLS: without one, keys would cross the network in the clear."""
 
 
-class FileSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file as a whole."""
+class FileSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file as a whole: every number of the core, and what concerns only what stands around it."""
 
-    limits: Limits = Limits()
-    lease: Lease = Lease()
-    retry: Retry = Retry()
-    suspects: Suspects = Suspects()
-    priorities: Priorities = Priorities()
-    shares: Shares = Shares()
-    ageing: Ageing = Ageing()
-    preemption: Preemption = Preemption()
-    backpressure: Backpressure = Backpressure()
-    breakers: Breakers = Breakers()
-    cooling: Cooling = Cooling()
-    plans: dict[str, Plan] = {}
-    queues: dict[str, Queue] = {}
-    default_queue: str = DEFAULT_QUEUE
     retention: Retention = Retention()
     auth: AuthSettings = AuthSettings()
     gateway: Gateway = Gateway()
@@ -86,15 +57,28 @@ def read_settings(path: Path) -> FileSettings:
     except OSError as error:
         raise BadSettings(f"{path} cannot be read: {error.strerror}.") from error
     try:
-        settings = msgspec.toml.decode(text, type=FileSettings)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadSettings(f"{path} is not valid: {error}. Nothing of it was applied.") from error
-    _check(path, settings)
+        written = msgspec.toml.decode(text, type=dict[str, object])
+        settings = msgspec.convert(laid_over(msgspec.to_builtins(FileSettings()), written), FileSettings)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _bad(path, str(error)) from error
+    faults = faults_in(settings)
+    if faults:
+        raise _bad(path, "; ".join(faults))
     return _with_key_set(path, settings)
 
 
+def laid_over(defaults: dict[str, object], written: dict[str, object]) -> dict[str, object]:
+    """What was written in place of the defaults, name by name. What was written keeps its order."""
+    merged: dict[str, object] = {}
+    for name, value in written.items():
+        default = defaults.get(name)
+        is_section = isinstance(default, dict) and isinstance(value, dict)
+        merged[name] = laid_over(default, value) if is_section else value  # type: ignore[arg-type]
+    return {**{name: value for name, value in defaults.items() if name not in merged}, **merged}
+
+
 def _with_key_set(path: Path, settings: FileSettings) -> FileSettings:
-    """The file of public keys that signed tokens are checked against is read now: a bad one is found at the start."""
+    """The file of public keys that signed tokens are checked against is read now: a bad one is found at once."""
     token = settings.auth.jwt
     if token is None:
         return settings
@@ -104,48 +88,38 @@ def _with_key_set(path: Path, settings: FileSettings) -> FileSettings:
             token = replace(token, jwks=msgspec.json.decode(text, type=dict), jwks_file=None)
         TokenReader(token)
     except (OSError, ValueError, msgspec.DecodeError, PyJWTError) as error:
-        raise BadSettings(f"{path} is not valid: auth.jwt: {error}. Nothing of it was applied.") from error
+        raise _bad(path, f"auth.jwt: {error}") from error
     return replace(settings, auth=replace(settings.auth, jwt=token))
 
 
-def _check(path: Path, settings: FileSettings) -> None:
-    lease = settings.lease
-    faults = [f"{place} must be a number from 0 to {NUMBER_MAX:,}" for place in _odd(msgspec.to_builtins(settings))]
-    if lease.heartbeat_s <= 0 or lease.lease_s < HEARTBEATS_PER_LEASE_MIN * lease.heartbeat_s:
-        faults.append(f"lease.lease_s must be at least {HEARTBEATS_PER_LEASE_MIN} x lease.heartbeat_s, both above 0")
-    if lease.accept_s <= 0 or lease.start_s <= 0 or lease.cancel_grace_s <= 0:
-        faults.append("lease.accept_s, lease.start_s and lease.cancel_grace_s must be above 0")
-    if min(settings.limits.daemon_slots, settings.suspects.deaths_max, settings.suspects.unstarted_max) < 1:
-        faults.append("limits.daemon_slots, suspects.deaths_max and suspects.unstarted_max must be at least 1")
-    if settings.retention.archive_after_days <= 0:
-        faults.append("retention.archive_after_days must be above 0")
-    if faults:
-        raise BadSettings(f"{path} is not valid: {'; '.join(faults)}. Nothing of it was applied.")
-
-
-def _odd(value: object, place: str = "") -> Iterator[str]:
-    """Places with a number nothing can be counted with. TOML knows `inf` and `nan`, and reads 1e400 as one."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _odd(inner, f"{place}.{name}" if place else name)
-    elif isinstance(value, int | float) and not 0 <= value <= NUMBER_MAX:
-        yield place
+def _bad(path: Path, reason: str) -> BadSettings:
+    return BadSettings(f"{path} is not valid: {reason}. {NOTHING_APPLIED}")
 
 
 def core_settings(file: FileSettings) -> Settings:
-    return Settings(
-        lease=file.lease,
-        retry=file.retry,
-        suspects=file.suspects,
-        priorities=file.priorities,
-        limits=file.limits,
-        shares=file.shares,
-        ageing=file.ageing,
-        preemption=file.preemption,
-        backpressure=file.backpressure,
-        breakers=file.breakers,
-        cooling=file.cooling,
-        plans={**Settings().plans, **file.plans},
-        queues=file.queues,
-        default_queue=file.default_queue,
-    )
+    """Of these the core is told."""
+    return Settings(**{name: getattr(file, name) for name in Settings.__struct_fields__})
+
+
+def under_profile(file: FileSettings, profile: Profile | None) -> FileSettings:
+    """A profile that was given at the start wins over the file's."""
+    return file if profile is None else replace(file, profile=profile)
+
+
+def names_changed(old: FileSettings, new: FileSettings) -> tuple[str, ...]:
+    """The names whose values differ. Only names: a value may be a secret."""
+    before, after = dict(_leaves(old)), dict(_leaves(new))
+    return tuple(sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)))
+
+
+def _leaves(settings: FileSettings) -> Iterator[tuple[str, object]]:
+    return leaves(msgspec.to_builtins(settings))
+
+
+def leaves(value: object, place: str = "") -> Iterator[tuple[str, object]]:
+    """Every value that is no section, with its dotted name. A section with nothing in it is one too."""
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from leaves(inner, f"{place}.{name}" if place else str(name))
+    else:
+        yield place, value

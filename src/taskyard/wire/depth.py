@@ -15,8 +15,6 @@ DEPTH_MAX: Final = 64
 _NOT_STRUCTURE: Final = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 _ONE_KIND: Final = bytes.maketrans(b"[]", b"{}")
 _STRING: Final = re.compile(rb'"[^"]*"')
-# Deeper than any limit asked for here: what wraps a value adds three levels at most.
-_PLAINLY_DEEP: Final = re.compile(rb"\{{%d}" % (DEPTH_MAX + 4))
 # An escaped backslash. Taken out pair by pair from the left, what is left of a run of backslashes is the one
 # that escapes what follows it. An expression that walks a string escape by escape would need a gigabyte for
 # a hostile body of 16 MiB, and quadratic time if the string does not end.
@@ -37,7 +35,7 @@ def is_too_deep(text: bytes, depth_max: int = DEPTH_MAX) -> bool:
     if text.count(b"{") + text.count(b"[") <= depth_max:
         return False
     rest = _brackets(text)
-    if _PLAINLY_DEEP.search(rest):
+    if b"{" * (depth_max + 1) in rest:
         return True
     for _ in range(depth_max):
         shorter = rest.replace(b"{}", b"")

@@ -1,12 +1,18 @@
 """Shapes that several bodies share: times, names, JSON that passes through, and the limits on them.
 
-A bound stands on the type, so that the decoder enforces it and the OpenAPI document shows it.
+A bound stands on the type, so that the decoder enforces it and the OpenAPI document shows it. These are the built-in
+ones; what may be configured says by which name (`BOUND`, `DEFAULT`), and `gateway/edge.py` puts other numbers there.
 """
 
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from msgspec import Meta, Raw
+
+BOUND: Final = "bound"
+"""In a type's `extra`: the name under `limits.size` by which its bound is configured."""
+DEFAULT: Final = "default"
+"""Likewise, with its section: the name of the number that an absent field means."""
 
 KIB: Final = 1024
 NAME_CHARS_MAX: Final = 255
@@ -19,17 +25,18 @@ CHECKPOINT_BYTES_MAX: Final = 1024 * KIB
 DEPENDENCIES_MAX: Final = 100
 CAPABILITIES_MAX: Final = 50
 BATCH_TASKS_MAX: Final = 1000
+ATTEMPTS_MAX: Final = 1000
 SECONDS_MAX: Final = 366 * 24 * 3600
 WAIT_S_MAX: Final = 60
 PAGE_MAX: Final = 500
+PAGE: Final = 50
 
-Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
-Text = Annotated[str, Meta(max_length=FIELD_BYTES_MAX)]
-Names = Annotated[list[Name], Meta(max_length=CAPABILITIES_MAX)]
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX, extra={BOUND: "name"})]
+Text = Annotated[str, Meta(max_length=FIELD_BYTES_MAX, extra={BOUND: "field"})]
+Names = Annotated[list[Name], Meta(max_length=CAPABILITIES_MAX, extra={BOUND: "capabilities"})]
 Seconds = Annotated[float, Meta(gt=0, le=SECONDS_MAX)]
-Delay = Annotated[float, Meta(ge=0, le=SECONDS_MAX)]
 Instant = Annotated[datetime, Meta(tz=True)]
-Limit = Annotated[int, Meta(ge=1, le=PAGE_MAX)]
+Limit = Annotated[int, Meta(ge=1, le=PAGE_MAX, extra={BOUND: "page", DEFAULT: "size.page_default"})]
 AttemptNumber = Annotated[int, Meta(ge=1, le=2**31)]
 
 # JSON that is checked and kept as it came. Whether it is an object is looked at by its first byte.

@@ -3,20 +3,24 @@
 Shapes and sizes are checked here, once; whether a task may be admitted is the core's business.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from taskyard.vocabulary import Backoff, DependsPolicy, Level, LostPolicy, ResultStatus, SourceType
 from taskyard.wire.fields import (
+    ATTEMPTS_MAX,
     BATCH_TASKS_MAX,
+    BOUND,
+    DEFAULT,
     DEPENDENCIES_MAX,
     FIELD_BYTES_MAX,
     INPUT_BYTES_MAX,
     NULL,
     OBJECT_BYTES_MAX,
+    SECONDS_MAX,
     AttemptNumber,
-    Delay,
     Instant,
     JsonObject,
     JsonValue,
@@ -54,9 +58,9 @@ class Requirements(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_on
 class Execution(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """How a task is run and retried."""
 
-    timeout: Seconds = 300
-    max_attempts: Annotated[int, Meta(ge=1, le=1000)] = 3
-    retry_delay: Delay = 30
+    timeout: Annotated[float, Meta(gt=0, le=SECONDS_MAX, extra={DEFAULT: "retry.timeout_s"})] = 300
+    max_attempts: Annotated[int, Meta(ge=1, le=ATTEMPTS_MAX, extra={DEFAULT: "retry.max_attempts"})] = 3
+    retry_delay: Annotated[float, Meta(ge=0, le=SECONDS_MAX, extra={DEFAULT: "retry.delay_s"})] = 30
     retry_backoff: Backoff = Backoff.EXPONENTIAL
     require_decision_report: bool = False
     on_lost: LostPolicy = LostPolicy.REQUEUE
@@ -83,7 +87,7 @@ class Submission(Struct, forbid_unknown_fields=True, kw_only=True):
     deadline: Instant | None = None
     sla: Instant | None = None
     scheduled_for: Instant | None = None
-    depends_on: Annotated[list[Name], Meta(max_length=DEPENDENCIES_MAX)] = []
+    depends_on: Annotated[list[Name], Meta(max_length=DEPENDENCIES_MAX, extra={BOUND: "dependencies"})] = []
     on_depends_fail: DependsPolicy = DependsPolicy.BLOCK
     parent_task_id: Name | None = None
     correlation_id: Name | None = None
@@ -104,7 +108,7 @@ class BatchItem(Submission, forbid_unknown_fields=True, kw_only=True):
 
 
 class Batch(Struct, forbid_unknown_fields=True):
-    tasks: Annotated[list[BatchItem], Meta(min_length=1, max_length=BATCH_TASKS_MAX)]
+    tasks: Annotated[list[BatchItem], Meta(min_length=1, max_length=BATCH_TASKS_MAX, extra={BOUND: "batch"})]
     partial: bool = False
 
 
@@ -121,7 +125,7 @@ class SalvagedBatch(Batch):
 class RawBatch(Struct, forbid_unknown_fields=True):
     """The same, for taking a partial batch apart when one of its tasks is malformed."""
 
-    tasks: Annotated[list[Raw], Meta(min_length=1, max_length=BATCH_TASKS_MAX)]
+    tasks: Annotated[list[Raw], Meta(min_length=1, max_length=BATCH_TASKS_MAX, extra={BOUND: "batch"})]
     partial: bool = False
 
 
@@ -177,37 +181,32 @@ def faults_of(submission: Submission) -> tuple[FieldError, ...]:
     return tuple(faults)
 
 
-_SIZES: Final = (
-    ("input", INPUT_BYTES_MAX),
-    ("description", INPUT_BYTES_MAX),
-    ("context", OBJECT_BYTES_MAX),
-    ("payload", OBJECT_BYTES_MAX),
-    ("metadata", FIELD_BYTES_MAX),
-    ("title", FIELD_BYTES_MAX),
-    ("goal", FIELD_BYTES_MAX),
-)
+SIZES: Final[Mapping[str, int]] = {
+    "input": INPUT_BYTES_MAX,
+    "description": INPUT_BYTES_MAX,
+    "context": OBJECT_BYTES_MAX,
+    "payload": OBJECT_BYTES_MAX,
+    "metadata": FIELD_BYTES_MAX,
+    "title": FIELD_BYTES_MAX,
+    "goal": FIELD_BYTES_MAX,
+    "constraints": FIELD_BYTES_MAX,
+}
 
 
-def oversize_of(submission: Submission) -> tuple[FieldError, ...]:
+def oversize_of(submission: Submission, sizes: Mapping[str, int] = SIZES) -> tuple[FieldError, ...]:
     """The fields over their size. What is under the smallest of these bounds as a whole need not be asked."""
     faults = []
-    for name, size_max in _SIZES:
+    for name, size_max in sizes.items():
         value = getattr(submission, name)
         if value is not None and value is not UNSET and (size := _length(value)) > size_max:
-            faults.append(_oversize(name, size, size_max))
-    if submission.constraints is not None:
-        size = sum(map(_length, submission.constraints))
-        if size > FIELD_BYTES_MAX:
-            faults.append(_oversize("constraints", size, FIELD_BYTES_MAX))
+            faults.append(FieldError(name, f"is {size:,} bytes; at most {size_max:,} are possible"))
     return tuple(faults)
 
 
-def _oversize(name: str, size: int, size_max: int) -> FieldError:
-    return FieldError(name, f"is {size:,} bytes; at most {size_max:,} are possible")
-
-
-def _length(value: str | Raw) -> int:
+def _length(value: str | Raw | list[str]) -> int:
     """In bytes, as UTF-8."""
+    if isinstance(value, list):
+        return sum(map(_length, value))
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode())
     return len(memoryview(value))

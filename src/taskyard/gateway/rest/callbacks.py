@@ -5,7 +5,6 @@ from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, task_not_
 from taskyard.gateway.rest.tasks import ask, find
 from taskyard.gateway.translate import ending_of
 from taskyard.vocabulary import Refusal
-from taskyard.wire.fields import CHECKPOINT_BYTES_MAX, RESULT_BYTES_MAX
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import CheckpointReport, Completion, HeartbeatReport, ProgressReport
 from taskyard.wire.tasks import OkAnswer
@@ -13,8 +12,9 @@ from taskyard.wire.tasks import OkAnswer
 
 async def complete(call: Call[OfUser], body: Completion) -> Reply:
     task_id, attempt = await _spoken_for(call, body.attempt)
-    _check_size("result", len(memoryview(body.result)) if body.result else 0, RESULT_BYTES_MAX)
-    return await _ok(call, ending_of(body, task_id=task_id, attempt=attempt, now_ms=call.hub.now_ms()))
+    size = call.door.edge.size
+    _check_size("result", len(memoryview(body.result)) if body.result else 0, size.result)
+    return await _ok(call, ending_of(body, task_id=task_id, attempt=attempt, now_ms=call.hub.now_ms(), size=size))
 
 
 async def progress(call: Call[OfUser], body: ProgressReport) -> Reply:
@@ -35,7 +35,7 @@ async def progress(call: Call[OfUser], body: ProgressReport) -> Reply:
 async def checkpoint(call: Call[OfUser], body: CheckpointReport) -> Reply:
     task_id, attempt = await _spoken_for(call, body.attempt)
     data = bytes(body.data)
-    _check_size("data", len(data), CHECKPOINT_BYTES_MAX)
+    _check_size("data", len(data), call.door.edge.size.checkpoint)
     return await _ok(call, SaveCheckpoint(daemon_id=None, task_id=task_id, attempt=attempt, data=data))
 
 

@@ -50,11 +50,11 @@ def _page(title: str, text: str, status: int = 200) -> Reply:
 
 
 async def openapi(call: Call[Empty], _body: Empty) -> Reply:
-    return Reply(call.door.openapi_json)
+    return Reply(call.door.description.openapi_json)
 
 
 async def docs(call: Call[Empty], _body: Empty) -> Reply:
-    return Reply(call.door.docs_html, media_type=HTML)
+    return Reply(call.door.description.docs_html, media_type=HTML)
 
 
 async def hubs(call: Call[Empty], _body: Empty) -> Reply:

@@ -1,17 +1,15 @@
 """`POST /tasks` and `POST /tasks/batch`: from bytes to a committed task."""
 
-from typing import Final
-
 import msgspec
 
 from taskyard.core.commands import Draft, SubmitTasks
 from taskyard.core.effects import Refused, Submitted
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse
+from taskyard.gateway.edge import Edge
 from taskyard.gateway.present import batch_json, task_json
 from taskyard.gateway.translate import draft_of
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Refusal, Scope
-from taskyard.wire.fields import FIELD_BYTES_MAX, NAME_CHARS_MAX
 from taskyard.wire.problems import PROBLEMS, FieldError
 from taskyard.wire.submission import (
     Batch,
@@ -24,13 +22,11 @@ from taskyard.wire.submission import (
 )
 from taskyard.wire.tasks import Rejected
 
-_item: Final = msgspec.json.Decoder(BatchItem)
-_raw_batch: Final = msgspec.json.Decoder(RawBatch)
-
 
 async def submit(call: Call[OfUser], body: Submission) -> Reply:
     user_id = call.user_id(call.query.user)
-    draft = _draft_or_refusal(body, call.hub.mint(), user_id, key=_header_key(call), as_agent=_is_agent(call))
+    key, as_agent = _header_key(call), _is_agent(call)
+    draft = _draft_or_refusal(body, call.door.edge, call.hub.mint(), user_id, key=key, as_agent=as_agent)
     if isinstance(draft, RequestRefused):
         raise draft
     submitted, written = await _ask(call, user_id, [draft], partial=False)
@@ -57,7 +53,7 @@ async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
 
 def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draft], list[int], list[Rejected]]:
     """The drafts, where each stood in the batch, and what did not become one."""
-    key, as_agent, mint = _header_key(call), _is_agent(call), call.hub.mint
+    key, as_agent, mint, edge = _header_key(call), _is_agent(call), call.hub.mint, call.door.edge
     given = body.indexes if isinstance(body, SalvagedBatch) else range(len(body.tasks))
     unread = body.unread if isinstance(body, SalvagedBatch) else {}
     rejected = [_unreadable(index, message) for index, message in unread.items()]
@@ -65,7 +61,7 @@ def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draf
     indexes: list[int] = []
     for index, item in zip(given, body.tasks, strict=True):
         item_key = None if key is None else f"{key}#{index}"
-        draft = _draft_or_refusal(item, mint(), user_id, key=item_key, as_agent=as_agent, index=index)
+        draft = _draft_or_refusal(item, edge, mint(), user_id, key=item_key, as_agent=as_agent, index=index)
         if isinstance(draft, RequestRefused):
             if not body.partial:
                 raise draft
@@ -76,10 +72,10 @@ def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draf
     return drafts, indexes, rejected
 
 
-def salvage(raw: bytes) -> SalvagedBatch | None:
+def salvage(raw: bytes, edge: Edge) -> SalvagedBatch | None:
     """A partial batch with tasks that cannot be read: the others may still be taken."""
     try:
-        batch = _raw_batch.decode(raw)
+        batch = edge.decoder(RawBatch).decode(raw)
     except msgspec.ValidationError:
         return None
     if not batch.partial:
@@ -87,9 +83,10 @@ def salvage(raw: bytes) -> SalvagedBatch | None:
     tasks: list[BatchItem] = []
     indexes: list[int] = []
     unread: dict[int, str] = {}
+    item = edge.decoder(BatchItem)
     for index, one in enumerate(batch.tasks):
         try:
-            tasks.append(_item.decode(one))
+            tasks.append(item.decode(one))
             indexes.append(index)
         except msgspec.ValidationError as error:
             unread[index] = str(error)
@@ -126,16 +123,24 @@ async def _stored(call: Call[OfUser], user_id: str, task_id: str) -> StoredTask:
 
 
 def _draft_or_refusal(
-    submission: Submission, id: str, user_id: str, *, key: str | None, as_agent: bool, index: int | None = None
+    submission: Submission,
+    edge: Edge,
+    id: str,
+    user_id: str,
+    *,
+    key: str | None,
+    as_agent: bool,
+    index: int | None = None,
 ) -> Draft | RequestRefused:
     """A draft of it, or what is wrong with its shape or its size; `index` is its place in a batch."""
     faults = faults_of(submission)
     if faults:
         return _refusal(Refusal.INVALID_INPUT, faults, index)
+    submission.execution = edge.execution(submission.execution)
     draft = draft_of(submission, id=id, user_id=user_id, key=key, as_agent=as_agent)
     # The body has all of these fields, and encoded none is shorter: a small one holds none that is too large.
-    if len(draft.body) > FIELD_BYTES_MAX:
-        faults = oversize_of(submission)
+    if len(draft.body) > edge.smallest_field:
+        faults = oversize_of(submission, edge.field_sizes)
         if faults:
             return _refusal(Refusal.TOO_LARGE, faults, index)
     return draft
@@ -152,8 +157,9 @@ def _header_key(call: Call[OfUser]) -> str | None:
     if raw is None:
         return None
     key = raw.decode("latin-1").strip()
-    if not 0 < len(key) <= NAME_CHARS_MAX:
-        raise RequestRefused(Refusal.INVALID_INPUT, f"Idempotency-Key has 1 to {NAME_CHARS_MAX} characters.")
+    chars_max = call.door.edge.size.name
+    if not 0 < len(key) <= chars_max:
+        raise RequestRefused(Refusal.INVALID_INPUT, f"Idempotency-Key has 1 to {chars_max} characters.")
     return key
 
 

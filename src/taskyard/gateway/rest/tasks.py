@@ -11,10 +11,11 @@ from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, re
 from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.gateway.present import event_answer, task_answer
 from taskyard.gateway.translate import change_of
+from taskyard.gateway.waiting import until_ended
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, STATUS_ALIASES, Level, Refusal, SourceType, Status
-from taskyard.wire.fields import NAME_CHARS_MAX, WAIT_S_MAX, Limit, Name, instant_of
+from taskyard.wire.fields import WAIT_S_MAX, Limit, Name, instant_of
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Change
 from taskyard.wire.tasks import CancelAnswer, LogAnswer
@@ -114,7 +115,7 @@ def _invalid(path: str, message: str) -> RequestRefused:
 async def find(call: Call[Q], user_named: str | None) -> StoredTask:
     """The task a path names, if it is the caller's to see."""
     user_id = call.user_id(user_named)
-    if len(call.id) > NAME_CHARS_MAX:
+    if len(call.id) > call.door.edge.size.name:
         raise task_not_found()
     stored = await call.hub.read(lambda reader: reader.find(user_id=user_id, task=call.id))
     if stored is None or stored.task.user_id != user_id:
@@ -128,7 +129,7 @@ async def find(call: Call[Q], user_named: str | None) -> StoredTask:
 async def show(call: Call[ShowQuery], _body: Empty) -> Reply:
     stored = await find(call, call.query.user)
     if call.query.wait_s > 0 and stored.task.status not in ENDED:
-        await call.hub.ended(stored.task.id, call.query.wait_s)
+        await until_ended(call, stored.task.id, call.query.wait_s)
     return await whole(call, stored.task.user_id, stored.task.id)
 
 
@@ -142,6 +143,7 @@ async def whole(call: Call[Q], user_id: str, task_id: str) -> Reply:
             progress=call.hub.progress(task_id),
             parents=shown.parents,
             checkpoint=shown.checkpoint,
+            size=call.door.edge.size,
         )
     )
 

@@ -1,0 +1,196 @@
+"""What no type can say of the settings: numbers that make no sense, alone or together.
+
+Every fault is found, not only the first: whoever mends a file wants to mend it once. A place is a pattern over dotted
+names, `*` for one name of any.
+"""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from taskyard.core.settings import Limits, Sizes
+from taskyard.vocabulary import HUB_RATE, SourceType
+from taskyard.wire import frames
+
+if TYPE_CHECKING:
+    from taskyard.hub.settings import FileSettings
+
+NUMBER_MAX: Final = 1_000_000_000
+# Thirty years in seconds. In days it is still an instant that a database can hold.
+HEARTBEATS_PER_LEASE_MIN: Final = 3
+# A lease that one lost heartbeat could end would declare a healthy fleet dead.
+ID_CHARS: Final = 38
+"""Of the longest id the hub mints: names that are shorter could not name a task or a daemon."""
+DEPTH_MAX: Final = 256
+# Readers follow nesting by calling themselves; deeper, some give up.
+FRAME_BYTES_MAX: Final = 4 * frames.FRAME_BYTES_MAX
+# What a daemon takes; it joins its own messages up to a quarter of that, whatever is configured here.
+
+BUILT_IN: Final = Sizes()
+
+AT_LEAST_ONE: Final = (
+    "limits.running_total",
+    "limits.running_per_user",
+    "limits.daemon_slots",
+    "limits.rate.*.per_minute",
+    "limits.rate.*.per_hour",
+    "limits.rate.*.burst",
+    "limits.queue_depth.*",
+    "limits.user_queue_depth.*",
+    "limits.size.*",
+    "queues.*.max_concurrent",
+    "retry.max_attempts",
+    "suspects.deaths_max",
+    "suspects.unstarted_max",
+    "breakers.failure_threshold",
+    "breakers.overrides.*.failure_threshold",
+    "auth.failures_per_minute",
+    "auth.addresses_max",
+    "auth.session_s",
+    "auth.ticket_s",
+    "cascade_rows_max",
+    "subtask_depth_max",
+)
+ABOVE_ZERO: Final = (
+    "lease.heartbeat_s",
+    "lease.accept_s",
+    "lease.start_s",
+    "lease.cancel_grace_s",
+    "retry.timeout_s",
+    "retry.timeout_factor",
+    "breakers.half_open_after",
+    "breakers.cooldown",
+    "breakers.overrides.*.half_open_after",
+    "breakers.overrides.*.cooldown",
+    "backpressure.resume_below",
+    "plans.*.max_task_duration_minutes",
+    "retention.archive_after_days",
+    "retention.events_days",
+    "priorities.estimated_s",
+)
+FRACTIONS: Final = (
+    "shares.critical_reserve",
+    "shares.high",
+    "shares.normal",
+    "shares.low",
+    "backpressure.resume_below",
+    "retry.jitter",
+    "retry.rate_limit_jitter",
+    "lease.spare",
+)
+
+
+def faults_in(settings: "FileSettings") -> list[str]:
+    """What is wrong with them, each as half a sentence that begins with its place."""
+    return [
+        *_of_numbers(msgspec.to_builtins(settings)),
+        *_of_lease(settings),
+        *_of_names(settings),
+        *_of_depths(settings.limits),
+        *_of_shares(settings),
+        *_of_breakers(settings),
+        *_of_sizes(settings.limits.size),
+        *_of_orders(settings),
+    ]
+
+
+def _of_numbers(value: object, place: str = "") -> Iterator[str]:
+    """TOML knows `inf` and `nan`, and reads 1e400 as one."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _of_numbers(inner, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        if not 0 <= value <= NUMBER_MAX:
+            yield f"{place} must be a number from 0 to {NUMBER_MAX:,}"
+        elif value < 1 and _is_one_of(place, AT_LEAST_ONE):
+            yield f"{place} must be at least 1"
+        elif value == 0 and _is_one_of(place, ABOVE_ZERO):
+            yield f"{place} must be above 0"
+        elif value > 1 and _is_one_of(place, FRACTIONS):
+            yield f"{place} is a fraction of 1"
+
+
+def _is_one_of(place: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(place, pattern) for pattern in patterns)
+
+
+def _of_lease(settings: "FileSettings") -> Iterator[str]:
+    lease = settings.lease
+    if lease.lease_s < HEARTBEATS_PER_LEASE_MIN * lease.heartbeat_s:
+        yield f"lease.lease_s must be at least {HEARTBEATS_PER_LEASE_MIN} x lease.heartbeat_s"
+
+
+def _of_names(settings: "FileSettings") -> Iterator[str]:
+    sources = set(SourceType)
+    for name in sorted(set(settings.limits.rate) - {*sources, HUB_RATE}):
+        yield f"limits.rate.{name}: known are {', '.join((*SourceType, HUB_RATE))}"
+    for name in sorted(set(settings.limits.running_per_source) - sources):
+        yield f"limits.running_per_source.{name}: known are {', '.join(SourceType)}"
+    named = {"plans": list(settings.plans), "queues": list(settings.queues), "default_queue": [settings.default_queue]}
+    for place, names in named.items():
+        if any(not 0 < len(name) <= settings.limits.size.name for name in names):
+            yield f"{place}: a name has 1 to {settings.limits.size.name} characters"
+
+
+def _of_depths(limits: Limits) -> Iterator[str]:
+    for place, depth in (("queue_depth", limits.queue_depth), ("user_queue_depth", limits.user_queue_depth)):
+        if depth.critical < depth.warning:
+            yield f"limits.{place}.critical must be at least limits.{place}.warning"
+
+
+def _of_shares(settings: "FileSettings") -> Iterator[str]:
+    if settings.shares.critical_reserve == 1:
+        yield "shares.critical_reserve must be below 1: nothing else would ever run"
+
+
+def _of_breakers(settings: "FileSettings") -> Iterator[str]:
+    """The longest time a breaker stays open must not be shorter than the first."""
+    own = settings.breakers
+    if own.cooldown < own.half_open_after:
+        yield "breakers.cooldown must be at least breakers.half_open_after"
+    for name, of_type in own.overrides.items():
+        first = own.half_open_after if of_type.half_open_after is None else of_type.half_open_after
+        longest = own.cooldown if of_type.cooldown is None else of_type.cooldown
+        if longest < first:
+            yield f"breakers.overrides.{name}: cooldown must be at least half_open_after"
+
+
+def _of_sizes(size: Sizes) -> Iterator[str]:
+    if size.name < ID_CHARS:
+        yield f"limits.size.name must be at least {ID_CHARS}, the length of an id"
+    if size.depth > DEPTH_MAX:
+        yield f"limits.size.depth must be at most {DEPTH_MAX}"
+    if not frames.FRAME_BYTES_MAX <= size.frame <= FRAME_BYTES_MAX:
+        yield f"limits.size.frame must be from {frames.FRAME_BYTES_MAX:,} to {FRAME_BYTES_MAX:,}, as daemons use it"
+    if size.checkpoint < BUILT_IN.checkpoint:
+        yield f"limits.size.checkpoint must be at least {BUILT_IN.checkpoint:,}, as daemons use it"
+    if size.input + size.context + size.payload + size.context_input + size.checkpoint > size.frame:
+        yield "limits.size: input, context, payload, context_input and checkpoint go to a daemon in one frame"
+    if size.result > size.frame:
+        yield "limits.size.result must be at most limits.size.frame"
+    if max(size.input + size.context + size.payload, size.result, size.checkpoint, size.field) > size.request:
+        yield "limits.size.request must have room for what limits.size lets it hold"
+    if size.page_default > size.page:
+        yield "limits.size.page_default must be at most limits.size.page"
+    if size.context_input_result > size.context_input:
+        yield "limits.size.context_input_result must be at most limits.size.context_input"
+
+
+def _of_orders(settings: "FileSettings") -> Iterator[str]:
+    """Pairs of which the second is the most that the first may grow to."""
+    retry, suspects, priorities = settings.retry, settings.suspects, settings.priorities
+    pairs = (
+        ("retry.rate_limit_s", retry.rate_limit_s, "retry.rate_limit_max_s", retry.rate_limit_max_s),
+        ("suspects.avoid_first_s", suspects.avoid_first_s, "suspects.avoid_max_s", suspects.avoid_max_s),
+        (
+            "priorities.assign_critical_factor",
+            priorities.assign_critical_factor,
+            "priorities.assign_high_factor",
+            priorities.assign_high_factor,
+        ),
+    )
+    for small, less, large, more in pairs:
+        if less > more:
+            yield f"{small} must be at most {large}"
