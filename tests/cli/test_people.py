@@ -40,6 +40,81 @@ def test_a_user_is_changed_by_name(hub: StubHub, cli: Cli) -> None:
     assert json.loads(cli(*arguments, "--json").out)["name"] == "local"
 
 
+def test_a_user_gets_a_plan(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "users", Reply(body=[ANN]))
+    hub.on("PATCH", "users/u_1", Reply(body=ANN), Reply(body=LOCAL), Reply(body=ANN))
+    assert cli("user", "plan", "ann", "pro") == (0, "ann is on plan pro now.\n", "")
+    assert hub.calls[-1].body == {"plan": "pro"}
+    assert cli("user", "plan", "ann", "none") == (0, "local is without a plan now.\n", "")
+    assert hub.calls[-1].body == {"plan": None}
+    assert json.loads(cli("user", "plan", "ann", "pro", "--json").out)["plan"] == "pro"
+
+
+def test_a_plan_that_there_is_not_is_wrong_use_and_the_others_are_named(hub: StubHub, cli: Cli) -> None:
+    detail = "There is no plan gold; there are: free, pro."
+    problem = {
+        "status": 422,
+        "code": "INVALID_INPUT",
+        "detail": detail,
+        "errors": [{"path": "plan", "message": detail}],
+    }
+    hub.on("GET", "users", Reply(body=[ANN]))
+    hub.on("PATCH", "users/u_1", Reply(status=422, body=problem))
+    assert cli("user", "plan", "ann", "gold") == (2, "", f"taskyard: {detail}\n")
+
+
+LIMITS = {
+    "plan": "free",
+    "max_concurrent_agents": 1,
+    "max_task_duration_minutes": 30,
+    "monthly_agent_hours_limit": 10,
+    "monthly_agent_hours_used": 2.5,
+    "billing_cycle_resets_at": "2126-02-28T10:00:00Z",
+}
+
+
+def test_limits_say_what_is_used_of_what_and_until_when(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "users/me/limits", Reply(body=LIMITS))
+    code, out, err = cli("user", "limits")
+    assert (code, err) == (0, "")
+    assert out.partition(" UTC")[0] == (
+        "LIMIT              VALUE\n"
+        "plan               free\n"
+        "concurrent tasks   1\n"
+        "minutes per task   30\n"
+        "hours this month   2.50 of 10\n"
+        "next month begins  2126-02-28 10:00"
+    )
+    assert hub.calls[-1].query == {}
+    assert json.loads(cli("user", "limits", "ann", "--json").out)["monthly_agent_hours_used"] == 2.5
+    assert hub.calls[-1].query == {"user": "ann"}
+
+
+def test_who_has_no_limits_is_told_so(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "users/me/limits", Reply(body={"monthly_agent_hours_used": 0.013}))
+    assert cli("user", "limits", "--user", "ann").out == (
+        "LIMIT              VALUE\n"
+        "plan               none\n"
+        "concurrent tasks   unlimited\n"
+        "minutes per task   unlimited\n"
+        "hours this month   0.01 of unlimited\n"
+        "next month begins  -\n"
+    )
+    assert hub.calls[-1].query == {"user": "ann"}
+
+
+def test_plans_are_listed(hub: StubHub, cli: Cli) -> None:
+    free = {"name": "free", "max_concurrent_agents": 1, "max_task_duration_minutes": 30, "monthly_agent_hours": 10}
+    calm = {"name": "calm", "max_pending": 100, "max_priority": "normal"}
+    hub.on("GET", "plans", Reply(body=[{**free, "max_pending": 50}, calm]))
+    assert cli("plans").out == (
+        "PLAN  CONCURRENT  MINUTES PER TASK  HOURS PER MONTH  PENDING  MAX PRIORITY\n"
+        "free  1           30                10               50       -\n"
+        "calm  unlimited   unlimited         unlimited        100      normal\n"
+    )
+    assert len(json.loads(cli("plans", "--json").out)) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -199,6 +199,7 @@ def test_a_handle_can_be_refreshed_cancelled_skipped_and_retried(hub: StubHub, d
 
 OK = {"ok": True}
 DAEMON = {"id": "d_1", "name": "mac-1", "status": "online"}
+BREAKER = {"type": "eng", "state": "open", "failures": 5, "failure_threshold": 5, "cooldown": 300.0}
 USER = {"id": "u_1", "name": "ann", "plan": "pro", "overrides": {}, "created_at": "2026-01-01T00:00:00Z"}
 
 
@@ -248,10 +249,29 @@ CASES = [
     Case("daemons", (), {}, "GET daemons", None, [DAEMON]),
     Case("daemon", ("mac-1",), {}, "GET daemons/mac-1", None, DAEMON),
     Case("drain", ("mac-1",), {}, "POST daemons/mac-1/drain", None, OK),
+    Case("breakers", (), {}, "GET breakers", None, [BREAKER]),
+    Case("reset_breaker", ("eng",), {}, "POST breakers/eng/reset", None, BREAKER),
+    Case("open_breaker", ("eng",), {}, "POST breakers/eng/open", None, BREAKER),
+    Case("queues", (), {}, "GET queues", None, [{"name": "q"}]),
+    Case(
+        "put_queue",
+        ("a/b",),
+        {"models": ("m",), "max_concurrent": 2},
+        "PUT queues/a%2Fb",
+        {"models": ["m"], "max_concurrent": 2},
+        {"name": "a/b"},
+    ),
+    Case("delete_queue", ("q",), {}, "DELETE queues/q", None, OK),
+    Case("pause_queue", ("q",), {}, "POST queues/q/pause", None, {"name": "q", "state": "paused"}),
+    Case("resume_queue", ("q",), {}, "POST queues/q/resume", None, {"name": "q"}),
     Case("me", (), {}, "GET users/me", None, USER),
     Case("users", (), {}, "GET users", None, [USER]),
     Case("add_user", ("ann",), {"plan": "pro"}, "POST users", {"name": "ann", "plan": "pro"}, USER),
     Case("change_user", ("u_1",), {"plan": None}, "PATCH users/u_1", {"plan": None}, USER),
+    Case("plans", (), {}, "GET plans", None, [{"name": "pro"}]),
+    Case("plan", ("pro",), {}, "GET plans/pro", None, {"name": "pro"}),
+    Case("limits", (), {}, "GET users/me/limits", None, {"plan": "pro"}),
+    Case("queue_status", (), {}, "GET tasks/queue-status", None, {"pending": 7}),
     Case("keys", ("u_1",), {}, "GET users/u_1/keys", None, [{"id": "k_1"}]),
     Case("add_key", ("u_1",), {"name": "ci"}, "POST users/u_1/keys", {"name": "ci"}, {"id": "k_1"}),
     Case("hubs", (), {}, "GET hubs", None, [{"id": "h_1"}]),
@@ -267,7 +287,7 @@ def test_each_call_has_its_route_and_body(hub: StubHub, driver: Driver, case: Ca
     assert asked.body == case.sent
     expected = case.answer[0] if isinstance(case.answer, list) else case.answer
     one = answered[0] if isinstance(answered, list) else answered
-    for name in ("id", "ok", "ref", "text", "event", "reviewed"):
+    for name in ("id", "ok", "ref", "text", "event", "reviewed", "plan", "pending"):
         if name in expected:
             assert getattr(one, name) == expected[name]
 
@@ -314,8 +334,10 @@ def test_an_admin_may_mean_another_users_things(hub: StubHub, driver: Driver) ->
     hub.on("GET", "users", Reply(body=[]))
     driver.do(client.task("T-1", wait_s=1))
     driver.do(client.users())
+    hub.on("GET", "users/me/limits", Reply(body={}))
+    driver.do(client.limits())
     driver.do(client.close())
-    assert [call.query for call in hub.calls] == [{"wait_s": "1", "user": "ann"}, {}]
+    assert [call.query for call in hub.calls] == [{"wait_s": "1", "user": "ann"}, {}, {"user": "ann"}]
 
 
 # --- refusals and faults -----------------------------------------------------------------------------------
@@ -326,7 +348,7 @@ def test_an_admin_may_mean_another_users_things(hub: StubHub, driver: Driver) ->
     [
         (problem(404, "TASK_NOT_FOUND", "There is no task T-9."), NotFound),
         (problem(401, "UNAUTHENTICATED", "No key."), NotAllowed),
-        (problem(429, "RATE_LIMITED", "Too fast.", retry_after=7), Limited),
+        (problem(429, "RATE_LIMITED", "Too fast.", retry_after=70), Limited),
         (problem(409, "INVALID_TRANSITION", "It has ended."), Conflict),
         (problem(422, "INVALID_INPUT", "Bad.", errors=[{"path": "input", "message": "is missing"}]), Invalid),
         (problem(503, "A_NEW_CODE", "Later."), Unavailable),

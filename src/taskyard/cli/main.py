@@ -10,11 +10,12 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 import typer
 
-from taskyard.cli import dead_letters, fleet, output, people, submit, tasks, watch, yard
+from taskyard.cli import breakers, dead_letters, fleet, output, people, pressure, queues, submit, tasks, watch, yard
 
 if TYPE_CHECKING:
     from taskyard.sdk.errors import TaskyardError
@@ -48,10 +49,16 @@ app.command("cancel")(tasks.cancel)
 app.command("retry")(tasks.retry)
 app.command("skip")(tasks.skip)
 app.add_typer(dead_letters.app, name="dlq")
+app.add_typer(breakers.app, name="breakers")
+app.add_typer(queues.app, name="queues")
+app.command("pause")(queues.pause)
+app.command("resume")(queues.resume)
+app.command("backpressure")(pressure.backpressure)
 app.command("daemons")(fleet.daemons)
 app.command("drain")(fleet.drain)
 app.add_typer(people.user_app, name="user")
 app.add_typer(people.key_app, name="key")
+app.command("plans")(people.plans)
 app.command("audit")(people.audit)
 app.command("backup")(yard.backup)
 app.command("doctor")(yard.doctor)
@@ -130,7 +137,7 @@ def _sentence(error: "TaskyardError") -> str:
         case errors.NotAllowed(status=401):
             return f"{error} Give another key with --key, or the hub's directory with --data."
         case errors.Limited(retry_after=float(wait_s)) | errors.Unavailable(retry_after=float(wait_s)):
-            return f"{error} Try again in {wait_s:.0f} s."
+            return f"{error} Try again in {ceil(wait_s)} s."
         case errors.Invalid(detail=detail, errors=faults):
             # Where the detail says it all, the faults only repeat it.
             more = [f"{fault.path}: {fault.message}" for fault in faults if fault.message not in detail]

@@ -13,7 +13,7 @@ from taskyard.sdk.answers import UserRecord
 user_app = typer.Typer(help="Users and their plans (admin).", no_args_is_help=True, rich_markup_mode=None)
 key_app = typer.Typer(help="Keys to call the hub with.", no_args_is_help=True, rich_markup_mode=None)
 
-PlanOption = Annotated[str | None, typer.Option("--plan", help="free, pro, team, enterprise, or none for no plan.")]
+PlanOption = Annotated[str | None, typer.Option("--plan", help="One of `taskyard plans`, or none for no plan.")]
 OverrideOption = Annotated[
     list[str] | None,
     typer.Option("--override", metavar="LIMIT=N", help="A limit of one's own, as max_pending=200; LIMIT= removes it."),
@@ -86,6 +86,72 @@ def set_user(
         output.say(f"{changed.name} is {_plan(changed)}; overrides: {_limits(changed)}.")
 
 
+@user_app.command("plan")
+@expanded
+def give_plan(
+    who: Annotated[str, typer.Argument(metavar="USER", help="A name or id.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="One of `taskyard plans`, or none for no plan.")],
+    yard: Yard,
+) -> None:
+    """Give a user another plan; it holds from the next start on."""
+    changed = yard.client.change_user(user_id_of(who, yard=yard), plan=None if plan == "none" else plan)
+    if yard.json:
+        output.say_json(changed)
+    else:
+        output.say(f"{changed.name} is {_plan(changed)} now.")
+
+
+@user_app.command("limits")
+@expanded
+def show_limits(
+    yard: Yard,
+    who: Annotated[str | None, typer.Argument(metavar="USER", help="A name or id, if not oneself (admin).")] = None,
+) -> None:
+    """Show what a user may have, has used this month, and when the next one begins."""
+    from taskyard.sdk.clock import now
+
+    yard.user = who or yard.user
+    limits = yard.client.limits()
+    if yard.json:
+        output.say_json(limits)
+        return
+    resets = limits.billing_cycle_resets_at
+    used = f"{limits.monthly_agent_hours_used:.2f} of {_or_any(limits.monthly_agent_hours_limit)}"
+    output.table(
+        ("LIMIT", "VALUE"),
+        [
+            ("plan", limits.plan or "none"),
+            ("concurrent tasks", _or_any(limits.max_concurrent_agents)),
+            ("minutes per task", _or_any(limits.max_task_duration_minutes)),
+            ("hours this month", used),
+            ("next month begins", f"{resets:%Y-%m-%d %H:%M} UTC ({times.relative(resets, now())})" if resets else "-"),
+        ],
+    )
+
+
+@expanded
+def plans(yard: Yard) -> None:
+    """List the plans that users can have (admin)."""
+    found = yard.client.plans()
+    if yard.json:
+        output.say_json(found)
+    else:
+        output.table(
+            ("PLAN", "CONCURRENT", "MINUTES PER TASK", "HOURS PER MONTH", "PENDING", "MAX PRIORITY"),
+            [
+                (
+                    plan.name,
+                    _or_any(plan.max_concurrent_agents),
+                    _or_any(plan.max_task_duration_minutes),
+                    _or_any(plan.monthly_agent_hours),
+                    _or_any(plan.max_pending),
+                    plan.max_priority or "-",
+                )
+                for plan in found
+            ],
+        )
+
+
 def overrides_of(pairs: list[str] | None) -> dict[str, float | int | None]:
     """`max_pending=200` as a number, `max_pending=` as null, which removes it."""
     overrides: dict[str, float | int | None] = {}
@@ -105,6 +171,10 @@ def user_id_of(user: str | None, *, yard: Yard) -> str:
     if user is None:
         return yard.client.me().id
     return next((known.id for known in yard.client.users() if known.name == user), user)
+
+
+def _or_any(limit: float | None) -> str:
+    return "unlimited" if limit is None else f"{limit:g}"
 
 
 def _plan(user: UserRecord) -> str:

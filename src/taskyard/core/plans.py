@@ -59,7 +59,7 @@ def _work_out(settings: Settings, user: User) -> Allowance:
     concurrent = record.overrides.get("max_concurrent_agents", base.max_concurrent_agents)
     hours = record.overrides.get("monthly_agent_hours", base.monthly_agent_hours)
     minutes = record.overrides.get("max_task_duration_minutes", base.max_task_duration_minutes)
-    pending = record.overrides.get("max_pending", None if is_unlimited else _pending(settings, record.plan, base))
+    pending = record.overrides.get("max_pending", None if is_unlimited else pending_max(settings, record.plan, base))
     return Allowance(
         is_unlimited=is_unlimited,
         plan=record.plan,
@@ -72,7 +72,7 @@ def _work_out(settings: Settings, user: User) -> Allowance:
     )
 
 
-def _pending(settings: Settings, name: str | None, plan: Plan) -> int:
+def pending_max(settings: Settings, name: str | None, plan: Plan) -> int:
     """The plan's, as far as any plan may go. An override is one person's word about one user, and stands as it is."""
     limits = settings.limits
     most = limits.pending_per_enterprise_user_max if name == ENTERPRISE else limits.pending_per_user_max

@@ -105,7 +105,7 @@ def objection(turn: Turn, user: User) -> Refused | None:
     resets = _date(usage_at(user, turn.now.wall).until)
     return Refused(
         Refusal.MONTHLY_LIMIT_REACHED,
-        f"The {limit / HOUR_MS:g} agent hours of this month are used up; the next ones begin on"
+        f"This month's agent hours ({limit / HOUR_MS:g}) are used up; the next month begins on"
         f" {resets:%Y-%m-%d} at {resets:%H:%M} UTC.",
     )
 

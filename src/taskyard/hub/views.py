@@ -3,9 +3,11 @@
 from collections import Counter
 
 from taskyard.core.breakers import breaker_of, numbers_of, probe_of, state_of
+from taskyard.core.plans import allowance_of
 from taskyard.core.queues import is_paused, limit_of, queue_names, queue_of
-from taskyard.core.state import Daemon, State
-from taskyard.gateway.port import BreakerView, DaemonView, QueueView
+from taskyard.core.state import Daemon, Now, State
+from taskyard.core.usage import usage_at, used_ms
+from taskyard.gateway.port import BreakerView, DaemonView, QueueView, UsageView
 from taskyard.vocabulary import DaemonStatus, QueueState
 
 
@@ -65,6 +67,23 @@ def _status(daemon: Daemon) -> DaemonStatus:
     if daemon.record.draining:
         return DaemonStatus.DRAINING
     return DaemonStatus.ONLINE if daemon.has_room() else DaemonStatus.BUSY
+
+
+def usage_view(state: State, user_id: str, now: Now) -> UsageView:
+    user = state.users[user_id]
+    allowance, used, running = allowance_of(state, user), used_ms(state, user, now), user.running.total
+    has_room = allowance.concurrent is None or running < allowance.concurrent
+    return UsageView(
+        plan=allowance.plan,
+        max_concurrent=allowance.concurrent,
+        duration_ms=allowance.duration_ms,
+        limit_ms=allowance.hours_ms,
+        used_ms=used,
+        resets_at=usage_at(user, now.wall).until,
+        running=running,
+        pending=user.pending,
+        can_start=has_room and (allowance.hours_ms is None or used < allowance.hours_ms),
+    )
 
 
 def queue_views(state: State, user_id: str | None, now_ms: int) -> list[QueueView]:

@@ -210,6 +210,19 @@ class LogLine(Struct, kw_only=True):
     text: str = ""
 
 
+class Backpressure(Struct, kw_only=True):
+    """How long the line is: one's own or the hub's (`scope`), whichever is worse."""
+
+    type: str = "backpressure"
+    level: str = "normal"
+    """`normal`; `warning`: slow down; `critical`: proactive and low-priority tasks are refused."""
+    scope: str = "user"
+    queue_depth: int = 0
+    estimated_wait_time: float | None = None
+    """Seconds until a task that comes now is started; None: nobody knows."""
+    recommendations: list[str] = []
+
+
 class RunningTask(Struct, kw_only=True):
     task: str
     attempt: int = 1
@@ -235,6 +248,34 @@ class DaemonRecord(Struct, kw_only=True):
     idle_because: str | None = None
 
 
+class QueueRecord(Struct, kw_only=True):
+    """A queue as its caller meets it; `waiting` and `running` are their own tasks."""
+
+    name: str
+    models: list[str] = []
+    max_concurrent: int | None = None
+    state: str = "open"
+    until: datetime | None = None
+    waiting: int = 0
+    running: int = 0
+
+
+class BreakerRecord(Struct, kw_only=True):
+    """Of one type of task: what failed lately, and whether it is held back for that."""
+
+    type: str
+    state: str
+    failures: int = 0
+    last_failure_at: datetime | None = None
+    opened_at: datetime | None = None
+    half_open_at: datetime | None = None
+    """When one task may try."""
+    probe: str | None = None
+    """The id of the task that tries."""
+    failure_threshold: int = 0
+    cooldown: float = 0.0
+
+
 class UserRecord(Struct, kw_only=True):
     id: str
     name: str
@@ -250,6 +291,40 @@ class Me(Struct, kw_only=True):
     name: str
     plan: str | None = None
     scopes: list[str] = []
+    profile: str | None = None
+
+
+class PlanRecord(Struct, kw_only=True):
+    """What users of a plan may have; None: as much as there is."""
+
+    name: str
+    max_concurrent_agents: int | None = None
+    max_task_duration_minutes: int | float | None = None
+    monthly_agent_hours: int | float | None = None
+    max_pending: int | None = None
+    max_priority: str | None = None
+
+
+class Limits(Struct, kw_only=True):
+    """What one may have, has used this month, and when the next one begins."""
+
+    plan: str | None = None
+    max_concurrent_agents: int | None = None
+    max_task_duration_minutes: int | float | None = None
+    monthly_agent_hours_limit: int | float | None = None
+    monthly_agent_hours_used: float = 0.0
+    billing_cycle_resets_at: datetime | None = None
+
+
+class QueueStatus(Struct, kw_only=True):
+    """Whether one more task would start now, as far as it is a matter of one's plan."""
+
+    running: int = 0
+    pending: int = 0
+    max_concurrent: int | None = None
+    can_start_more: bool = True
+    monthly_hours_used: float = 0.0
+    monthly_hours_limit: int | float | None = None
 
 
 class KeyRecord(Struct, kw_only=True, omit_defaults=True):

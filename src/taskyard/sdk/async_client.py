@@ -21,14 +21,20 @@ from taskyard.sdk import requests
 from taskyard.sdk.answers import (
     Acknowledged,
     AuditEntry,
+    Backpressure,
+    BreakerRecord,
     Cancellation,
     DaemonRecord,
     Event,
     HubRecord,
     KeyRecord,
+    Limits,
     LogLine,
     Me,
     PatternReview,
+    PlanRecord,
+    QueueRecord,
+    QueueStatus,
     UserRecord,
 )
 from taskyard.sdk.client import STREAM_SILENCE_S, TIMEOUT_S
@@ -153,6 +159,40 @@ class AsyncClient:
     async def drain(self, daemon: str) -> Acknowledged:
         return await self.call(requests.drain_daemon(daemon))
 
+    async def queues(self) -> list[QueueRecord]:
+        """With their state, and how many of one's own tasks wait and run in each."""
+        return await self.call(requests.queues())
+
+    async def put_queue(
+        self, name: str, *, models: Sequence[str] = (), max_concurrent: int | None = None
+    ) -> QueueRecord:
+        """Set what a queue serves and how many it runs; this wins over the hub's file."""
+        return await self.call(requests.put_queue(name, models=models, max_concurrent=max_concurrent))
+
+    async def delete_queue(self, name: str) -> Acknowledged:
+        """Remove what was set; what the hub's file says holds again."""
+        return await self.call(requests.delete_queue(name))
+
+    async def pause_queue(self, name: str) -> QueueRecord:
+        return await self.call(requests.pause_queue(name))
+
+    async def resume_queue(self, name: str) -> QueueRecord:
+        return await self.call(requests.resume_queue(name))
+
+    async def backpressure(self) -> Backpressure:
+        """Whether to slow down."""
+        return await self.call(requests.backpressure())
+
+    async def breakers(self) -> list[BreakerRecord]:
+        """Those that count failures or hold tasks back."""
+        return await self.call(requests.breakers())
+
+    async def reset_breaker(self, type: str) -> BreakerRecord:
+        return await self.call(requests.reset_breaker(type))
+
+    async def open_breaker(self, type: str) -> BreakerRecord:
+        return await self.call(requests.open_breaker(type))
+
     async def me(self) -> Me:
         """Whose key this is."""
         return await self.call(requests.me())
@@ -167,6 +207,20 @@ class AsyncClient:
 
     async def change_user(self, user: str, **changes: Any) -> UserRecord:
         return await self.call(requests.change_user(user, changes))
+
+    async def plans(self) -> list[PlanRecord]:
+        return await self.call(requests.plans())
+
+    async def plan(self, name: str) -> PlanRecord:
+        return await self.call(requests.plan(name))
+
+    async def limits(self) -> Limits:
+        """What one may have, and has used this month."""
+        return await self.call(requests.limits())
+
+    async def queue_status(self) -> QueueStatus:
+        """Whether one more task would start now, as far as it is a matter of one's plan."""
+        return await self.call(requests.queue_status())
 
     async def keys(self, user: str) -> list[KeyRecord]:
         return await self.call(requests.keys(user))

@@ -28,14 +28,20 @@ from taskyard.sdk import requests
 from taskyard.sdk.answers import (
     Acknowledged,
     AuditEntry,
+    Backpressure,
+    BreakerRecord,
     Cancellation,
     DaemonRecord,
     Event,
     HubRecord,
     KeyRecord,
+    Limits,
     LogLine,
     Me,
     PatternReview,
+    PlanRecord,
+    QueueRecord,
+    QueueStatus,
     UserRecord,
 )
 from taskyard.sdk.credentials import Credentials, find_credentials
@@ -159,6 +165,38 @@ class Client:
     def drain(self, daemon: str) -> Acknowledged:
         return self.call(requests.drain_daemon(daemon))
 
+    def queues(self) -> list[QueueRecord]:
+        """With their state, and how many of one's own tasks wait and run in each."""
+        return self.call(requests.queues())
+
+    def put_queue(self, name: str, *, models: Sequence[str] = (), max_concurrent: int | None = None) -> QueueRecord:
+        """Set what a queue serves and how many it runs; this wins over the hub's file."""
+        return self.call(requests.put_queue(name, models=models, max_concurrent=max_concurrent))
+
+    def delete_queue(self, name: str) -> Acknowledged:
+        """Remove what was set; what the hub's file says holds again."""
+        return self.call(requests.delete_queue(name))
+
+    def pause_queue(self, name: str) -> QueueRecord:
+        return self.call(requests.pause_queue(name))
+
+    def resume_queue(self, name: str) -> QueueRecord:
+        return self.call(requests.resume_queue(name))
+
+    def backpressure(self) -> Backpressure:
+        """Whether to slow down."""
+        return self.call(requests.backpressure())
+
+    def breakers(self) -> list[BreakerRecord]:
+        """Those that count failures or hold tasks back."""
+        return self.call(requests.breakers())
+
+    def reset_breaker(self, type: str) -> BreakerRecord:
+        return self.call(requests.reset_breaker(type))
+
+    def open_breaker(self, type: str) -> BreakerRecord:
+        return self.call(requests.open_breaker(type))
+
     def me(self) -> Me:
         """Whose key this is."""
         return self.call(requests.me())
@@ -171,6 +209,20 @@ class Client:
 
     def change_user(self, user: str, **changes: Any) -> UserRecord:
         return self.call(requests.change_user(user, changes))
+
+    def plans(self) -> list[PlanRecord]:
+        return self.call(requests.plans())
+
+    def plan(self, name: str) -> PlanRecord:
+        return self.call(requests.plan(name))
+
+    def limits(self) -> Limits:
+        """What one may have, and has used this month."""
+        return self.call(requests.limits())
+
+    def queue_status(self) -> QueueStatus:
+        """Whether one more task would start now, as far as it is a matter of one's plan."""
+        return self.call(requests.queue_status())
 
     def keys(self, user: str) -> list[KeyRecord]:
         return self.call(requests.keys(user))

@@ -24,6 +24,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from taskyard.sdk.answers import Backpressure
 from taskyard.vocabulary import Refusal
 
 
@@ -71,6 +72,7 @@ class Refused(TaskyardError):
         detail: str,
         errors: list[FieldError] | None = None,
         retry_after: float | None = None,
+        backpressure: Backpressure | None = None,
     ) -> None:
         super().__init__(detail)
         self.code = code
@@ -79,6 +81,8 @@ class Refused(TaskyardError):
         self.errors = errors or []
         self.retry_after = retry_after
         """Seconds."""
+        self.backpressure = backpressure
+        """How it stands with the line, where that is why."""
 
 
 class NotFound(Refused):
@@ -115,6 +119,7 @@ BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.DAEMON_NOT_FOUND: NotFound,
     Refusal.USER_NOT_FOUND: NotFound,
     Refusal.KEY_NOT_FOUND: NotFound,
+    Refusal.PLAN_NOT_FOUND: NotFound,
     Refusal.NOT_FOUND: NotFound,
     Refusal.METHOD_NOT_ALLOWED: Invalid,
     Refusal.INVALID_TRANSITION: Conflict,
@@ -158,6 +163,8 @@ class Problem(Struct):
     title: str = ""
     detail: str = ""
     errors: list[FieldError] = []
+    retry_after: float | None = None
+    backpressure: Backpressure | None = None
 
 
 _problem = msgspec.json.Decoder(Problem)
@@ -171,13 +178,16 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refused:
         # A proxy in between answers in its own words, which are not for us.
         problem = Problem()
     code = problem.code or f"HTTP_{status}"
+    # The header has whole seconds; what the body says is exact.
+    exact, said = problem.retry_after, _seconds(headers.get("Retry-After"))
     kind = BY_CODE.get(code) or BY_STATUS.get(status, Refused)
     return kind(
         code=code,
         status=status,
         detail=problem.detail or problem.title or f"The hub answered with status {status}.",
         errors=problem.errors,
-        retry_after=_seconds(headers.get("Retry-After")),
+        retry_after=said if exact is None else exact,
+        backpressure=problem.backpressure,
     )
 
 

@@ -15,7 +15,9 @@ from msgspec import Struct
 from taskyard.sdk.errors import BadAnswer, refusal
 
 API: Final = "/api/v1"
-PERSONAL: Final = tuple(f"{API}/{name}" for name in ("tasks", "daemons", "dead-letters", "events"))
+PERSONAL: Final = tuple(
+    f"{API}/{name}" for name in ("tasks", "daemons", "dead-letters", "breakers", "events", "backpressure", "users/me/limits")
+)
 """Where an admin may name another user whose things are meant."""
 
 T = TypeVar("T")

@@ -11,14 +11,20 @@ from msgspec import Struct
 from taskyard.sdk.answers import (
     Acknowledged,
     AuditEntry,
+    Backpressure,
+    BreakerRecord,
     Cancellation,
     DaemonRecord,
     Event,
     HubRecord,
     KeyRecord,
+    Limits,
     LogLine,
     Me,
     PatternReview,
+    PlanRecord,
+    QueueRecord,
+    QueueStatus,
     Rejected,
     TaskRecord,
     UserRecord,
@@ -268,6 +274,44 @@ def drain_daemon(daemon: str) -> Request[Acknowledged]:
     return _send("POST", f"/daemons/{quote(daemon, safe='')}/drain", Acknowledged, None, idempotent=True)
 
 
+def backpressure() -> Request[Backpressure]:
+    return _get("/backpressure", Backpressure)
+
+
+def queues() -> Request[list[QueueRecord]]:
+    return _get("/queues", list[QueueRecord])
+
+
+def put_queue(name: str, *, models: Sequence[str] = (), max_concurrent: int | None = None) -> Request[QueueRecord]:
+    body = {"models": list(models), "max_concurrent": max_concurrent}
+    return _send("PUT", f"/queues/{quote(name, safe='')}", QueueRecord, body, idempotent=True)
+
+
+def delete_queue(name: str) -> Request[Acknowledged]:
+    """Not repeated: a queue that is gone is not found a second time."""
+    return _send("DELETE", f"/queues/{quote(name, safe='')}", Acknowledged, None, idempotent=False)
+
+
+def pause_queue(name: str) -> Request[QueueRecord]:
+    return _send("POST", f"/queues/{quote(name, safe='')}/pause", QueueRecord, None, idempotent=True)
+
+
+def resume_queue(name: str) -> Request[QueueRecord]:
+    return _send("POST", f"/queues/{quote(name, safe='')}/resume", QueueRecord, None, idempotent=True)
+
+
+def breakers() -> Request[list[BreakerRecord]]:
+    return _get("/breakers", list[BreakerRecord])
+
+
+def reset_breaker(type: str) -> Request[BreakerRecord]:
+    return _send("POST", f"/breakers/{quote(type, safe='')}/reset", BreakerRecord, None, idempotent=True)
+
+
+def open_breaker(type: str) -> Request[BreakerRecord]:
+    return _send("POST", f"/breakers/{quote(type, safe='')}/open", BreakerRecord, None, idempotent=True)
+
+
 def me() -> Request[Me]:
     return _get("/users/me", Me)
 
@@ -284,6 +328,22 @@ def add_user(name: str, *, plan: str | None = None, overrides: Mapping[str, Any]
 def change_user(user: str, changes: Mapping[str, Any]) -> Request[UserRecord]:
     """Here None has a meaning: `plan` null is no plan, an override that is null is removed."""
     return _send("PATCH", f"/users/{quote(user, safe='')}", UserRecord, changes, idempotent=True)
+
+
+def plans() -> Request[list[PlanRecord]]:
+    return _get("/plans", list[PlanRecord])
+
+
+def plan(name: str) -> Request[PlanRecord]:
+    return _get(f"/plans/{quote(name, safe='')}", PlanRecord)
+
+
+def limits() -> Request[Limits]:
+    return _get("/users/me/limits", Limits)
+
+
+def queue_status() -> Request[QueueStatus]:
+    return _get("/tasks/queue-status", QueueStatus)
 
 
 def keys(user: str) -> Request[list[KeyRecord]]:

@@ -4,10 +4,11 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from taskyard.vocabulary import DaemonStatus, Level, Scope, SourceType, Verdict
+from taskyard.vocabulary import DaemonStatus, Level, Profile, Scope, SourceType, Verdict
 from taskyard.wire.fields import Instant, Name, Text
 
 Bound = Annotated[int, Meta(ge=0, le=1_000_000)]
+Minutes = Annotated[int, Meta(ge=1, le=1_000_000)]
 Hours = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
@@ -15,7 +16,7 @@ class Overrides(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=
     """A user's own limits in place of the plan's; null removes one."""
 
     max_concurrent_agents: Bound | UnsetType | None = UNSET
-    max_task_duration_minutes: Bound | UnsetType | None = UNSET
+    max_task_duration_minutes: Minutes | UnsetType | None = UNSET
     monthly_agent_hours: Hours | UnsetType | None = UNSET
     max_pending: Bound | UnsetType | None = UNSET
 
@@ -47,6 +48,8 @@ class MeAnswer(Struct, kw_only=True):
     name: str
     plan: str | None
     scopes: list[Scope]
+    profile: Profile
+    """The hub's: whether its own user is limited."""
 
 
 class NewKey(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -1,0 +1,165 @@
+"""Plans, limits and used time over HTTP."""
+
+import pytest
+
+from taskyard.core.commands import AcceptTask, CompleteTask, JoinDaemon, StartTask
+from taskyard.core.settings import Plan, Settings
+from taskyard.gateway.app import GatewayApp
+from taskyard.vocabulary import Level, Scope
+from tests.support.gateway_client import Client
+from tests.support.gateway_hub import START_MS, GatewayHub
+
+pytestmark = pytest.mark.anyio
+LIMITS, STATUS = "/api/v1/users/me/limits", "/api/v1/tasks/queue-status"
+HOUR_MS = 3_600_000
+
+
+def a_daemon(hub: GatewayHub, user: str) -> None:
+    hub.tell(JoinDaemon(1, user, "d_mac", "boot", "mac", slots=5))
+
+
+async def a_running_task(hub: GatewayHub, person: Client) -> str:
+    task_id = str((await person.post("/api/v1/tasks", {"input": "work", "execution": {"timeout": 900_000}})).json["id"])
+    hub.tell(AcceptTask(1, "d_mac", task_id, 1))
+    hub.tell(StartTask(1, "d_mac", task_id, 1))
+    return task_id
+
+
+async def test_plans_are_listed_for_admins(admin: Client, ann: Client) -> None:
+    plans = (await admin.get("/api/v1/plans")).json
+    assert plans[0] == {
+        "name": "free",
+        "max_concurrent_agents": 1,
+        "max_task_duration_minutes": 30,
+        "monthly_agent_hours": 10,
+        "max_pending": 50,
+        "max_priority": None,
+    }
+    assert [(p["name"], p["monthly_agent_hours"], p["max_pending"]) for p in plans] == [
+        ("free", 10, 50),
+        ("pro", 100, 50),
+        ("team", None, 100),
+        ("enterprise", None, 10_000),
+    ]
+    assert (await ann.get("/api/v1/plans")).status == 403
+
+
+async def test_a_plan_is_shown_by_its_name(admin: Client) -> None:
+    assert (await admin.get("/api/v1/plans/pro")).json["max_concurrent_agents"] == 3
+    missing = await admin.get("/api/v1/plans/gold")
+    assert (missing.status, missing.json["code"]) == (404, "PLAN_NOT_FOUND")
+    assert missing.json["detail"] == "There is no plan gold; there are: free, pro, team, enterprise."
+
+
+async def test_a_configured_plan_is_shown_as_it_holds(hub: GatewayHub, admin: Client) -> None:
+    hub.settings = Settings(plans={"calm": Plan(max_pending=500, monthly_agent_hours=1.5, max_priority=Level.NORMAL)})
+    assert (await admin.get("/api/v1/plans")).json == [
+        {
+            "name": "calm",
+            "max_concurrent_agents": None,
+            "max_task_duration_minutes": None,
+            "monthly_agent_hours": 1.5,
+            "max_pending": 100,
+            "max_priority": "normal",
+        }
+    ]
+
+
+async def test_a_plan_that_there_is_not_is_refused_with_those_there_are(admin: Client, ann: Client) -> None:
+    for answer in (
+        await admin.post("/api/v1/users", {"name": "carl", "plan": "gold"}),
+        await admin.request("PATCH", "/api/v1/users/ann", {"plan": "gold"}),
+    ):
+        assert (answer.status, answer.json["code"]) == (422, "INVALID_INPUT")
+        assert answer.json["errors"][0]["path"] == "plan"
+        assert "free, pro, team, enterprise" in answer.json["detail"]
+
+
+async def test_limits_of_a_user_without_a_plan(ann: Client) -> None:
+    assert (await ann.get(LIMITS)).json == {
+        "plan": None,
+        "max_concurrent_agents": 20,
+        "max_task_duration_minutes": None,
+        "monthly_agent_hours_limit": None,
+        "monthly_agent_hours_used": 0.0,
+        "billing_cycle_resets_at": "2027-02-15T08:00:00Z",
+    }
+
+
+async def test_limits_follow_the_plan_its_overrides_and_what_runs(
+    hub: GatewayHub, app: GatewayApp, admin: Client
+) -> None:
+    carl = Client(app, hub.a_key(hub.a_user("carl"), Scope.TASKS))
+    await admin.request("PATCH", "/api/v1/users/carl", {"plan": "free", "overrides": {"monthly_agent_hours": 12.5}})
+    a_daemon(hub, "u_carl")
+    task_id = await a_running_task(hub, carl)
+    hub.wall_ms = START_MS + HOUR_MS + 20_000
+    assert (await carl.get(LIMITS)).json == {
+        "plan": "free",
+        "max_concurrent_agents": 1,
+        "max_task_duration_minutes": 30,
+        "monthly_agent_hours_limit": 12.5,
+        "monthly_agent_hours_used": 1.01,
+        "billing_cycle_resets_at": "2027-02-15T08:00:00Z",
+    }
+    hub.tell(CompleteTask("d_mac", task_id, 1, 1))
+    assert (await carl.get(LIMITS)).json["monthly_agent_hours_used"] == 1.01
+    assert (await admin.get(f"{LIMITS}?user=carl")).json["plan"] == "free"
+    assert (await admin.get(f"{LIMITS}?user=nobody")).status == 404
+    assert (await carl.get(f"{LIMITS}?user=root")).status == 403
+
+
+async def test_the_status_of_the_queue_says_whether_one_more_would_start(
+    hub: GatewayHub, ann: Client, admin: Client
+) -> None:
+    await admin.request("PATCH", "/api/v1/users/ann", {"overrides": {"max_concurrent_agents": 2}})
+    assert (await ann.get(STATUS)).json == {
+        "running": 0,
+        "pending": 0,
+        "max_concurrent": 2,
+        "can_start_more": True,
+        "monthly_hours_used": 0.0,
+        "monthly_hours_limit": None,
+    }
+    a_daemon(hub, "u_ann")
+    await a_running_task(hub, ann)
+    assert (await ann.get(STATUS)).json["can_start_more"]
+    for _ in range(4):
+        await ann.post("/api/v1/tasks", {"input": "work"})
+    status = (await ann.get(STATUS)).json
+    assert (status["running"], status["pending"], status["can_start_more"]) == (2, 3, False)
+    assert (await admin.get(f"{STATUS}?user=ann")).json["pending"] == 3
+
+
+async def test_at_the_end_of_its_hours_a_user_can_start_and_submit_nothing_more(
+    hub: GatewayHub, ann: Client, admin: Client
+) -> None:
+    await admin.request("PATCH", "/api/v1/users/ann", {"overrides": {"monthly_agent_hours": 1}})
+    a_daemon(hub, "u_ann")
+    await a_running_task(hub, ann)
+    hub.wall_ms = START_MS + HOUR_MS
+    status = (await ann.get(STATUS)).json
+    assert (status["running"], status["can_start_more"]) == (1, False)
+    assert (status["monthly_hours_used"], status["monthly_hours_limit"]) == (1.0, 1)
+    refused = await ann.post("/api/v1/tasks", {"input": "more"})
+    assert (refused.status, refused.json["code"]) == (403, "MONTHLY_LIMIT_REACHED")
+    assert refused.json["detail"] == (
+        "This month's agent hours (1) are used up; the next month begins on 2027-02-15 at 08:00 UTC."
+    )
+
+
+async def test_a_task_may_not_be_given_no_time_at_all(admin: Client, ann: Client) -> None:
+    body = {"overrides": {"max_task_duration_minutes": 0}}
+    refused = await admin.request("PATCH", "/api/v1/users/ann", body)
+    assert (refused.status, refused.json["errors"][0]["path"]) == (422, "overrides.max_task_duration_minutes")
+
+
+async def test_the_audit_says_who_changed_a_plan_from_what_to_what(admin: Client, ann: Client) -> None:
+    await admin.request("PATCH", "/api/v1/users/ann", {"plan": "pro"})
+    await admin.request("PATCH", "/api/v1/users/ann", {"plan": "team", "overrides": {"max_pending": 7}})
+    (newest, *_) = (await admin.get("/api/v1/audit?subject=u_ann")).json
+    assert (newest["action"], newest["old"], newest["new"]) == (
+        "user.change",
+        "ann, plan pro",
+        "ann, plan team, max_pending=7",
+    )
