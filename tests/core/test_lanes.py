@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from taskyard.core import yard as yard_module
 from taskyard.core.changes import DaemonRecord, UserRecord
 from taskyard.core.commands import CompleteTask, SubmitTasks
+from taskyard.core.fairness import take_stock
 from taskyard.core.lanes import LEFTOVERS_MAX, PLAIN, Shelf, Special, key_of, special_of
 from taskyard.core.lines import Line, order_of
 from taskyard.core.state import Daemon, User
@@ -225,13 +226,14 @@ class LanesAgainstASort(RuleBasedStateMachine):
     def serve(self, user: str) -> None:
         self.count += 1
         self.users[user].live[f"live{self.count}"] = None  # type: ignore[assignment]
-        self.users[user].served = self.count
+        take_stock(self.users[user], served=self.count)
 
     @precondition(lambda self: any(u.live for u in self.users.values()))
     @rule(data=st.data())
     def free(self, data: st.DataObject) -> None:
         user = data.draw(st.sampled_from([u for u in self.users.values() if u.live]))
         user.live.popitem()
+        take_stock(user)
         self.yard.refresh(user)
 
     @precondition(lambda self: any(u.lanes for u in self.users.values()))
@@ -272,8 +274,7 @@ class LanesAgainstASort(RuleBasedStateMachine):
         return self.now - AGED_MS
 
     def _turn(self, task: Task) -> tuple[int, int]:
-        user = self.users[task.user_id]
-        return len(user.live), user.served
+        return self.users[task.user_id].turn
 
     def _order(self, task: Task) -> tuple[bool, int, str]:
         queued_at = task.queued_at or 0

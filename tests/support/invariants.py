@@ -12,6 +12,7 @@ from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Level, Status
 OWNERS: dict[Due, Callable[[State], Container[str] | None]] = {
     Due.LEASE: lambda state: state.daemons,
     Due.AGEING: lambda state: state.users,
+    Due.PREEMPTION: lambda state: state.users,
     Due.WAKE: lambda state: None,
 }
 """Whose a timer is, where it is not a task's."""
@@ -62,6 +63,29 @@ def i3_slots_are_derived(state: State) -> None:
     for daemon in state.daemons.values():
         busy = sum(t.kind.needs.cpu_intensive for t in daemon.holding.values())
         assert daemon.cpu_intensive == busy, "I3: cpu-intensive work is counted from what is held"
+    i3_places_follow_from_the_attempts(state)
+
+
+def i3_places_follow_from_the_attempts(state: State) -> None:
+    live = list(state.live_attempts())
+    standing = [(attempt.in_place, task.id) for task, attempt in live if attempt.in_place is not None]
+    assert sorted(standing) == sorted(state.standing.items()), "I3: one at most runs in each place"
+    assert all(parent in state.begun for parent, _ in standing), "I3: a place is that of a held task"
+    for daemon in state.daemons.values():
+        beyond = sum(attempt.beyond for _, attempt in live if attempt.daemon_id == daemon.id)
+        assert daemon.beyond == beyond, "I3: what takes no slot is counted from what is held"
+    assert all(parent in state.begun for parent in state.waits), "I3: only held tasks wait"
+    told = {attempt.yields_to: task.id for task, attempt in live if attempt.yields_to is not None}
+    assert state.preempting == told, "I3: who makes room for whom follows from what they were told"
+
+
+def i3_breakers_let_one_probe_through(state: State) -> None:
+    for user in state.users.values():
+        for breaker in user.breakers.values():
+            is_open = breaker.opened_at is not None
+            assert is_open or breaker.failures, "I3: a closed breaker that counts nothing is not kept"
+            assert breaker.probe is None or is_open, "I3: a closed breaker has no probe"
+            assert breaker.probe is None or breaker.probe in user.live, "I3: a probe is held"
 
 
 def i4_only_the_newest_attempt_is_live(state: State) -> None:
@@ -110,6 +134,11 @@ def i7_timers_follow_from_the_rows(state: State) -> None:
         oldest = min((lane.eldest()[0] for lane in low), default=0)
         aged_at = oldest + round(state.settings.ageing.low_s * 1000)
         assert not low or wall[Due.AGEING, user.id] <= aged_at, f"I7: low tasks of {user.id} will not grow old"
+        for lane in user.lanes.values():
+            if lane.blocker is not None and lane.blocker[0] == "breaker":
+                breaker = user.breakers[lane.blocker[2]]
+                is_woken = breaker.probe is not None or wall[Due.WAKE, lane.blocker] <= breaker.half_open_at
+                assert is_woken, f"I7: what sleeps on the breaker of {breaker.type} will not be woken"
     for task in state.tasks.values():
         is_open = task.status not in ENDED
         begins = task.not_before if task.status is Status.PENDING else None
@@ -142,6 +171,7 @@ CHECKS = (
     i1_open_tasks_are_in_a_lasting_status,
     i2_a_held_task_is_held_once,
     i3_slots_are_derived,
+    i3_breakers_let_one_probe_through,
     i4_only_the_newest_attempt_is_live,
     i5_ready_tasks_are_in_their_lane,
     i6_keys_name_tasks,

@@ -14,7 +14,7 @@ Rule: no other module compares attempt numbers. If you need to, you want `curren
 
 from taskyard.core.aftermath import ended, granted
 from taskyard.core.cooling import cool_down
-from taskyard.core.counts import count, wake_room
+from taskyard.core.counts import count, leave_place, take_place, wake_room
 from taskyard.core.effects import CancelWork, Execute
 from taskyard.core.endings import end
 from taskyard.core.fairness import take_stock
@@ -43,8 +43,20 @@ SCHEDULED, RUNNING, LIVE = Status.SCHEDULED, Status.RUNNING, AttemptStatus.RUNNI
 MONO, ATTEMPT = Clock.MONO, Due.ATTEMPT
 
 
-def grant(turn: Turn, lane: Lane, task: Task, daemon: Daemon, *, level: Level, in_place: bool = False) -> None:
-    """Give a lane's task to the daemon: its next attempt, a slot, and a clock for the daemon's answer."""
+def grant(
+    turn: Turn,
+    lane: Lane,
+    task: Task,
+    daemon: Daemon,
+    *,
+    level: Level,
+    in_place: str | None = None,
+    beyond: bool = False,
+) -> None:
+    """Give a lane's task to the daemon: its next attempt, a slot, and a clock for the daemon's answer.
+
+    `in_place`: of this waiting parent; `beyond`: beside it, and no slot is taken.
+    """
     state, now = turn.state, turn.now
     before = task.newest
     attempt = Attempt(
@@ -56,7 +68,9 @@ def grant(turn: Turn, lane: Lane, task: Task, daemon: Daemon, *, level: Level, i
         series=task.series,
         timeout_ms=timeout_ms(task, allowance_of(state, lane.user).duration_ms),
     )
-    attempt.level, attempt.in_place = level, in_place
+    attempt.level = level
+    if in_place is not None:
+        attempt.in_place, attempt.beyond = in_place, beyond
     state.yard.shorten(lane)
     task.attempts = [*(task.attempts or ()), attempt]
     if task.trouble is not None:
@@ -82,6 +96,7 @@ def take_slot(turn: Turn, task: Task, daemon: Daemon) -> None:
     user.live[task.id] = task
     take_stock(user)
     count(state, task, attempt, daemon, 1)
+    take_place(state, task, attempt, daemon)
     began_at = turn.now.wall if attempt.started_at is None else attempt.started_at
     state.begun[task.id] = turn.now.mono - max(turn.now.wall - began_at, 0)
     if task.terms.exclusive is not None:
@@ -102,6 +117,9 @@ def release(turn: Turn, task: Task, *, lingers: bool = False) -> None:
     del daemon.holding[task.id], user.live[task.id]
     take_stock(user)
     count(state, task, attempt, daemon, -1)
+    if state.standing:
+        leave_place(state, task, attempt, daemon)
+    state.waits.pop(task.id, None)
     ended(turn, task, attempt, daemon)
     del state.begun[task.id]
     wake_room(state, task, daemon)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 Rank = tuple[int, int]
 
 
-def rank_of(user: "User") -> Rank:
-    """Smaller is served first."""
-    return len(user.live), user.served
+def take_stock(user: "User", served: int | None = None) -> None:
+    """What the user runs, or when it was last given a slot, has changed: `user.turn` says whose turn it is.
+
+    Smaller is served first. It is kept with the user, so that asking whether anything changed costs nothing.
+    """
+    user.turn = (len(user.live), user.turn[1] if served is None else served)

@@ -8,10 +8,10 @@ to sleep; and a freed slot wakes only the lines of its daemon. In a line, per le
 This file orders; it decides nothing about who may run.
 """
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from taskyard.core.fairness import rank_of
-from taskyard.core.lanes import Blocker, Lane, LaneKey, age_of
+from taskyard.core.lanes import Blocker, Lane, LaneKey, place_of
 from taskyard.core.ordered import Ordered
 from taskyard.core.task import Attempt, Needs, Task
 from taskyard.vocabulary import RANK, Level
@@ -33,14 +33,12 @@ def line_key(pool: str, key: LaneKey) -> LineKey:
 class Party:
     """One user's lanes in one line, ordered at one level."""
 
-    __slots__ = ("_by_age", "_by_number", "line", "number", "rank", "size", "user")
+    __slots__ = ("_by_age", "_by_number", "line", "rank", "size", "user")
 
-    def __init__(self, line: "Line", user: "User", rank: int, number: int) -> None:
+    def __init__(self, line: "Line", user: "User", rank: int) -> None:
         self.line = line
         self.user = user
         self.rank = rank
-        self.number = number
-        """Parties are numbered as they are made: those never served go in this order."""
         self.size = 0
         """How many lanes."""
         self._by_number: Ordered[Lane] = Ordered(Lane.best)
@@ -71,20 +69,15 @@ class Party:
         return best
 
 
-def turn_of(party: Party) -> tuple[int, int, int]:
-    """Whose turn it is; smaller goes first."""
-    return *rank_of(party.user), party.number
-
+turn_of: Final = attrgetter("user.turn")
+"""Whose turn it is, of a party; smaller goes first, and who came first between equals."""
 
 Order = tuple[int, int, bool, int, str]
 
 
 def order_of(party: Party, aged_before: int) -> Order:
     """Among the parties of several lines: whose turn it is, then what that user would have first."""
-    head = party.first(aged_before).head(aged_before)
-    queued_at, task_id = age_of(head)
-    is_aged = queued_at < aged_before
-    return *rank_of(party.user), not is_aged, queued_at if is_aged else -head.value, task_id
+    return *party.user.turn, *place_of(party.first(aged_before).head(aged_before), aged_before)
 
 
 class Line:
@@ -100,13 +93,13 @@ class Line:
         """What the whole line sleeps on."""
         self.servers: list[Daemon] = []
         """Daemons of its pool that could run its tasks, full or not, there or not (`placement.py`)."""
-        self.waiting = 0
-        """How many parties."""
+        self.waiting = [0] * len(RANK)
+        """Per level: how many parties."""
         self.parties: tuple[Ordered[Party], ...] = tuple(Ordered(turn_of) for _ in RANK)
         """Per level: the users who have a lane here that may be looked at."""
 
     def is_waiting(self) -> bool:
-        return self.waiting > 0
+        return any(self.waiting)
 
     def has_room(self) -> bool:
         return any(daemon.has_room() for daemon in self.servers)
@@ -149,7 +142,7 @@ class Pool:
             for task in daemon.holding.values():
                 attempt = task.newest
                 assert attempt is not None, "I2: a held task has an attempt"
-                if not attempt.in_place:
+                if attempt.in_place is None:
                     self.count(daemon, task, attempt, 1)
 
     def count(self, daemon: "Daemon", task: Task, attempt: Attempt, change: int) -> None:

@@ -6,7 +6,7 @@ without any order: most of the time there is only one.
 """
 
 from collections.abc import Callable, Iterator
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -54,19 +54,23 @@ class Ordered(Generic[T]):
 
     def first(self) -> T | None:
         """The one with the smallest key; the one put first between equals."""
-        if len(self._items) < 2:
-            return next(iter(self._items), None)
-        heap, items = self._heap, self._items
+        items = self._items
+        if len(items) < 2:
+            return next(iter(items), None)
+        heap, key_of = self._heap, self._key
         while True:
             entry = heap[0]
             item = entry[2]
             if items.get(item) is not entry:
                 heappop(heap)
-            elif self._key(item) != entry[0]:
-                heappop(heap)
-                self._rank(item)
-            else:
+                continue
+            key = key_of(item)
+            if key is entry[0] or key == entry[0]:
                 return item
+            # It has moved back since.
+            self._puts += 1
+            sunk = items[item] = (key, self._puts, item)
+            heapreplace(heap, sunk)
 
     def _rank(self, item: T) -> None:
         self._puts += 1

@@ -4,26 +4,79 @@ Only woken lines are looked at: those that got a task, a slot, or a daemon since
 back is in `limits.py`, one small function each, in three tuples: of the hub, of a whole line, of one user's lane. The
 first that says no puts line or lane to sleep under the name of what blocks it, and whoever removes that wakes it
 (`Yard.wake`). A new limit is one function in a tuple and one `wake` at its release.
+
+Before all this, who was made room for comes into it (`preemption.py`). After it, with every slot given away: sub-tasks
+run in the place of those that wait for them (`in_place.py`), and critical tasks that wait for room alone demand some.
 """
 
 from typing import Final
 
-from taskyard.core.attempts import grant
+from taskyard.core.attempts import grant, withdraw
+from taskyard.core.in_place import next_in_place
 from taskyard.core.lanes import Lane
 from taskyard.core.limits import LANE_RULES, LINE_RULES, Hold, ages_of, hub_has_room, levels_with_room
 from taskyard.core.lines import Line, Party, Pool, order_of
 from taskyard.core.placement import choose
-from taskyard.core.state import Turn
+from taskyard.core.preemption import demand_room, next_start
+from taskyard.core.state import State, Turn
 from taskyard.core.suspects import watch_suspect
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import RANK, Level
+from taskyard.core.yard import rank_in
+from taskyard.vocabulary import RANK, CancelReason, Level
 
 LEVELS: Final = tuple(Level)
 HIGH: Final = RANK[Level.HIGH]
 
 
+def needs_dispatch(state: State) -> bool:
+    """Whether anything has changed for anyone who waits."""
+    yard = state.yard
+    return bool(yard.woken or yard.places or yard.urgent or state.made_room)
+
+
 def dispatch(turn: Turn) -> None:
     """Start everything that may start."""
+    if turn.state.made_room:
+        _hand_over(turn)
+    _fill_pools(turn)
+    if turn.state.yard.places:
+        _fill_places(turn)
+    if turn.state.yard.urgent and hub_has_room(turn) is None:
+        _demand_room(turn)
+
+
+def _hand_over(turn: Turn) -> None:
+    """Room was made for these: nobody else is looked at before them."""
+    made_room, turn.state.made_room = turn.state.made_room, {}
+    for task_id in made_room:
+        found = next_start(turn, task_id)
+        if found is not None:
+            lane, task, line, daemon = found
+            grant(turn, lane, task, daemon, level=_counted_as(rank_in(lane, line.pool), lane))
+
+
+def _fill_places(turn: Turn) -> None:
+    """Sub-tasks that found no room of their own, and whose parents wait for them."""
+    yard = turn.state.yard
+    places, yard.places = yard.places, {}
+    for parent_id in places:
+        found = next_in_place(turn, parent_id)
+        if found is not None:
+            lane, task, daemon, beyond = found
+            grant(turn, lane, task, daemon, level=lane.level, in_place=parent_id, beyond=beyond)
+
+
+def _demand_room(turn: Turn) -> None:
+    yard = turn.state.yard
+    urgent, yard.urgent = yard.urgent, {}
+    for user_id in urgent:
+        for victim in demand_room(turn, turn.state.users[user_id]):
+            attempt = victim.newest
+            assert attempt is not None, "I2: a held task has an attempt"
+            withdraw(turn, victim, attempt, CancelReason.PREEMPTED)
+
+
+def _fill_pools(turn: Turn) -> None:
     yard = turn.state.yard
     # 1. A user's own daemons first: who could use both leaves the shared ones to others.
     for pool_id in sorted(yard.woken, reverse=True) if len(yard.woken) > 1 else list(yard.woken):
@@ -56,12 +109,13 @@ def _fill(turn: Turn, pool: Pool) -> None:
         # 5. Where? A line whose daemons are full drops out until one of them has room again.
         daemon = choose(lane, line)
         if daemon is None:
+            turn.state.yard.heed(lane)
             if lane.special.suspect is not None:
                 watch_suspect(turn, lane.head(ages[party.rank]))
             lines.remove(line)
             continue
         # 6. It starts there.
-        grant(turn, lane, lane.head(ages[party.rank]), daemon, level=_counted_as(party, lane))
+        grant(turn, lane, lane.head(ages[party.rank]), daemon, level=_counted_as(party.rank, lane))
         if hub_has_room(turn) is not None:
             pool.woken = {line.key: line for line in lines}
             return
@@ -73,6 +127,7 @@ def _is_held(turn: Turn, line: Line, lane: Lane) -> bool:
     hold = held_by_line(turn, line)
     if hold is not None:
         turn.state.yard.sleep_line(line, hold.blocker)
+        turn.state.yard.heed(lane)
     else:
         hold = held_by(turn, lane)
         if hold is None:
@@ -103,16 +158,16 @@ def held_by(turn: Turn, lane: Lane) -> Hold | None:
 
 def _next_party(turn: Turn, pool: Pool, lines: list[Line], ages: tuple[int, ...]) -> Party | None:
     for rank in levels_with_room(turn, pool):
-        if len(lines) == 1:
-            if (party := lines[0].parties[rank].first()) is not None:
-                return party
-            continue
-        parties = [party for line in lines if (party := line.parties[rank].first()) is not None]
+        parties = [line.parties[rank].first() for line in lines if line.waiting[rank]]
+        if len(parties) > 1:
+            # Whose turn it is decides most of the time; what they would run is looked at only between equals.
+            turn_now = min(party.user.turn for party in parties)
+            parties = [party for party in parties if party.user.turn == turn_now]
         if parties:
             return parties[0] if len(parties) == 1 else min(parties, key=lambda p: order_of(p, ages[rank]))
     return None
 
 
-def _counted_as(party: Party, lane: Lane) -> Level:
+def _counted_as(rank: int, lane: Lane) -> Level:
     """What it counts as: its level, unless it is critical work ordered as high."""
-    return LEVELS[HIGH] if party.rank == HIGH and lane.level is LEVELS[0] else lane.level
+    return LEVELS[HIGH] if rank == HIGH and lane.level is LEVELS[0] else lane.level

@@ -24,7 +24,20 @@ def rank_in(lane: Lane, pool: Pool) -> int:
 
 
 class Yard:
-    __slots__ = ("_asleep", "_lines_asleep", "_numbers", "lines", "pools", "stirred", "waiting", "woken")
+    __slots__ = (
+        "_asleep",
+        "_lines_asleep",
+        "_numbers",
+        "_places_asleep",
+        "_unplaced",
+        "lines",
+        "places",
+        "pools",
+        "stirred",
+        "urgent",
+        "waiting",
+        "woken",
+    )
 
     def __init__(self) -> None:
         self.lines: dict[LineKey, Line] = {}
@@ -35,6 +48,13 @@ class Yard:
         """Ready tasks in all lanes."""
         self.stirred: dict[str, User] = {}
         """Users of whom more or fewer tasks wait than when that was last looked at (`pressure.py`)."""
+        self.urgent: dict[str, None] = {}
+        """Users whose critical work was looked at, or may be helped, since the last look for room (`preemption.py`)."""
+        self.places: dict[str, None] = {}
+        """Parents whose place, should they wait for their sub-tasks, may be taken (`in_place.py`)."""
+        self._places_asleep: dict[Blocker, dict[str, None]] = {}
+        self._unplaced: dict[LineKey, dict[str, None]] = {}
+        """Parents whose sub-tasks no daemon of these lines could take."""
         self._asleep: dict[Blocker, dict[int, Lane]] = {}
         self._lines_asleep: dict[Blocker, dict[LineKey, Line]] = {}
         self._numbers = 0
@@ -45,7 +65,7 @@ class Yard:
 
     @property
     def has_sleepers(self) -> bool:
-        return bool(self._asleep or self._lines_asleep)
+        return bool(self._asleep or self._lines_asleep or self._places_asleep)
 
     # Tasks come and go.
 
@@ -56,6 +76,8 @@ class Yard:
         self.waiting += 1
         user.waiting += 1
         self.stirred[user.id] = user
+        if task.parent_id is not None:
+            self.places[task.parent_id] = None
         if lane is None:
             self._numbers += 1
             lane = user.lanes[key] = Lane(user, key, self._numbers)
@@ -106,6 +128,7 @@ class Yard:
     # Sleeping and waking.
 
     def sleep(self, lane: Lane, blocker: Blocker) -> None:
+        self.heed(lane)
         self._unseat(lane)
         lane.blocker = blocker
         self._asleep.setdefault(blocker, {})[lane.number] = lane
@@ -113,6 +136,19 @@ class Yard:
     def sleep_line(self, line: Line, blocker: Blocker) -> None:
         line.blocker = blocker
         self._lines_asleep.setdefault(blocker, {})[line.key] = line
+
+    def sleep_place(self, parent_id: str, blocker: Blocker) -> None:
+        """A parent's place stays empty until this is gone."""
+        self._places_asleep.setdefault(blocker, {})[parent_id] = None
+
+    def await_daemon(self, parent_id: str, line: Line) -> None:
+        """A parent's place stays empty until a daemon of this line has room."""
+        self._unplaced.setdefault(line.key, {})[parent_id] = None
+
+    def heed(self, lane: Lane) -> None:
+        """A lane does not get on: if it is critical, somebody may have to make room for it."""
+        if lane.rank == CRITICAL:
+            self.urgent[lane.user.id] = None
 
     def wake(self, blocker: Blocker) -> None:
         """What these lanes and lines slept on is gone, or may be."""
@@ -122,18 +158,21 @@ class Yard:
         for line in self._lines_asleep.pop(blocker, {}).values():
             line.blocker = None
             self.look_at(line)
+        self.places.update(self._places_asleep.pop(blocker, {}))
 
     def wake_user(self, user_id: str) -> None:
         """What this user may have changed."""
-        for blocker in [each for each in self._asleep if len(each) > 1 and each[1] == user_id]:
+        asleep = (*self._asleep, *self._places_asleep)
+        for blocker in [each for each in asleep if len(each) > 1 and each[1] == user_id]:
             self.wake(blocker)
 
     def wake_all(self) -> None:
         """A rule changed: look at everything anew."""
-        for blocker in [*self._asleep, *self._lines_asleep]:
+        for blocker in [*self._asleep, *self._lines_asleep, *self._places_asleep]:
             self.wake(blocker)
         for line in self.lines.values():
             self.look_at(line)
+            self.urgent.update((party.user.id, None) for parties in line.parties[: HIGH + 1] for party in parties)
 
     def look_at(self, line: Line) -> None:
         line.pool.woken[line.key] = line
@@ -149,6 +188,9 @@ class Yard:
             for line in pool.starved.values():
                 self.look_at(line)
             pool.starved = {}
+        if self._unplaced:
+            for line in daemon.lines:
+                self.places.update(self._unplaced.pop(line.key, {}))
 
     def sleepers(self, blocker: Blocker) -> Iterable[Lane]:
         """Who sleeps on this; for checks."""
@@ -165,9 +207,12 @@ class Yard:
         pool.daemons[daemon.id] = daemon
         if is_first:
             self._rehouse(user for user in users if pool_id in (SHARED, user.id))
+        # Lines that were made for those who moved in just now know it already.
+        made = {line.key for line in daemon.lines}
         daemon.lines = [line for line in self.lines.values() if line.pool is pool and could_serve(line, daemon)]
         for line in daemon.lines:
-            line.servers.append(daemon)
+            if line.key not in made:
+                line.servers.append(daemon)
         pool.recount()
 
     def dismiss(self, daemon: "Daemon") -> None:
@@ -227,6 +272,7 @@ class Yard:
             party.put(lane)
             line.parties[rank].put(party)
             lane.parties.append(party)
+        self.heed(lane)
         self._wake_lines(lane)
 
     def _unseat(self, lane: Lane) -> None:
@@ -268,7 +314,7 @@ class Yard:
         if len(self.lines) < LINES_MAX:
             return
         for key, line in list(self.lines.items()):
-            if not line.is_waiting() and line.blocker is None:
+            if not line.is_waiting() and line.blocker is None and key not in self._unplaced:
                 del self.lines[key]
                 line.pool.woken.pop(key, None)
                 line.pool.starved.pop(key, None)

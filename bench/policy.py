@@ -1,0 +1,106 @@
+"""What a decision costs when very many wait: the pure core, without sockets or disk.
+
+A decision is an attempt's end together with the start that follows from it, cut and forgotten as the hub does.
+
+    python -m bench.policy [TASKS] [USERS]
+"""
+
+import gc
+import random
+import resource
+import statistics
+import sys
+import time
+
+from taskyard.core.changes import UserRecord
+from taskyard.core.commands import CompleteTask, Draft, JoinDaemon, SubmitTasks
+from taskyard.core.effects import Execute
+from taskyard.core.hub import Core
+from taskyard.core.settings import Limits, Queue, Rate, Settings
+from taskyard.core.state import Now, State, User
+from taskyard.core.task import Kind, Needs, Terms
+from taskyard.vocabulary import HUB_RATE, Level, SourceType
+
+BATCH = 500
+SLOTS = 100
+DECISIONS = 20_000
+START = 1_800_000_000_000
+TYPES = ("analysis", "code", "report", "mail")
+LEVELS = (Level.NORMAL, Level.NORMAL, Level.HIGH, Level.LOW)
+
+
+def limited() -> Settings:
+    """Every limit there is, none so low that it would decide the outcome."""
+    rate = Rate(per_minute=10**9, per_hour=10**9)
+    return Settings(
+        limits=Limits(
+            running_per_user=50,
+            rate={**{source: rate for source in SourceType}, HUB_RATE: rate},
+        ),
+        queues={"cloud": Queue(models=("m1", "m2"), max_concurrent=60), "local": Queue(models=("m3",), max_concurrent=30)},
+    )
+
+
+def a_yard(tasks: int, users: int, settings: Settings) -> tuple[Core, Now]:
+    """So many ready tasks of so many users, of a few kinds each."""
+    state = State(settings, cluster_id="c", epoch=1, seq=0)
+    core, now = Core(state, random.Random(1)), Now(START, 1_000)
+    for n in range(users):
+        state.users[f"u{n}"] = User(UserRecord(f"u{n}", f"u{n}", START, plan="enterprise", overrides={"max_pending": 10**9}), 0)
+    kinds = [Kind(Needs(type, model)) for type in TYPES for model in (None, "m1", "m3")]
+    number = 0
+    per_user = tasks // users
+    for n in range(users):
+        for first in range(0, per_user, BATCH):
+            drafts = []
+            for k in range(first, min(first + BATCH, per_user)):
+                number += 1
+                draft = Draft(f"01970000-0000-7000-8000-{number:012d}", kinds[k % len(kinds)], Terms(), b"{}")
+                draft.level = LEVELS[k % len(LEVELS)]
+                drafts.append(draft)
+            core.handle(SubmitTasks(f"u{n}", drafts), now)
+        core.forget(through_seq=core.cut(batch_id="b", now=now).seq)
+    return core, now
+
+
+def decisions(core: Core, now: Now, count: int = DECISIONS) -> float:
+    """Median CPU microseconds per decision."""
+    turn = core.turn(now)
+    core.decide(turn, JoinDaemon(1, "u0", "d0", "boot", "d0", shared=True, slots=SLOTS))
+    core.dispatch(turn)
+    running = [e for e in turn.effects if isinstance(e, Execute)]
+    times, done = [], 0
+    while done < count:
+        begun = time.process_time()
+        for _ in range(BATCH):
+            execute = running.pop(0)
+            turn = core.turn(now)
+            outcome = CompleteTask(execute.daemon_id, execute.task_id, execute.attempt, execute.session, b"{}")
+            core.decide(turn, outcome)
+            core.dispatch(turn)
+            running += (e for e in turn.effects if isinstance(e, Execute))
+            if done % 10 == 0:
+                core.forget(through_seq=core.cut(batch_id="b", now=now).seq)
+            done += 1
+        times.append((time.process_time() - begun) / BATCH * 1e6)
+    return statistics.median(times)
+
+
+def measure(tasks: int, users: int) -> tuple[float, float]:
+    """Microseconds per decision, and bytes per waiting task."""
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    core, now = a_yard(tasks, users, limited())
+    gc.freeze()
+    size = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / tasks
+    return decisions(core, now), size
+
+
+def main() -> None:
+    tasks, users = (int(a) for a in (sys.argv[1:] + ["10000", "100"][len(sys.argv) - 1 :]))
+    took_us, size = measure(tasks, users)
+    sys.stdout.write(f"{tasks:,} tasks of {users:,} users: {took_us:.1f} µs per decision, {size:.0f} bytes per task\n")
+
+
+if __name__ == "__main__":
+    main()

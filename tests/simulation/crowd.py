@@ -1,0 +1,359 @@
+"""A crowd on a small fleet: many users, plans, queues and levels, limits that change, daemons that come and go.
+
+Where `world.py` hurts the hub, this one tempts it: every step is decided by the real core, and every single start is
+judged by figures counted anew from the live attempts, and by a naive look at everybody who waits. The rules themselves
+are asked as the product asks them; what is checked here is that no start passes them by, that nobody who could start
+sleeps on, and whose turn it was.
+"""
+
+import random
+from collections.abc import Callable
+from math import floor
+from typing import Final
+from unittest.mock import patch
+
+from taskyard.core import scheduler
+from taskyard.core.changes import UserRecord
+from taskyard.core.commands import (
+    AcceptTask,
+    Beat,
+    CancelTask,
+    ChangeSettings,
+    Command,
+    CompleteTask,
+    ConfirmCancel,
+    Draft,
+    FailTask,
+    Held,
+    JoinDaemon,
+    LeaveDaemon,
+    StartTask,
+    SubmitTasks,
+    Tick,
+)
+from taskyard.core.counts import recounted
+from taskyard.core.effects import CancelWork
+from taskyard.core.hub import Core
+from taskyard.core.lanes import Lane
+from taskyard.core.limits import LEVEL_RULES, ages_of, hub_has_room
+from taskyard.core.lines import Line, Pool
+from taskyard.core.placement import choose
+from taskyard.core.scheduler import held_by, held_by_line
+from taskyard.core.settings import Limits, Plan, Queue, Rate, Retry, Settings, Shares
+from taskyard.core.state import Daemon, Now, State, Turn, User
+from taskyard.core.task import Attempt, Failure, Kind, Needs, Task, Terms
+from taskyard.vocabulary import ENDED, HELD, HUB_RATE, Level, SourceType, Status
+from tests.support.invariants import check_invariants
+
+START_MS: Final = 1_800_000_000_000
+STEPS: Final = 400
+INVARIANTS_EVERY: Final = 25
+FREE_RATE: Final = Rate(per_minute=10**9, per_hour=10**9)
+PLANS: Final = {
+    "one": Plan(max_concurrent_agents=1, max_pending=10**6),
+    "three": Plan(max_concurrent_agents=3, max_pending=10**6),
+    "many": Plan(max_concurrent_agents=40, max_pending=10**6),
+}
+TYPES: Final = ("code", "mail", "report")
+MODELS: Final = (None, None, "m1", "m2")
+
+
+class Violation(AssertionError):
+    """A promise was broken."""
+
+
+def some_settings(rng: random.Random) -> Settings:
+    return Settings(
+        limits=Limits(
+            running_total=rng.choice((3, 8, 1000)),
+            running_per_user=rng.choice((2, 20)),
+            running_per_source={SourceType.WEBHOOK: rng.choice((1, 5)), SourceType.USER: 15},
+            rate={**dict.fromkeys(SourceType, FREE_RATE), HUB_RATE: FREE_RATE},
+        ),
+        shares=Shares(
+            critical_reserve=rng.choice((0.0, 0.2, 0.5)), low_max=rng.choice((1, 5)), strict=rng.random() < 0.2
+        ),
+        queues={"local": Queue(models=("m1",)), "cloud": Queue(models=("m2",), max_concurrent=rng.choice((1, 3)))},
+        plans=PLANS,
+        retry=Retry(rate_limit_s=5.0),
+    )
+
+
+class Crowd:
+    """One life. `step` does one thing that could happen."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.now = Now(START_MS, 1_000)
+        self.state = State(some_settings(self.rng), cluster_id="c", epoch=1, seq=0)
+        self.core = Core(self.state, self.rng)
+        self.grants = 0
+        self.steps = 0
+        self._ids = self._sessions = 0
+        self._is_flooding = True
+        for n in range(self.rng.choice((2, 5, 12))):
+            record = UserRecord(f"u{n}", f"u{n}", START_MS, self.rng.choice((None, *PLANS)), {"max_pending": 10**6})
+            self.state.users[record.id] = User(record, 0)
+        for n in range(self.rng.choice((1, 3, 5))):
+            self._join(f"d{n}", slots=self.rng.choice((1, 3, 10)))
+
+    # --- the world -----------------------------------------------------------------------------------------
+
+    def decide(self, command: Command) -> None:
+        turn = self.core.turn(self.now)
+        with patch.object(scheduler, "grant", self._judged_grant(scheduler.grant)):
+            self.core.decide(turn, command)
+            self.core.dispatch(turn)
+            while self.state.echoes:
+                self.core.dispatch(turn)
+        self.core.forget(through_seq=self.core.cut(batch_id="b", now=self.now).seq)
+        for effect in turn.effects:
+            if isinstance(effect, CancelWork) and self.rng.random() < 0.8:
+                self.decide(ConfirmCancel(self._holder(effect.task_id), effect.task_id, effect.attempt, effect.session))
+        if self.core.next_due_ms(self.now) != 0:
+            # Everything that is due has happened: what waits now, waits.
+            nobody_sleeps_who_could_start(self.core.turn(self.now))
+
+    def _holder(self, task_id: str) -> str:
+        task = self.state.tasks.get(task_id)
+        return task.newest.daemon_id if task is not None and task.newest is not None else ""
+
+    def _judged_grant(self, grant: Callable[..., None]) -> Callable[..., None]:
+        def judged(turn: Turn, lane: Lane, task: Task, daemon: Daemon, **how: object) -> None:
+            if not how.get("in_place"):
+                it_was_their_turn(turn, lane, daemon)
+            grant(turn, lane, task, daemon, **how)
+            self.grants += 1
+            attempt = task.newest
+            assert attempt is not None
+            no_limit_is_exceeded(turn.state, task, attempt, daemon)
+
+        return judged
+
+    def step(self) -> None:
+        self.steps += 1
+        acts = (
+            self._submit,
+            self._begin,
+            self._end,
+            self._end,
+            self._fail,
+            self._cancel,
+            self._flap,
+            self._change,
+            self._wait,
+        )
+        self.rng.choices(acts, weights=(6 if self._is_flooding else 0, 8, 8, 4, 3, 1, 1, 1, 4))[0]()
+        if self.steps % INVARIANTS_EVERY == 0:
+            check_invariants(self.state)
+
+    def _join(self, name: str, *, slots: int) -> None:
+        self._sessions += 1
+        owner = self.rng.choice(list(self.state.users))
+        shared = name == "d0" or self.rng.random() < 0.4
+        known = self.state.daemons.get(name)
+        if known is not None:
+            owner, shared, slots = known.record.user_id, known.record.shared, known.record.slots
+        held = [] if known is None else [Held(t.id, t.newest.number) for t in known.holding.values() if t.newest]
+        types = tuple(self.rng.sample(TYPES, self.rng.choice((0, 1, 2)))) if name != "d0" else ()
+        if known is not None:
+            types = known.record.types
+        self.decide(
+            JoinDaemon(
+                self._sessions, owner, name, "boot", name, shared, slots=slots, types=types, inventory=tuple(held)
+            )
+        )
+
+    def _submit(self) -> None:
+        rng = self.rng
+        user = rng.choice(list(self.state.users))
+        drafts = []
+        for _ in range(rng.choice((1, 1, 3, 20))):
+            self._ids += 1
+            kind = Kind(Needs(rng.choice(TYPES), rng.choice(MODELS)), source=rng.choice(list(SourceType)))
+            exclusive = rng.choice((None, None, None, "key"))
+            draft = Draft(f"t{self._ids:06d}", kind, Terms(exclusive=exclusive, retry_delay_ms=1000), b"{}")
+            draft.level = rng.choice(list(Level))
+            drafts.append(draft)
+        self.decide(SubmitTasks(user, drafts))
+
+    def _held(self) -> list[tuple[Daemon, Task, Attempt]]:
+        return [
+            (daemon, task, task.newest)
+            for daemon in self.state.daemons.values()
+            for task in daemon.holding.values()
+            if task.newest is not None and daemon.session
+        ]
+
+    def _begin(self) -> None:
+        for daemon, task, attempt in self._held():
+            if task.status is Status.SCHEDULED:
+                name = (daemon.session, daemon.id, task.id, attempt.number)
+                self.decide(AcceptTask(*name))
+                self.decide(StartTask(*name))
+
+    def _end(self) -> None:
+        held = self._held()
+        if held:
+            daemon, task, attempt = self.rng.choice(held)
+            self.decide(CompleteTask(daemon.id, task.id, attempt.number, daemon.session, b"{}"))
+
+    def _fail(self) -> None:
+        held = self._held()
+        if held:
+            daemon, task, attempt = self.rng.choice(held)
+            error = self.rng.choice(
+                (
+                    Failure("BOOM", "it broke"),
+                    Failure("RATE_LIMITED", "too many requests"),
+                    Failure("INVALID_INPUT", "no"),
+                )
+            )
+            self.decide(FailTask(daemon.id, task.id, attempt.number, error, daemon.session))
+
+    def _cancel(self) -> None:
+        open_ones = [t for t in self.state.tasks.values() if t.status not in ENDED]
+        if open_ones:
+            task = self.rng.choice(open_ones)
+            self.decide(CancelTask(task.user_id, task.id))
+
+    def _flap(self) -> None:
+        daemon = self.rng.choice(list(self.state.daemons.values()))
+        if daemon.session:
+            self.decide(LeaveDaemon(daemon.session, daemon.id))
+        else:
+            self._join(daemon.id, slots=0)
+
+    def _change(self) -> None:
+        if self._is_flooding:
+            self.decide(ChangeSettings(some_settings(self.rng)))
+
+    def _wait(self) -> None:
+        self.pass_time(self.rng.choice((10, 500, 3_000)))
+
+    def pass_time(self, ms: int) -> None:
+        """Daemons that are there keep their leases; what is due is due."""
+        self.now = Now(self.now.wall + ms, self.now.mono + ms)
+        for daemon in list(self.state.daemons.values()):
+            if daemon.session:
+                held = tuple(Held(t.id, t.newest.number) for t in daemon.holding.values() if t.newest)
+                self.decide(Beat(daemon.session, daemon.id, running=held))
+        self.decide(Tick())
+
+    # --- and then it is left in peace ----------------------------------------------------------------------
+
+    def drain(self) -> None:
+        """No more arrivals, everybody there: everything must end."""
+        self._is_flooding = False
+        for daemon in list(self.state.daemons.values()):
+            if not daemon.session:
+                self._join(daemon.id, slots=0)
+        for _ in range(4_000):
+            if not any(t.status not in ENDED for t in self.state.tasks.values()):
+                return
+            self._begin()
+            for daemon, task, attempt in self._held():
+                if task.status in HELD and daemon.session:
+                    self.decide(CompleteTask(daemon.id, task.id, attempt.number, daemon.session, b"{}"))
+            due = self.core.next_due_ms(self.now)
+            self.pass_time(max(min(due if due is not None else 1000, 2_000), 1))
+        left = [t for t in self.state.tasks.values() if t.status not in ENDED]
+        raise Violation(f"{len(left)} tasks never end: {[(t.id, t.status, t.kind) for t in left[:3]]}")
+
+
+def live(seed: int, steps: int = STEPS) -> Crowd:
+    crowd = Crowd(seed)
+    for _ in range(steps):
+        crowd.step()
+    crowd.drain()
+    check_invariants(crowd.state)
+    return crowd
+
+
+# --- judges ------------------------------------------------------------------------------------------------
+
+
+def no_limit_is_exceeded(state: State, task: Task, attempt: Attempt, daemon: Daemon) -> None:
+    """Everything this start counts under, counted from scratch, against the limit in force."""
+    if attempt.in_place:
+        return
+    found = recounted(state)
+    pool = daemon.pool
+    assert pool is not None
+    for name, limit in limits_in_force(state, task, attempt, pool):
+        used = found.get(name, 0)
+        if limit is not None and used > limit:
+            raise Violation(f"{task.id} was started as number {used} of {limit} under {name}")
+    own = sum(not t.newest.in_place for t in daemon.holding.values() if t.newest) + len(daemon.lingering)
+    if own > daemon.record.slots:
+        raise Violation(f"{daemon.id} holds {own} with {daemon.record.slots} slots")
+    slots = sum(d.record.slots for d in pool.daemons.values() if d.is_open)
+    others = sum(found.get(("level", level, pool.id), 0) for level in Level if level is not Level.CRITICAL)
+    rest = slots - floor(state.settings.shares.critical_reserve * slots)
+    if attempt.level is not Level.CRITICAL and others > rest:
+        raise Violation(f"{task.id} took a slot of the critical reserve: {others} of {rest}")
+
+
+def limits_in_force(state: State, task: Task, attempt: Attempt, pool: Pool) -> list[tuple[tuple[str, ...], int | None]]:
+    """As the specification has them, worked out here a second time."""
+    settings, user = state.settings, state.users[task.user_id]
+    plan = settings.plans.get(user.record.plan or "")
+    per_user = settings.limits.running_per_user if plan is None else plan.max_concurrent_agents
+    per_source = settings.limits.running_per_source.get(task.kind.source)
+    if per_source is not None and plan is not None and per_user is not None:
+        per_source = max(per_source, per_user)
+    queue = settings.queues.get(task.kind.queue)
+    per_queue = None if queue is None else queue.max_concurrent or 1
+    rank = list(Level).index(attempt.level)
+    rest = pool.slots - floor(settings.shares.critical_reserve * pool.slots)
+    share = (None, settings.shares.high, settings.shares.normal, settings.shares.low)[rank]
+    strict = max(1, floor(share * rest)) if share is not None and settings.shares.strict else None
+    return [
+        (("hub",), settings.limits.running_total),
+        (("user", user.id), per_user),
+        (("source", user.id, task.kind.source), per_source),
+        (("queue", task.kind.queue, pool.id), per_queue),
+        (("low", user.id), settings.shares.low_max if attempt.level is Level.LOW else None),
+        (("level", attempt.level, pool.id), strict),
+    ]
+
+
+def could_start(turn: Turn, lane: Lane, line: Line) -> bool:
+    """Asked of everything, asleep or not: would any rule keep this lane from this line's daemons now?"""
+    rank = next((p.rank for p in lane.parties if p.line is line), lane.rank)
+    return (
+        hub_has_room(turn) is None
+        and all(rule(turn, line.pool, rank) is None for rule in LEVEL_RULES)
+        and held_by_line(turn, line) is None
+        and held_by(turn, lane) is None
+        and lane.special.suspect is None
+        and choose(lane, line) is not None
+    )
+
+
+def nobody_sleeps_who_could_start(turn: Turn) -> None:
+    """A ready task that a free daemon may run does not wait for anything."""
+    yard = turn.state.yard
+    for user in turn.state.users.values():
+        for lane in user.lanes.values():
+            for line in yard.lines_for(user, lane.key):
+                if could_start(turn, lane, line):
+                    raise Violation(
+                        f"{lane.heads()[0].id} could start in pool {line.pool.id!r} and waits: {lane.blocker}"
+                    )
+
+
+def it_was_their_turn(turn: Turn, lane: Lane, daemon: Daemon) -> None:
+    """Of all who could have had this slot at this level, nobody runs less or was served longer ago."""
+    pool = daemon.pool
+    assert pool is not None
+    rank = next(p.rank for p in lane.parties if p.line.pool is pool)
+    ages = ages_of(turn)
+    for user in turn.state.users.values():
+        if user.turn >= lane.user.turn:
+            continue
+        for other in user.lanes.values():
+            for party in other.parties:
+                if party.rank == rank and party.line.pool is pool and could_start(turn, other, party.line):
+                    head = other.head(ages[rank])
+                    raise Violation(f"{user.id} {user.turn} should have had the slot of {lane.user.id}: {head.id}")
