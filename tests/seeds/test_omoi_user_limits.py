@@ -1,13 +1,16 @@
 """OmoiOS's queue for overnight work: claims across users, fairness, results, callbacks.
 
-Covered here: fairness, isolation, the life of a task and its completion by callback. Plans and hours come with plans.
+Covered here: fairness, isolation, the life of a task, its completion by callback, plans and monthly hours.
 """
 
 import pytest
 
-from taskyard.core.commands import CancelTask, CompleteTask, FailTask
+from taskyard.core.commands import CancelTask, ChangeUser, CompleteTask, FailTask
 from taskyard.core.effects import Done, Refused
+from taskyard.core.plans import allowance_of
+from taskyard.core.state import Now
 from taskyard.core.task import Failure, Terms
+from taskyard.core.usage import HOUR_MS, cycle_of, used_ms
 from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, Refusal
 from tests.support.harness import HubHarness, ResultStatus, Status, a_draft, attempt_of
 
@@ -154,3 +157,121 @@ def test_a_task_of_another_user_does_not_exist(task_id: str) -> None:
     answer = hub.ask(CancelTask("ann", task_id))
     assert isinstance(answer, Refused)
     assert answer.code is Refusal.TASK_NOT_FOUND
+
+
+# Plans and monthly hours.
+
+
+def on_plan(plan: str, *, users: tuple[str, ...] = ("ann",), **overrides: float) -> HubHarness:
+    hub = HubHarness(users=(*users, "zoe"))
+    for user in users:
+        hub.ask(ChangeUser(user, "root", plan=plan, overrides=dict(overrides)))
+    return hub
+
+
+def hours_later(hub: HubHarness, hours: float) -> None:
+    """Much later; what daemons would have said meanwhile is left out."""
+    hub.now = Now(hub.now.wall + round(hours * HOUR_MS), hub.now.mono + round(hours * HOUR_MS))
+
+
+@pytest.mark.parametrize(("plan", "at_a_time"), [("free", 1), ("pro", 3), ("team", 10), ("enterprise", 50)])
+def test_a_plan_says_how_many_run_at_a_time_and_the_rest_waits(plan: str, at_a_time: int) -> None:
+    hub = on_plan(plan)
+    hub.daemon(slots=100)
+    tasks = hub.submit_all(*(a_draft() for _ in range(at_a_time + 1)))
+    assert [t.status for t in tasks].count(Status.SCHEDULED) == at_a_time
+
+
+def test_whoever_asks_and_however_often_no_more_run_than_the_plan_allows() -> None:
+    hub = on_plan("pro")
+    for name in ("one", "two", "three"):
+        hub.daemon(name, slots=3)
+    tasks = hub.submit_all(*(a_draft() for _ in range(9)))
+    while running := [t for t in tasks if t.status is Status.SCHEDULED]:
+        assert len(running) <= 3
+        hub.complete(running[0])
+    assert all(t.status is Status.COMPLETED for t in tasks)
+
+
+def test_ten_users_without_hours_at_the_head_do_not_block_everybody() -> None:
+    # Given ten users who have used up their month and have work waiting, longest first
+    users = tuple(f"u{n}" for n in range(10))
+    hub = on_plan("free", users=users, monthly_agent_hours=1 / 3600)
+    hub.daemon(user="zoe", shared=True, slots=15)
+    tasks = [hub.run(hub.submit(user=user, terms=Terms(retry_delay_ms=0))) for user in users]
+    hub.live(s=2)
+    for task in tasks:
+        hub.fail(task)
+    assert all(t.status is Status.QUEUED for t in tasks)
+    # When another one comes
+    late = hub.submit(user="zoe")
+    # Then it starts at once
+    assert late.status is Status.SCHEDULED
+
+
+def test_a_user_whose_hours_are_used_up_is_refused_until_the_month_is_over() -> None:
+    hub = on_plan("free")
+    hub.daemon()
+    task = hub.run(hub.submit(terms=Terms(timeout_ms=100 * HOUR_MS)))
+    hours_later(hub, 10)
+    hub.complete(task)
+    answer = hub.offer(a_draft())
+    assert isinstance(answer, Refused)
+    assert answer.code is Refusal.MONTHLY_LIMIT_REACHED
+    hub.now = Now(cycle_of(hub.state.users["ann"].record.created_at, hub.now.wall)[1], hub.now.mono)
+    assert hub.submit().ref == "T-002"
+
+
+def test_killed_lost_and_cancelled_runs_are_not_free_and_nothing_is_added_twice() -> None:
+    hub = on_plan("team")
+    hub.daemon(slots=10)
+    terms = Terms(timeout_ms=30_000, max_attempts=1)
+    killed, cancelled, failed = (hub.run(hub.submit(terms=terms)) for _ in range(3))
+    hub.live(s=20)
+    hub.cancel(cancelled)
+    hub.confirm_cancel(cancelled)
+    hub.confirm_cancel(cancelled)
+    hub.fail(failed)
+    hub.fail(failed)
+    hub.live(s=20)
+    hub.complete(killed)
+    assert used_ms(hub.state, hub.state.users["ann"], hub.now) == 30_000 + 20_000 + 20_000
+
+
+def test_tasks_of_a_few_seconds_add_up() -> None:
+    hub = on_plan("pro")
+    hub.daemon()
+    for _ in range(10):
+        task = hub.run(hub.submit())
+        hub.live(s=7)
+        hub.complete(task)
+    assert used_ms(hub.state, hub.state.users["ann"], hub.now) == 70_000
+
+
+def test_a_retry_does_not_overwrite_when_the_first_try_started() -> None:
+    hub = on_plan("pro")
+    hub.daemon()
+    task = hub.run(hub.submit(terms=Terms(retry_delay_ms=0)))
+    hub.live(s=10)
+    hub.fail(task)
+    hub.run(task)
+    hub.live(s=5)
+    hub.complete(task)
+    assert used_ms(hub.state, hub.state.users["ann"], hub.now) == 15_000
+
+
+def test_the_plan_says_how_long_a_task_may_run() -> None:
+    hub = on_plan("free")
+    hub.daemon()
+    task = hub.submit(terms=Terms(timeout_ms=2 * HOUR_MS))
+    assert attempt_of(task).timeout_ms == HOUR_MS // 2
+
+
+def test_no_limit_is_kept_beside_the_plan() -> None:
+    hub = on_plan("free")
+    ann = hub.state.users["ann"]
+    before = allowance_of(hub.state, ann)
+    hub.ask(ChangeUser("ann", "root", plan="pro"))
+    after = allowance_of(hub.state, ann)
+    assert (before.concurrent, after.concurrent) == (1, 3)
+    assert "max_concurrent_agents" not in ann.record.overrides

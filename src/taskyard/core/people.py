@@ -57,7 +57,7 @@ def _taken(name: str) -> Refused:
 
 def _told(record: UserRecord) -> str:
     """A user as the audit shows one before and after."""
-    limits = "".join(f", {name}={value:g}" for name, value in record.overrides.items())
+    limits = "".join(f", {name}={value}" for name, value in record.overrides.items())
     return f"{record.name}, {f'plan {record.plan}' if record.plan else 'no plan'}{limits}"
 
 
