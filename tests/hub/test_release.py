@@ -12,6 +12,7 @@ from taskyard.core.effects import (
     Effect,
     Execute,
     Judged,
+    SlowDown,
     Welcome,
 )
 from taskyard.core.settings import Lease, Settings
@@ -144,6 +145,10 @@ def test_what_a_daemon_remembers_of_the_log_travels_with_every_acknowledgement()
 def test_a_cancel_says_why_and_how_long_there_is() -> None:
     cancel = message_of(CancelWork(1, "t_1", 2, CancelReason.WITHDRAWN, 1500))
     assert (cancel["reason"], cancel["grace_s"]) == (CancelReason.WITHDRAWN, 1.5)
+
+
+def test_a_daemon_is_told_which_queue_to_leave_alone_and_for_how_many_seconds() -> None:
+    assert message_of(SlowDown(1, "cloud", 2500)) == {"type": "slowdown", "queue": "cloud", "wait": 2.5}
 
 
 def test_a_close_is_announced_as_an_error() -> None:

@@ -1,8 +1,10 @@
 """A daemon process for tests: `python -m tests.support.fleet --name N --slots N --data DIR --journal FILE`.
 
 Serves `noop`, `sleep` (`payload.ms`) and `record`, which sleeps too and writes down when it started and ended, by a
-clock that all processes of a machine share. Every line is on disk before the work goes on, so that what a
-killed process did can be judged afterwards (`tests/acceptance/history.py`). The hub and the key are in the environment.
+clock that all processes of a machine share; and `ask`, which does so too, of a provider that refuses whoever comes
+before `payload.until` (on that clock, in ns), and says how long to wait. Every line is on disk before the work goes
+on, so that what a killed process did can be judged afterwards (`tests/acceptance/history.py`). The hub and the key are
+in the environment.
 """
 
 import argparse
@@ -15,7 +17,7 @@ from typing import Any
 
 from taskyard.daemon.context import Context
 from taskyard.daemon.daemon import Daemon
-from taskyard.daemon.task import Task
+from taskyard.daemon.task import Task, TaskError
 
 
 class Recorder:
@@ -64,6 +66,18 @@ def make_daemon(name: str, slots: int, data: Path, recorder: Recorder) -> Daemon
         if was_stopped:
             context.raise_if_cancelled()
         return result_of(task.id, task.attempt, os.getpid())
+
+    @daemon.task("ask")
+    def ask(task: Task, context: Context) -> str:
+        payload = task.payload or {}
+        recorder.note("start", task=task.id, attempt=task.attempt)
+        left_s = (int(payload["until"]) - time.monotonic_ns()) / 1e9
+        if left_s > 0:
+            recorder.note("refused", task=task.id, attempt=task.attempt)
+            raise TaskError("PROVIDER", "HTTP error 429: Too Many Requests", details={"retry_after": left_s})
+        context.wait_cancelled(_pause_s(task))
+        recorder.note("end", task=task.id, attempt=task.attempt)
+        return "answered"
 
     return daemon
 

@@ -140,7 +140,8 @@ def _undeletable(state: State, name: str) -> Refused | None:
     needing = sum(task.kind.queue == name and task.status not in ENDED for task in state.tasks.values())
     if not needing:
         return None
-    return Refused(Refusal.QUEUE_IN_USE, f"{needing} open tasks are in the queue {name}; let them end or cancel them.")
+    tasks = "1 open task is" if needing == 1 else f"{needing} open tasks are"
+    return Refused(Refusal.QUEUE_IN_USE, f"{tasks} in the queue {name}; let it run empty first, or cancel them.")
 
 
 def pause(turn: Turn, command: PauseQueue) -> None:
