@@ -30,12 +30,15 @@ def test_up_hands_on_its_options(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> N
 
     stand_in(monkeypatch, "taskyard.hub.main", up=up)
     monkeypatch.setenv("TASKYARD_PORT", "9000")
+    monkeypatch.setenv("TASKYARD_PROFILE", "service")
+    monkeypatch.setenv("TASKYARD_CONFIG", "yard.toml")
     assert cli("up", "--data", "somewhere", "--no-daemon").code == 7
     assert given == {
         "data": "somewhere",
         "host": None,
         "port": 9000,
-        "config": None,
+        "profile": "service",
+        "config": "yard.toml",
         "daemon": False,
         "accept_rewind": False,
     }
@@ -73,20 +76,20 @@ def test_the_doctor_tells_what_it_found(cli: Cli, monkeypatch: pytest.MonkeyPatc
     from taskyard.hub.doctor import Finding, Health
 
     finding = Finding("disk", Health(state), "12 GB free")
-    asked: list[str | None] = []
+    asked: list[tuple[str | None, str | None]] = []
 
-    def examine(data: str | None) -> list[Any]:
-        asked.append(data)
+    def examine(data: str | None, config: str | None) -> list[Any]:
+        asked.append((data, config))
         return [finding]
 
     stand_in(monkeypatch, "taskyard.hub.doctor", examine=examine, Health=Health)
     width = max(len(state), len("STATE"))
-    assert cli("doctor", "--data", "here") == (
+    assert cli("doctor", "--data", "here", "--config", "yard.toml") == (
         code,
         f"CHECK  {'STATE'.ljust(width)}  FOUND\ndisk   {state.ljust(width)}  12 GB free\n",
         "",
     )
-    assert asked == ["here"]
+    assert asked == [("here", "yard.toml")]
     assert json.loads(cli("doctor", "--json").out) == [{"name": "disk", "state": state, "detail": "12 GB free"}]
 
 

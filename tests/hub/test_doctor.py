@@ -152,3 +152,16 @@ def test_a_disk_that_is_nearly_full(data: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_clock_that_was_never_set(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "YEAR_MIN", 9999)
     assert found(data, "clock").state is Health.FAILED
+
+
+def test_it_reads_the_settings_that_a_hub_would_read(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(data, "settings").detail == f"{data / 'taskyard.toml'}, profile local"
+    other = data / "other.toml"
+    other.write_text('profile = "service"\n')
+    (finding,) = (one for one in examine(str(data), str(other)) if one.name == "settings")
+    assert (finding.state, finding.detail) == (Health.OK, f"{other}, profile service")
+    monkeypatch.setenv("TASKYARD_CONFIG", str(data / "nowhere.toml"))
+    assert found(data, "settings").state is Health.FAILED
+    monkeypatch.delenv("TASKYARD_CONFIG")
+    monkeypatch.setenv("TASKYARD_PROFILE", "public")
+    assert found(data, "settings").state is Health.FAILED

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from taskyard.hub import main
-from taskyard.hub.main import address_of, refuse_exposure, up
+from taskyard.hub.main import FileAndFlags, address_of, file_of, profile_of, refuse_exposure, up
 from taskyard.hub.settings import FileSettings, Gateway
 from taskyard.hub.yard import CannotStart, UnsafeAddress
+from taskyard.vocabulary import Profile
 from tests.support.live import free_port
 
 FILE = Path("taskyard.toml")
@@ -26,7 +27,7 @@ FILE = Path("taskyard.toml")
 @pytest.fixture(autouse=True)
 def _own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A hub takes a whole process for itself: give back what these tests lend it."""
-    for name in ("TASKYARD_HOST", "TASKYARD_PORT", "TASKYARD_DATA", "TASKYARD_CONFIG"):
+    for name in ("TASKYARD_HOST", "TASKYARD_PORT", "TASKYARD_DATA", "TASKYARD_CONFIG", "TASKYARD_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     threshold = gc.get_threshold()
@@ -110,6 +111,44 @@ def test_the_printed_address_is_one_that_can_be_opened(host: str, url: str) -> N
     assert main._named(host) == url
 
 
+# --- under which profile ------------------------------------------------------------------------------------
+
+
+def test_a_profile_that_is_given_wins_over_the_environment_and_that_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "taskyard.toml"
+    assert profile_under(file, None) is Profile.LOCAL
+    file.write_text('profile = "service"')
+    assert profile_under(file, None) is Profile.SERVICE
+    monkeypatch.setenv("TASKYARD_PROFILE", "local")
+    assert profile_under(file, None) is Profile.LOCAL
+    assert profile_under(file, "service") is Profile.SERVICE
+
+
+def profile_under(file: Path, given: str | None) -> Profile:
+    return FileAndFlags(file, "127.0.0.1", profile_of(given)).read().profile
+
+
+@pytest.mark.parametrize("text", ["public", "LOCAL", " "])
+def test_a_profile_that_is_none_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    assert start(tmp_path, profile=text) == 1
+    assert capsys.readouterr().err == f"taskyard: There is no profile {text!r}: local or service.\n"
+
+
+def test_a_file_that_was_named_must_be_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = str(tmp_path / "nowhere.toml")
+    assert start(tmp_path, config=nowhere) == 1
+    assert f"There is no {nowhere}" in capsys.readouterr().err
+    monkeypatch.setenv("TASKYARD_CONFIG", nowhere)
+    with pytest.raises(CannotStart):
+        file_of(tmp_path, None)
+    monkeypatch.delenv("TASKYARD_CONFIG")
+    assert file_of(tmp_path, None) == tmp_path / "taskyard.toml"
+
+
 # --- what keeps it from starting ---------------------------------------------------------------------------
 
 
@@ -164,6 +203,7 @@ def test_it_comes_up_prints_a_link_once_and_leaves_when_told(
     said = capsys.readouterr()
     ticket = re.search(r"\?ticket=(\S+)", said.out)
     assert ticket is not None
+    assert "profile    local — your own tasks are not limited" in said.out
     log = (data / "hub.log").read_text()
     assert ticket[1] not in log + said.err
     kept = json.loads((data / "credentials.json").read_text())
