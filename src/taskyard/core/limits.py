@@ -12,15 +12,30 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.core.breakers import blocker_of, numbers_of, probe_of
 from taskyard.core.lanes import Blocker, Lane
 from taskyard.core.lines import CRITICAL, Line, Pool
 from taskyard.core.plans import allowance_of
-from taskyard.core.queues import limit_of
+from taskyard.core.queues import is_paused, limit_of
 from taskyard.core.settings import Shares
 from taskyard.core.state import Turn
 from taskyard.core.task import ms_of
+from taskyard.core.timers import Clock, Due
+from taskyard.core.usage import usage_at, used_ms
 from taskyard.vocabulary import Level, Reason
 
+ROOM: Final = frozenset(
+    {
+        Reason.HUB_FULL,
+        Reason.USER_CONCURRENCY,
+        Reason.SOURCE_CONCURRENCY,
+        Reason.LOW_CAP,
+        Reason.QUEUE_FULL,
+        Reason.CRITICAL_RESERVE,
+        Reason.PRIORITY_SHARE,
+    }
+)
+"""What holds a task only because others run: who runs in its parent's place passes these (`in_place.py`)."""
 HIGH_TO_LOW: Final = (1, 2, 3)
 # Ranks of the levels that share what the critical reserve leaves.
 LOW: Final = Level.LOW
@@ -40,8 +55,29 @@ class Hold(Struct, frozen=True):
     """Of the queue, type, source, key or plan it is about."""
 
 
+def watch(turn: Turn, hold: Hold) -> None:
+    """Whoever sleeps on this is woken when it ends by itself."""
+    if hold.until is not None:
+        turn.state.timers.set(Clock.WALL, Due.WAKE, hold.blocker, hold.until)
+
+
 LaneRule = Callable[[Turn, Lane], Hold | None]
 LineRule = Callable[[Turn, Line], Hold | None]
+
+
+def breaker_lets_through(turn: Turn, lane: Lane) -> Hold | None:
+    """Nothing of a type that keeps failing, until one of them may try (`breakers.py`)."""
+    user, type = lane.user, lane.kind.needs.type
+    breaker = user.breakers.get(type)
+    if breaker is None or breaker.opened_at is None:
+        return None
+    if probe_of(user, breaker) is not None:
+        return Hold(Reason.BREAKER_PROBING, blocker_of(breaker), name=type)
+    until = breaker.half_open_at
+    if turn.now.wall >= until:
+        return None
+    threshold = numbers_of(turn.state.settings, type).failure_threshold
+    return Hold(Reason.BREAKER_OPEN, blocker_of(breaker), breaker.failures, threshold, until, type)
 
 
 def exclusive_is_free(turn: Turn, lane: Lane) -> Hold | None:
@@ -61,6 +97,19 @@ def user_has_room(turn: Turn, lane: Lane) -> Hold | None:
     return Hold(Reason.USER_CONCURRENCY, ("user", lane.user.id), used, limit, name=lane.user.record.plan)
 
 
+def user_has_hours(turn: Turn, lane: Lane) -> Hold | None:
+    """The month's agent time, with what runs now; at its end what waits waits for the next month."""
+    user = lane.user
+    limit = allowance_of(turn.state, user).hours_ms
+    if limit is None:
+        return None
+    used = used_ms(turn.state, user, turn.now)
+    if used < limit:
+        return None
+    until = usage_at(user, turn.now.wall).until
+    return Hold(Reason.USER_HOURS, ("hours", user.id), used, limit, until, user.record.plan)
+
+
 def source_has_room(turn: Turn, lane: Lane) -> Hold | None:
     source = lane.kind.source
     limit = allowance_of(turn.state, lane.user).per_source.get(source)
@@ -78,7 +127,34 @@ def low_has_room(turn: Turn, lane: Lane) -> Hold | None:
     return None if used < limit else Hold(Reason.LOW_CAP, ("low", lane.user.id), used, limit)
 
 
-LANE_RULES: Final[tuple[LaneRule, ...]] = (user_has_room, source_has_room, low_has_room, exclusive_is_free)
+LANE_RULES: Final[tuple[LaneRule, ...]] = (
+    breaker_lets_through,
+    user_has_room,
+    user_has_hours,
+    source_has_room,
+    low_has_room,
+    exclusive_is_free,
+)
+
+
+def queue_is_open(turn: Turn, line: Line) -> Hold | None:
+    """Nobody has paused it."""
+    if not is_paused(turn.state, line.queue):
+        return None
+    return Hold(Reason.QUEUE_PAUSED, ("paused", line.queue), name=line.queue)
+
+
+def queue_is_cool(turn: Turn, line: Line) -> Hold | None:
+    """Its provider has not refused it lately; after that one goes first, and the others wait for what it finds."""
+    if not turn.state.cooling:
+        return None
+    record = turn.state.cooling.get((line.queue, line.pool.id))
+    if record is None:
+        return None
+    blocker = ("queue", line.queue, line.pool.id)
+    if turn.now.wall < record.until:
+        return Hold(Reason.QUEUE_COOLING, blocker, until=record.until, name=line.queue)
+    return None if record.probe is None else Hold(Reason.QUEUE_PROBING, blocker, name=line.queue)
 
 
 def queue_has_room(turn: Turn, line: Line) -> Hold | None:
@@ -90,7 +166,7 @@ def queue_has_room(turn: Turn, line: Line) -> Hold | None:
     return Hold(Reason.QUEUE_FULL, ("queue", line.queue, line.pool.id), used, limit, name=line.queue)
 
 
-LINE_RULES: Final[tuple[LineRule, ...]] = (queue_has_room,)
+LINE_RULES: Final[tuple[LineRule, ...]] = (queue_is_open, queue_is_cool, queue_has_room)
 
 
 def hub_has_room(turn: Turn) -> Hold | None:
