@@ -14,13 +14,14 @@ import msgspec
 from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import FieldInfo, asdict
 
-from taskyard.core.settings import Settings, Sizes
+from taskyard.core.settings import Limits, Settings, Sizes
 from taskyard.wire.fields import BOUND, DEFAULT
 from taskyard.wire.submission import Execution
 
 T = TypeVar("T")
 
 BUILT_IN: Final = Sizes()
+_BOUNDLESS: Final = Sizes(**dict.fromkeys(Sizes.__struct_fields__, 2**31))
 
 
 class Edge:
@@ -116,6 +117,11 @@ class Edge:
         section, _, of = name.partition(".")
         number = getattr(self.size if section == "size" else getattr(self.settings, section), of)
         return field.default if number == field.default else number
+
+
+def stored_decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """For what was taken in once: it is read whatever the bounds have become since."""
+    return Edge(Settings(limits=Limits(size=_BOUNDLESS))).decoder(kind)
 
 
 def _again(field: FieldInfo, default: Any) -> Any:

@@ -14,10 +14,11 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import astuple
 
 from taskyard.core.changes import AuditRecord, Event
+from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Sizes
 from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Trouble, ref_of
 from taskyard.gateway.context_input import context_input_of
-from taskyard.gateway.edge import BUILT_IN
+from taskyard.gateway.edge import BUILT_IN, stored_decoder
 from taskyard.gateway.port import ProgressView
 from taskyard.gateway.translate import CONTENT_KEY_PREFIX
 from taskyard.store.port import Load, Numbered, StoredTask
@@ -45,7 +46,7 @@ from taskyard.wire.tasks import (
 SOFT: Final = frozenset({EventName.TASK_PROGRESS, EventName.TASK_LOG})
 """Told to whoever watches, not kept: these have no place in the log."""
 
-_content: Final = msgspec.json.Decoder(Content)
+_content: Final = stored_decoder(Content)
 _outcome: Final = msgspec.json.Decoder(Outcome)
 _members: Final = msgspec.json.Decoder(dict[str, Raw])
 _encoder: Final = msgspec.json.Encoder()
@@ -63,6 +64,7 @@ _TIMES: Final = (
     "started_at",
     "completed_at",
 )
+_UNFORESEEN: Final = b',"queue_position":null,"estimated_start":null'
 _ENDS_MAX: Final = 64
 # Of answers to tasks that came in at one instant, which a batch and those beside it share.
 
@@ -74,6 +76,7 @@ def task_answer(
     parents: Sequence[StoredTask] = (),
     checkpoint: bytes | None = None,
     deduplicated: bool = False,
+    forecast: Forecast | None = None,
     in_list: bool = False,
     size: Sizes = BUILT_IN,
 ) -> TaskAnswer:
@@ -91,6 +94,8 @@ def task_answer(
         _tell_end(answer, task, stored.outcome)
     answer.result_status = task.result_status
     answer.deduplicated = deduplicated
+    if forecast is not None:
+        answer.queue_position, answer.estimated_start = forecast.position, instant_or_none(forecast.starts_at)
     if progress is not None:
         answer.progress = ProgressAnswer(progress.percent, progress.message)
     if checkpoint is not None:
@@ -102,16 +107,25 @@ def task_answer(
     return answer
 
 
-def task_json(stored: StoredTask, *, deduplicated: bool = False) -> bytes:
+def task_json(stored: StoredTask, *, deduplicated: bool = False, forecast: Forecast | None = None) -> bytes:
     """`task_answer`, encoded. Of tasks that just came in only what was said is looked at, the rest is the same for all.
 
     A batch is answered with hundreds of them: this takes a third of the time.
     """
     task = stored.task
     if deduplicated or stored.outcome is not None or not _is_untouched(task):
-        return _encoder.encode(task_answer(stored, deduplicated=deduplicated))
+        return _encoder.encode(task_answer(stored, deduplicated=deduplicated, forecast=forecast))
     said = _encoder.encode(_said_of(task, _content.decode(stored.body)))
-    return said[:-1] + _end_of_untouched(task.created_at, task.queued_at, task.not_before)
+    end = _end_of_untouched(task.created_at, task.queued_at, task.not_before)
+    if forecast is None:
+        return said[:-1] + end
+    return said[:-1] + _foreseen(forecast) + end[len(_UNFORESEEN) :]
+
+
+def _foreseen(forecast: Forecast) -> bytes:
+    """What stands at the beginning of the end, which is the same for many, in the place of `_UNFORESEEN`."""
+    starts_at = _encoder.encode(instant_or_none(forecast.starts_at))
+    return b',"queue_position":%d,"estimated_start":%b' % (forecast.position, starts_at)
 
 
 def batch_json(tasks: list[bytes], rejected: list[Rejected]) -> bytes:
