@@ -6,12 +6,24 @@ if TYPE_CHECKING:
     from taskyard.daemon.daemon import Daemon
     from taskyard.daemon.task import Result, TaskError
     from taskyard.sdk.async_client import AsyncClient
+    from taskyard.sdk.async_proactive import AsyncProactiveSubmitter
     from taskyard.sdk.client import Client
     from taskyard.sdk.errors import TaskyardError
+    from taskyard.sdk.proactive import ProactiveSubmitter
 
 __version__ = "0.1.0"
 
-__all__ = ["AsyncClient", "Client", "Daemon", "Result", "TaskError", "TaskyardError", "__version__"]
+__all__ = [
+    "AsyncClient",
+    "AsyncProactiveSubmitter",
+    "Client",
+    "Daemon",
+    "ProactiveSubmitter",
+    "Result",
+    "TaskError",
+    "TaskyardError",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -25,6 +37,14 @@ def __getattr__(name: str) -> object:
             from taskyard.sdk.async_client import AsyncClient
 
             return AsyncClient
+        case "ProactiveSubmitter":
+            from taskyard.sdk.proactive import ProactiveSubmitter
+
+            return ProactiveSubmitter
+        case "AsyncProactiveSubmitter":
+            from taskyard.sdk.async_proactive import AsyncProactiveSubmitter
+
+            return AsyncProactiveSubmitter
         case "Daemon":
             from taskyard.daemon.daemon import Daemon
 

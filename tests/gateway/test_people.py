@@ -93,15 +93,8 @@ async def test_the_document_has_every_route_and_every_refusal(ann: Client) -> No
 
 def test_every_refusal_of_the_table_is_documented() -> None:
     said = {refusal for route in ROUTES for refusal in refusals_of(route)}
-    # Of all addresses, not of one route; and those of limits, which come with them.
-    elsewhere = {
-        Refusal.NOT_FOUND,
-        Refusal.METHOD_NOT_ALLOWED,
-        Refusal.TOO_MANY_PENDING,
-        Refusal.MONTHLY_LIMIT_REACHED,
-        Refusal.BACKPRESSURE,
-        Refusal.NO_LEADER,
-    }
+    # Of all addresses, not of one route.
+    elsewhere = {Refusal.NOT_FOUND, Refusal.METHOD_NOT_ALLOWED, Refusal.NO_LEADER}
     assert said | elsewhere == set(Refusal)
 
 

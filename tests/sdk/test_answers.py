@@ -7,7 +7,7 @@ import pytest
 
 from taskyard.sdk import answers
 from taskyard.sdk.requests import Batch
-from taskyard.wire import people, tasks
+from taskyard.wire import breakers, people, queues, tasks
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,8 @@ from taskyard.wire import people, tasks
         (people.RunningAnswer, answers.RunningTask),
         (people.DaemonAnswer, answers.DaemonRecord),
         (people.HubAnswer, answers.HubRecord),
+        (queues.QueueAnswer, answers.QueueRecord),
+        (breakers.BreakerAnswer, answers.BreakerRecord),
     ],
 )
 def test_every_field_of_the_wire_is_read(sent: type[Any], read: type[Any]) -> None:

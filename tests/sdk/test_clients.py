@@ -363,7 +363,7 @@ def test_a_refusal_is_an_exception_that_says_everything(
     assert caught.value.status == reply.status
     assert caught.value.code == reply.body["code"]
     assert str(caught.value) == reply.body["detail"]
-    assert caught.value.retry_after == (7.0 if reply.status == 429 else None)
+    assert caught.value.retry_after == (70.0 if reply.status == 429 else None)
     assert [error.path for error in caught.value.errors] == (["input"] if reply.status == 422 else [])
     assert len(hub.calls) == 1
 

@@ -11,8 +11,10 @@ import taskyard
 def test_the_public_names_are_these() -> None:
     assert {name: getattr(taskyard, name).__module__ for name in taskyard.__all__ if name != "__version__"} == {
         "AsyncClient": "taskyard.sdk.async_client",
+        "AsyncProactiveSubmitter": "taskyard.sdk.async_proactive",
         "Client": "taskyard.sdk.client",
         "Daemon": "taskyard.daemon.daemon",
+        "ProactiveSubmitter": "taskyard.sdk.proactive",
         "Result": "taskyard.daemon.task",
         "TaskError": "taskyard.daemon.task",
         "TaskyardError": "taskyard.sdk.errors",

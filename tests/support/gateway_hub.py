@@ -5,7 +5,7 @@ from the store, so that a test of a route is a test of what the route does.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import TypeVar
 
@@ -14,17 +14,32 @@ import msgspec
 from taskyard.core import recovery
 from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
 from taskyard.core.commands import Command, CreateKey, CreateUser
-from taskyard.core.effects import Answer, CloseSession, Effect, Execute, Progressed, Refused, Reply
+from taskyard.core.effects import Answer, CloseSession, Effect, Execute, Progressed, Refused, Reply, Signal
+from taskyard.core.forecast import Forecast
 from taskyard.core.hub import Core
+from taskyard.core.idle import Overview
 from taskyard.core.lookups import Lookup, merge, missing
+from taskyard.core.pressure import signal_for
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
+from taskyard.core.why import Why
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
-from taskyard.gateway.port import DaemonView, ProgressView, Session, Subscriber, Unavailable
+from taskyard.gateway.port import (
+    BreakerView,
+    DaemonView,
+    ProgressView,
+    QueueView,
+    Session,
+    Subscriber,
+    Unavailable,
+    UsageView,
+)
 from taskyard.hub.directory import CommittedDirectory
+from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.release import CLOSE_CODES, Frames
 from taskyard.hub.tokens import Tokens
+from taskyard.hub.views import breaker_view, breaker_views, queue_views, usage_view
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
 from taskyard.vocabulary import ENDED, DaemonStatus, EventName, Level, Scope, SourceType
@@ -195,6 +210,18 @@ class GatewayHub:
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self._subscribers.remove(subscriber)
 
+    def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
+        return why_of(self.core, self._now(), task_id, names)
+
+    def forecast(self, task_id: str) -> Forecast | None:
+        return forecast_of(self.core, self._now(), task_id)
+
+    def idle_because(self, daemon_id: str, viewer: str | None) -> str | None:
+        return idle_because(self.core, self._now(), daemon_id, viewer)
+
+    def overview(self, user_id: str) -> Overview:
+        return overview_of(self.core, self._now(), user_id)
+
     def daemons(self) -> list[DaemonView]:
         return [
             DaemonView(
@@ -218,6 +245,21 @@ class GatewayHub:
             for daemon in self.core.state.daemons.values()
             for record in (daemon.record,)
         ]
+
+    def queues(self, user_id: str | None) -> list[QueueView]:
+        return queue_views(self.core.state, user_id, self.wall_ms)
+
+    def pressure(self, user_id: str) -> Signal:
+        return signal_for(self.core.state, self.core.state.users[user_id], self._now())
+
+    def breakers(self, user_id: str) -> list[BreakerView]:
+        return breaker_views(self.core.state, user_id, self.wall_ms)
+
+    def breaker(self, user_id: str, type: str) -> BreakerView:
+        return breaker_view(self.core.state, user_id, type, self.wall_ms)
+
+    def usage(self, user_id: str) -> UsageView:
+        return usage_view(self.core.state, user_id, self._now())
 
     def progress(self, task_id: str) -> ProgressView | None:
         return self._progress.get(task_id)

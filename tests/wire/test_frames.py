@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from taskyard.vocabulary import CancelReason, InventoryState, InventoryVerdict, ResultStatus
+from taskyard.vocabulary import CancelReason, InventoryState, InventoryVerdict, Pressure, PressureScope, ResultStatus
 from taskyard.wire import frames
 from taskyard.wire.frames import FromDaemon, ToDaemon
 
@@ -84,8 +84,9 @@ TO_DAEMON: list[tuple[ToDaemon, bytes]] = [
     (frames.HeartbeatAck("c", 2, 3), b'{"type":"heartbeat.ack","cluster_id":"c","epoch":2,"seq":3}'),
     (frames.SlowDown("q", 60.0), b'{"type":"slowdown","queue":"q","wait":60.0}'),
     (
-        frames.Backpressure("warning", "hub", 9),
-        b'{"type":"backpressure","level":"warning","scope":"hub","queue_depth":9}',
+        frames.Backpressure(Pressure.WARNING, PressureScope.HUB, 9, 1.5, ["Slow down."]),
+        b'{"type":"backpressure","level":"warning","scope":"hub","queue_depth":9,'
+        b'"estimated_wait_time":1.5,"recommendations":["Slow down."]}',
     ),
     (frames.Error("X", "y"), b'{"type":"error","code":"X","message":"y"}'),
 ]

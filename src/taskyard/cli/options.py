@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
 if TYPE_CHECKING:
     from taskyard.sdk.client import Client
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's ref (T-042) or id.")]
 TasksArgument = Annotated[list[str], typer.Argument(metavar="TASK…", help="Refs (T-042) or ids.")]
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with the task.")]
+
+
+class ListsByDefault(TyperGroup):
+    """Commands of which `ls` is meant where none is named: `taskyard breakers --json`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        names_one = bool(args) and not args[0].startswith("-")
+        return super().parse_args(ctx, args if names_one or args == ["--help"] else ["ls", *args])
 
 
 @dataclasses.dataclass
@@ -47,8 +56,9 @@ class Yard:
     def client(self) -> "Client":
         """Made when first used: a wrong use is told before a missing key."""
         from taskyard.sdk.client import Client
+        from taskyard.sdk.retry import CANDID
 
-        return Client(self.hub, self.key, data=self.data, user=self.user)
+        return Client(self.hub, self.key, data=self.data, user=self.user, retry=CANDID)
 
     def __enter__(self) -> Self:
         return self

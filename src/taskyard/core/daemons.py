@@ -29,9 +29,12 @@ from taskyard.core.effects import (
     Reply,
     Welcome,
 )
+from taskyard.core.in_place import keep_place
 from taskyard.core.lifecycle import move
 from taskyard.core.losses import lose, not_taken_up
 from taskyard.core.outcomes import NOT_STARTED, was_reported
+from taskyard.core.preemption import came_back
+from taskyard.core.pressure import greet
 from taskyard.core.priority import tell_unplaceable
 from taskyard.core.readiness import tell_target_away
 from taskyard.core.state import Daemon, State, Turn
@@ -76,7 +79,19 @@ def join(turn: Turn, command: JoinDaemon) -> None:
     judged = {(held.task_id, held.attempt): _judge(turn, daemon, held) for held in running_first}
     verdicts = tuple(Judged(held, judged[held.task_id, held.attempt]) for held in command.inventory)
     turn.effects.append(Welcome(command.session, daemon.id, verdicts, turn.state.settings.lease))
+    greet(turn, daemon)
+    _tell_victims(turn, daemon)
+    came_back(turn, daemon)
+    # Whoever waits for a sub-task may have waited for this daemon.
+    turn.state.yard.places.update(dict.fromkeys(turn.state.waits))
     turn.state.yard.wake_daemon(daemon)
+
+
+def _tell_victims(turn: Turn, daemon: Daemon) -> None:
+    """Who was to make room is told once more: it may not have heard."""
+    for task, attempt in _held(daemon):
+        if attempt.yields_to is not None:
+            withdraw(turn, task, attempt, CancelReason.PREEMPTED)
 
 
 def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
@@ -216,7 +231,7 @@ def _has_time(turn: Turn, daemon: Daemon, attempt: Attempt) -> bool:
     """Room to hold it until its result comes, and it would not be called too slow before that."""
     began_at = turn.now.wall if attempt.started_at is None else attempt.started_at
     is_late = turn.now.wall - began_at >= time_allowed_ms(turn, attempt)
-    return attempt.status in ADOPTABLE and not is_late and daemon.active < daemon.record.slots
+    return attempt.status in ADOPTABLE and not is_late and daemon.occupied < daemon.record.slots
 
 
 def _goes_on(turn: Turn, daemon: Daemon, task: Task, attempt: Attempt) -> bool:
@@ -231,9 +246,11 @@ def _goes_on(turn: Turn, daemon: Daemon, task: Task, attempt: Attempt) -> bool:
         return False
     turn.state.yard.leave(turn.state.users[task.user_id], task)
     attempt.status, attempt.ended_at, attempt.error = AttemptStatus.RUNNING, None, None
+    attempt.yields_to = None
     # Its owner may have begun a new series meanwhile: this is its first try.
     attempt.series = task.series
     move(turn, task, Status.SCHEDULED, data={"adopted": True})
+    keep_place(turn.state, task, attempt)
     take_slot(turn, task, daemon)
     _hold_on(turn, task, attempt, daemon.record.boot_id)
     return True

@@ -7,13 +7,31 @@ batches. It performs nothing; the shell commits what `cut` returns and only then
 from collections.abc import Callable
 from typing import Final, cast
 
-from taskyard.core import ageing, cancel, daemons, intake, outcomes, people, priority, readiness, revival, suspects
+from taskyard.core import (
+    ageing,
+    cancel,
+    cooling,
+    daemons,
+    in_place,
+    intake,
+    outcomes,
+    people,
+    preemption,
+    pressure,
+    priority,
+    queues,
+    readiness,
+    revival,
+    suspects,
+)
+from taskyard.core.breakers import open_breaker, reset_breaker
 from taskyard.core.changes import Batch
 from taskyard.core.commands import (
     AcceptTask,
     Archive,
     Beat,
     BeatTask,
+    BeginWait,
     CancelTask,
     ChangeSettings,
     ChangeTask,
@@ -23,13 +41,21 @@ from taskyard.core.commands import (
     ConfirmCancel,
     CreateKey,
     CreateUser,
+    DeleteQueue,
     DrainDaemon,
+    EndWait,
     FailTask,
     HearEnded,
     JoinDaemon,
     LeaveDaemon,
+    OpenBreaker,
+    PauseQueue,
+    PutQueue,
+    RefuseSettings,
     RejectTask,
     ReportProgress,
+    ResetBreaker,
+    ResumeQueue,
     RetryTask,
     ReviewTask,
     RevokeKey,
@@ -41,12 +67,13 @@ from taskyard.core.commands import (
 )
 from taskyard.core.dependencies import hear_ended, spread
 from taskyard.core.effects import Done, Effect, Reply
-from taskyard.core.scheduler import dispatch
+from taskyard.core.scheduler import dispatch, needs_dispatch
 from taskyard.core.state import Dice, Now, State, Turn
 from taskyard.core.state import cut as cut_batch
 from taskyard.core.state import forget as forget_ended
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
+from taskyard.vocabulary import EventName
 
 TIMERS_PER_TICK_MAX: Final = 1000
 # Timers one tick lets act, about 20 ms of decisions; the next tick follows at once.
@@ -74,13 +101,24 @@ def _archive(turn: Turn, command: Archive) -> None:
 
 
 def _change_settings(turn: Turn, command: ChangeSettings) -> None:
+    """Whatever waits is looked at anew. What was promised under the old numbers, a lease or a delay, stays promised."""
     turn.state.settings = command.settings
     turn.state.yard.wake_all()
+    ageing.watch_all(turn)
+    pressure.heed_all(turn)
+    turn.announce(EventName.SETTINGS_CHANGED, None, {"names": list(command.names)})
+    turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def _refuse_settings(turn: Turn, command: RefuseSettings) -> None:
+    turn.announce(EventName.SETTINGS_REFUSED, None, {"reason": command.reason})
+    turn.effects.append(Reply(command.reply_to, Done()))
 
 
 ON_TIMER: Final[dict[Due, Callable[[Turn, str], None]]] = {
     Due.LEASE: daemons.judge_lease,
     Due.AGEING: ageing.grow_old,
+    Due.PREEMPTION: preemption.look_again,
 }
 """Timers of something with a name of its own."""
 ON_TASK_TIMER: Final[dict[Due, Callable[[Turn, Task], None]]] = {
@@ -92,6 +130,7 @@ ON_TASK_TIMER: Final[dict[Due, Callable[[Turn, Task], None]]] = {
     Due.CRITICAL_WAIT: priority.tell_critical_waits,
     Due.AVOIDANCE: suspects.end_avoidance,
     Due.SUSPECT: suspects.hold_daemon,
+    Due.PROBE: cooling.judge_probe,
 }
 
 # Each function takes its own command; the pairing is by type, which a dict's type cannot say.
@@ -116,13 +155,22 @@ _ON_COMMAND: Final[dict[type, object]] = {
     CompleteTask: outcomes.complete,
     FailTask: outcomes.fail_task,
     ConfirmCancel: outcomes.confirm_cancel,
+    BeginWait: in_place.begin_wait,
+    EndWait: in_place.end_wait,
     CreateUser: people.create_user,
     ChangeUser: people.change_user,
     CreateKey: people.create_key,
     RevokeKey: people.revoke_key,
+    PutQueue: queues.put,
+    DeleteQueue: queues.delete,
+    PauseQueue: queues.pause,
+    ResumeQueue: queues.resume,
+    ResetBreaker: reset_breaker,
+    OpenBreaker: open_breaker,
     Archive: _archive,
     HearEnded: hear_ended,
     ChangeSettings: _change_settings,
+    RefuseSettings: _refuse_settings,
     Tick: _tick,
 }
 ON_COMMAND: Final = cast("dict[type, _Decision]", _ON_COMMAND)
@@ -146,11 +194,13 @@ class Core:
         ON_COMMAND[type(command)](turn, command)
 
     def dispatch(self, turn: Turn) -> None:
-        """After the commands at hand: let dependants hear of ends, then start what may start."""
+        """After the commands at hand: let dependants hear of ends, start what may start, say how many still wait."""
         if self.state.echoes:
             spread(turn)
-        if self.state.yard.woken:
+        if needs_dispatch(self.state):
             dispatch(turn)
+        if self.state.yard.stirred:
+            pressure.heed(turn)
 
     def handle(self, command: Command, now: Now) -> list[Effect]:
         """One command in a turn of its own, without starting anything."""

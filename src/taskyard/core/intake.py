@@ -315,6 +315,7 @@ def _task_of(intake: Intake, draft: Draft) -> Task:
     task.key = draft.key
     task.digest = draft.digest
     task.correlation_id = draft.correlation_id
+    task.traceparent = draft.traceparent
     if parent is not None:
         task.parent_id, task.depth = parent.id, parent.depth + 1
     if draft.depends_on:

@@ -140,4 +140,3 @@ def _forget_full(turn: Turn) -> None:
             return
         del state.buckets[name]
         state.ledger.kept[BUCKET, name] = None
-

@@ -1,6 +1,6 @@
 """One request as a handler sees it, and what a handler gives back."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
@@ -8,7 +8,9 @@ from msgspec import Struct
 from taskyard.core.effects import Refused
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.port import Hub
+from taskyard.gateway.pressure import shown
 from taskyard.vocabulary import Refusal, Scope
+from taskyard.wire.frames import Backpressure
 from taskyard.wire.problems import FieldError
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ class RequestRefused(Exception):
         *,
         errors: tuple[FieldError, ...] = (),
         kept: bool = False,
-        retry_after_s: int | None = None,
+        retry_after_s: float | None = None,
+        backpressure: Backpressure | None = None,
         headers: tuple[tuple[bytes, bytes], ...] = (),
     ) -> None:
         super().__init__(detail)
@@ -36,13 +39,21 @@ class RequestRefused(Exception):
         self.errors = errors
         self.kept = kept
         self.retry_after_s = retry_after_s
+        self.backpressure = backpressure
         self.headers = headers
 
 
 def refuse(refused: Refused) -> RequestRefused:
     """What the core said no to, as the caller reads it."""
     errors = (FieldError(refused.field, refused.detail),) if refused.field else ()
-    return RequestRefused(refused.code, refused.detail, errors=errors, kept=refused.kept)
+    return RequestRefused(
+        refused.code,
+        refused.detail,
+        errors=errors,
+        kept=refused.kept,
+        retry_after_s=None if refused.retry_after_ms is None else refused.retry_after_ms / 1000,
+        backpressure=None if refused.pressure is None else shown(refused.pressure),
+    )
 
 
 def task_not_found() -> RequestRefused:
@@ -82,7 +93,7 @@ Q = TypeVar("Q")
 class Call(Generic[Q]):
     """A request whose caller is known and whose parts are decoded."""
 
-    __slots__ = ("door", "headers", "hub", "id", "path", "principal", "query")
+    __slots__ = ("door", "gone", "headers", "hub", "id", "path", "principal", "query")
 
     def __init__(
         self,
@@ -93,6 +104,7 @@ class Call(Generic[Q]):
         id: str,
         query: Q,
         headers: Mapping[bytes, bytes],
+        gone: Callable[[], Coroutine[None, None, None]],
     ) -> None:
         self.door = door
         self.hub: Hub = door.hub
@@ -102,6 +114,8 @@ class Call(Generic[Q]):
         """What stands for `{id}` in the path."""
         self.query = query
         self.headers = headers
+        self.gone = gone
+        """Returns when the caller has hung up."""
 
     def user_id(self, named: str | None) -> str:
         """Whose things this call is about: the caller's, or those of the user an admin named."""

@@ -5,7 +5,7 @@ committed rows, `bus` carries released events. The gateway parses, authenticates
 nothing and keeps nothing that matters.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -13,7 +13,10 @@ from msgspec import Struct
 from taskyard.core.changes import KeyRecord, UserRecord
 from taskyard.core.commands import Command
 from taskyard.core.effects import Answer, Signal
+from taskyard.core.forecast import Forecast
+from taskyard.core.idle import Overview
 from taskyard.core.settings import Settings
+from taskyard.core.why import Why
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
 from taskyard.vocabulary import BreakerState, DaemonStatus, QueueState
 
@@ -175,6 +178,17 @@ class Hub(Protocol):
     def unsubscribe(self, subscriber: Subscriber) -> None: ...
 
     def daemons(self) -> list[DaemonView]: ...
+
+    def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
+        """Why a task does not run; None if it is in the live state no longer. `names` are refs by id."""
+
+    def forecast(self, task_id: str) -> Forecast | None:
+        """Where a queued task stands and when it will presumably start; None for others."""
+
+    def idle_because(self, daemon_id: str, viewer: str | None) -> str | None:
+        """Why a daemon is given nothing more, from what this user may see; None: an admin, who sees everything."""
+
+    def overview(self, user_id: str) -> Overview: ...
 
     def queues(self, user_id: str | None) -> list[QueueView]:
         """As this user sees them; None: an admin, who sees everybody's."""

@@ -1,25 +1,40 @@
 """One hub as its gateway sees it (`gateway/port.py`): the loop, the outbox, and what stands around them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
-from taskyard.core.commands import Archive, Command
+from taskyard.core.commands import Archive, ChangeSettings, Command
+from taskyard.core.effects import Signal
+from taskyard.core.forecast import Forecast
+from taskyard.core.idle import Overview
+from taskyard.core.pressure import signal_for
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
-from taskyard.gateway.port import DaemonView, ProgressView, Session, Subscriber, Unavailable
+from taskyard.core.why import Why
+from taskyard.gateway.port import (
+    BreakerView,
+    DaemonView,
+    ProgressView,
+    QueueView,
+    Session,
+    Subscriber,
+    Unavailable,
+    UsageView,
+)
 from taskyard.hub.askers import RETRY_AFTER_S, Answered
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
+from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.loop import Loop
 from taskyard.hub.observe import Log
 from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
 from taskyard.hub.tokens import Tokens
-from taskyard.hub.views import daemon_views
+from taskyard.hub.views import breaker_view, breaker_views, daemon_views, queue_views, usage_view
 from taskyard.store.port import Identity, Reader, Store, StoreBroken, StoreUnavailable
 from taskyard.vocabulary import ENDED, Refusal
 
@@ -37,6 +52,7 @@ class Hub:
         *,
         secret: bytes,
         archive_after_s: float = 7 * 86_400,
+        events_s: float = 7 * 86_400,
         sweep_s: float = SWEEP_S,
         clock: Callable[[], Now] = read_clock,
     ) -> None:
@@ -45,7 +61,7 @@ class Hub:
         """False while whoever starts it still makes what a first caller needs (the owner's key)."""
         self._sweep_s = sweep_s
         self._clock = clock
-        self._archive_after_ms = round(archive_after_s * 1000)
+        self.keep_for(archive_after_s=archive_after_s, events_s=events_s)
         self._readers = Readers(store)
         self._tokens = Tokens(secret)
         self._mint = Mint()
@@ -62,6 +78,22 @@ class Hub:
     async def stop(self) -> None:
         """Askers still waiting are told to try again."""
         await self._loop.stop()
+
+    def keep_for(self, *, archive_after_s: float, events_s: float) -> None:
+        """How long ended tasks stay where they are, and events at all: from the next sweep on."""
+        self._archive_after_ms, self._events_ms = round(archive_after_s * 1000), round(events_s * 1000)
+
+    async def change_settings(self, settings: Settings, names: tuple[str, ...]) -> None:
+        """Decided and committed in order with everything else; returns when they hold. Raises `Unavailable`."""
+        # Should the state have to be loaded anew meanwhile, it begins with these.
+        self._loop.adopt(settings)
+        await self.ask(ChangeSettings(settings, names))
+        self._settings = settings
+        self._outbox.adopt(settings)
+
+    def watch(self, work: Coroutine[None, None, None]) -> None:
+        """Run this beside the hub until it ends or the hub does; should it fail, so does the hub."""
+        self._loop.watch(work)
 
     @property
     def identity(self) -> Identity:
@@ -121,6 +153,33 @@ class Hub:
     def daemons(self) -> list[DaemonView]:
         return daemon_views(self.state)
 
+    def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
+        return why_of(self._loop.core, self._clock(), task_id, names)
+
+    def forecast(self, task_id: str) -> Forecast | None:
+        return forecast_of(self._loop.core, self._clock(), task_id)
+
+    def idle_because(self, daemon_id: str, viewer: str | None) -> str | None:
+        return idle_because(self._loop.core, self._clock(), daemon_id, viewer)
+
+    def overview(self, user_id: str) -> Overview:
+        return overview_of(self._loop.core, self._clock(), user_id)
+
+    def queues(self, user_id: str | None) -> list[QueueView]:
+        return queue_views(self.state, user_id, self._clock().wall)
+
+    def pressure(self, user_id: str) -> Signal:
+        return signal_for(self.state, self.state.users[user_id], self._clock())
+
+    def breakers(self, user_id: str) -> list[BreakerView]:
+        return breaker_views(self.state, user_id, self.now_ms())
+
+    def breaker(self, user_id: str, type: str) -> BreakerView:
+        return breaker_view(self.state, user_id, type, self.now_ms())
+
+    def usage(self, user_id: str) -> UsageView:
+        return usage_view(self.state, user_id, self._clock())
+
     def progress(self, task_id: str) -> ProgressView | None:
         return self._outbox.progress.view(task_id)
 
@@ -164,12 +223,13 @@ class Hub:
         """Ended tasks go to the archive, old events go: in chunks, now and then, until nothing is old."""
         while True:
             await asyncio.sleep(self._sweep_s)
-            before = self._clock().wall - self._archive_after_ms
-            is_old = partial(_has_old, before)
+            now = self._clock().wall
+            command = Archive(now - self._archive_after_ms, now - self._events_ms)
+            is_old = partial(_has_old, command)
             with suppress(Unavailable):
                 while await self.read(is_old):
-                    await self.ask(Archive(before, before))
+                    await self.ask(command)
 
 
-def _has_old(before: int, reader: Reader) -> bool:
-    return reader.has_old(ended_before=before, events_before=before)
+def _has_old(command: Archive, reader: Reader) -> bool:
+    return reader.has_old(ended_before=command.ended_before, events_before=command.events_before)

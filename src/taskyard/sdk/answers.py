@@ -223,6 +223,70 @@ class Backpressure(Struct, kw_only=True):
     recommendations: list[str] = []
 
 
+class WhyReason(Struct, kw_only=True):
+    """One thing that holds a task."""
+
+    code: str
+    message: str = ""
+    used: float | int | None = None
+    limit: float | int | None = None
+    until: datetime | None = None
+    would_help: str | None = None
+
+
+class WhyLack(Struct, kw_only=True):
+    code: str
+    message: str = ""
+
+
+class WhyDaemon(Struct, kw_only=True):
+    """A daemon that was considered, and what speaks against it."""
+
+    id: str
+    name: str
+    eligible: bool = False
+    lacks: list[WhyLack] = []
+
+
+class Why(Struct, kw_only=True):
+    """Why a task is not running, what would change it, and when."""
+
+    task: str
+    status: Status
+    summary: str = ""
+    position: int | None = None
+    estimated_start: datetime | None = None
+    reasons: list[WhyReason] = []
+    daemons: list[WhyDaemon] = []
+
+
+class QueueShare(Struct, kw_only=True):
+    """One's tasks of one queue and level."""
+
+    queue: str
+    priority: str
+    running: int = 0
+    waiting: int = 0
+
+
+class HeldBack(Struct, kw_only=True):
+    """Tasks that the same thing holds back."""
+
+    code: str
+    message: str = ""
+    would_help: str | None = None
+    tasks: int = 0
+    example: str = ""
+
+
+class Overview(Struct, kw_only=True):
+    profile: str = ""
+    running: int = 0
+    waiting: int = 0
+    queues: list[QueueShare] = []
+    held_by: list[HeldBack] = []
+
+
 class RunningTask(Struct, kw_only=True):
     task: str
     attempt: int = 1

@@ -31,11 +31,13 @@ from taskyard.sdk.answers import (
     Limits,
     LogLine,
     Me,
+    Overview,
     PatternReview,
     PlanRecord,
     QueueRecord,
     QueueStatus,
     UserRecord,
+    Why,
 )
 from taskyard.sdk.client import STREAM_SILENCE_S, TIMEOUT_S
 from taskyard.sdk.credentials import Credentials, find_credentials
@@ -108,6 +110,14 @@ class AsyncClient:
 
     async def task_events(self, task: str) -> list[Event]:
         return await self.call(requests.task_events(task))
+
+    async def why(self, task: str) -> Why:
+        """Why it is not running, what would change that, and when."""
+        return await self.call(requests.why(task))
+
+    async def overview(self) -> Overview:
+        """How many of one's tasks run and wait, and what holds most of them back."""
+        return await self.call(requests.overview())
 
     async def log(self, task: str, *, attempt: int | None = None) -> list[LogLine]:
         return await self.call(requests.task_log(task, attempt=attempt))

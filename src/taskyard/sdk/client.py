@@ -38,11 +38,13 @@ from taskyard.sdk.answers import (
     Limits,
     LogLine,
     Me,
+    Overview,
     PatternReview,
     PlanRecord,
     QueueRecord,
     QueueStatus,
     UserRecord,
+    Why,
 )
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
@@ -114,6 +116,14 @@ class Client:
 
     def task_events(self, task: str) -> list[Event]:
         return self.call(requests.task_events(task))
+
+    def why(self, task: str) -> Why:
+        """Why it is not running, what would change that, and when."""
+        return self.call(requests.why(task))
+
+    def overview(self) -> Overview:
+        """How many of one's tasks run and wait, and what holds most of them back."""
+        return self.call(requests.overview())
 
     def log(self, task: str, *, attempt: int | None = None) -> list[LogLine]:
         return self.call(requests.task_log(task, attempt=attempt))

@@ -21,6 +21,7 @@ from taskyard.sdk.answers import (
     Limits,
     LogLine,
     Me,
+    Overview,
     PatternReview,
     PlanRecord,
     QueueRecord,
@@ -28,6 +29,7 @@ from taskyard.sdk.answers import (
     Rejected,
     TaskRecord,
     UserRecord,
+    Why,
 )
 from taskyard.sdk.request import API, Request
 from taskyard.sdk.submission import is_keyed, wire_shape
@@ -178,6 +180,14 @@ def skip_task(handle: type[H], task: str, *, reason: str | None = None) -> Reque
 
 def task_events(task: str) -> Request[list[Event]]:
     return _get(f"{_task(task)}/events", list[Event])
+
+
+def why(task: str) -> Request[Why]:
+    return _get(f"{_task(task)}/why", Why)
+
+
+def overview() -> Request[Overview]:
+    return _get("/why", Overview)
 
 
 def task_log(task: str, *, attempt: int | None = None) -> Request[list[LogLine]]:

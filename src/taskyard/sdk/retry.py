@@ -2,8 +2,8 @@
 
 Only what cannot do harm twice is repeated: a request that never left, or one whose second arrival changes
 nothing (`Request.idempotent`; submissions are, since the client gives each a key). Only what a repetition
-can cure is repeated: silence, and 503 with `Retry-After`. A 429 is the caller's to obey, since sleeping
-in its place would hide a limit from the one who should slow down.
+can cure is repeated: silence, and 429 or 503 with a `Retry-After` that is not long. Whoever would rather be told of
+a limit at once says so (`waits_for_limits`): the command line, and `ProactiveSubmitter`, which slows down instead.
 
 The pause is drawn from the whole interval (full jitter), so that a fleet that lost its hub together does
 not come back together.
@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.sdk.errors import HubUnreachable, Refused, TaskyardError
+from taskyard.sdk.errors import HubUnreachable, Limited, Refused, TaskyardError
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
@@ -22,6 +22,8 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     delay_s_max: float = 2.0
     retry_after_s_max: float = 30.0
     """A hub that asks for more than this is down for the caller: better an error than a long silence."""
+    waits_for_limits: bool = True
+    """Whether a limit on what comes in is waited out, or told."""
 
     def pause_s(self, error: TaskyardError, *, attempt: int, idempotent: bool, dice: float) -> float | None:
         """Seconds until the next attempt, or None to give up. `dice` is in [0, 1)."""
@@ -31,7 +33,9 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         match error:
             case HubUnreachable(sent=sent) if idempotent or not sent:
                 return backoff_s
-            case Refused(status=503, retry_after=float(wanted_s)) if idempotent:
+            case Limited() if not self.waits_for_limits:
+                return None
+            case Refused(status=429 | 503, retry_after=float(wanted_s)) if idempotent:
                 return wanted_s + backoff_s if wanted_s <= self.retry_after_s_max else None
             case _:
                 return None
@@ -42,5 +46,8 @@ PROMPT: Final = RetryPolicy()
 
 PATIENT: Final = RetryPolicy(attempts_max=20, delay_s_max=5.0)
 """For waiting and for event streams, which outlive a restart of the hub: about half a minute in a row."""
+
+CANDID: Final = RetryPolicy(waits_for_limits=False)
+"""For whoever can do something else meanwhile: as prompt, and a limit is told at once."""
 
 NEVER: Final = RetryPolicy(attempts_max=1)

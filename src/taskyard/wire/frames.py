@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from taskyard.vocabulary import CancelReason, InventoryState, InventoryVerdict, ResultStatus
+from taskyard.vocabulary import CancelReason, InventoryState, InventoryVerdict, Pressure, PressureScope, ResultStatus
 
 PROTOCOL: Final = 1
 FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -216,9 +216,11 @@ class SlowDown(Struct, tag="slowdown"):
     wait: float
 
 
-class Backpressure(Struct, tag="backpressure", omit_defaults=True):
-    level: str
-    scope: str
+class Backpressure(Struct, tag="backpressure"):
+    """How it stands with the line. The same object is the answer of `GET /backpressure` and in a refusal's body."""
+
+    level: Pressure
+    scope: PressureScope
     queue_depth: int
     estimated_wait_time: float | None = None
     recommendations: list[str] = []

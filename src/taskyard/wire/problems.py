@@ -5,6 +5,7 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.vocabulary import Refusal
+from taskyard.wire.frames import Backpressure
 
 MEDIA_TYPE: Final = "application/problem+json"
 INTERNAL: Final = "INTERNAL_ERROR"
@@ -65,8 +66,29 @@ class Problem(Struct, omit_defaults=True, kw_only=True):
     errors: list[FieldError] = []
     kept: bool = False
     """With `STALE_ATTEMPT`: the result was kept on its attempt all the same."""
+    retry_after: float | None = None
+    """Seconds, to the millisecond; the header has whole ones, rounded up."""
+    backpressure: Backpressure | None = None
+    """With a limit on what comes in: how it stands with the line."""
 
 
-def problem(code: Refusal, detail: str, *, errors: tuple[FieldError, ...] = (), kept: bool = False) -> Problem:
+def problem(
+    code: Refusal,
+    detail: str,
+    *,
+    errors: tuple[FieldError, ...] = (),
+    kept: bool = False,
+    retry_after: float | None = None,
+    backpressure: Backpressure | None = None,
+) -> Problem:
     row = PROBLEMS[code]
-    return Problem(status=row.status, title=row.title, detail=detail, code=code.value, errors=list(errors), kept=kept)
+    return Problem(
+        status=row.status,
+        title=row.title,
+        detail=detail,
+        code=code.value,
+        errors=list(errors),
+        kept=kept,
+        retry_after=retry_after,
+        backpressure=backpressure,
+    )
