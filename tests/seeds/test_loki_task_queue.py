@@ -1,15 +1,17 @@
 """Loki's task queue: claims, backoff, dead letters, idempotency, cancellation, rate limits.
 
-Covered here: all but the circuit breakers and the slowing down of other agents.
+Everything it says is covered here.
 """
 
 import pytest
 
-from taskyard.core.commands import SaveCheckpoint
-from taskyard.core.effects import Done, Submitted
+from taskyard.core.breakers import breaker_of, numbers_of, state_of
+from taskyard.core.commands import ResetBreaker, SaveCheckpoint
+from taskyard.core.effects import Done, SlowDown, Submitted
 from taskyard.core.retry import classify
+from taskyard.core.settings import Breaker, Breakers, Settings
 from taskyard.core.task import Failure, Terms
-from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, Category, EventName, Verdict
+from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, BreakerState, Category, EventName, Verdict
 from tests.support.harness import ErrorCode, HubHarness, Level, Status, a_draft, attempt_of
 
 
@@ -202,6 +204,35 @@ def test_a_rate_limit_waits_as_said_or_a_minute_doubling_to_an_hour_with_a_tenth
     assert task.status is Status.PENDING
 
 
+def test_the_other_agents_of_the_queue_are_told_to_slow_down_for_the_whole_time_not_half_of_it() -> None:
+    hub = HubHarness()
+    hub.daemon(slots=1)
+    task = hub.submit()
+    other = hub.daemon("other", slots=1)
+    effects = hub.fail(task, code="RATE_LIMITED", retry_after_ms=7_000)
+    assert hub.of(effects, SlowDown) == [SlowDown(other.session, "default", 7_000)]
+
+
+def test_who_waits_for_a_rate_limit_holds_no_slot_and_the_others_wait_with_it() -> None:
+    hub = HubHarness()
+    hub.daemon(slots=1)
+    task, other = hub.submit(), hub.submit()
+    hub.fail(task, code="RATE_LIMITED", retry_after_ms=7_000)
+    assert (task.status, other.status, hub.state.running) == (Status.PENDING, Status.QUEUED, 0)
+    hub.live(s=6.999)
+    assert hub.state.running == 0
+    hub.live(s=0.001)
+    assert hub.state.running == 1
+
+
+def test_agents_that_print_429_are_not_rate_limited() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    hub.fail(task, message="wrote 429 files and then fell over")
+    assert attempt_of(task).status is AttemptStatus.FAILED
+
+
 def test_the_checkpoint_of_a_rate_limited_agent_is_kept_for_its_next_try() -> None:
     hub = HubHarness()
     hub.daemon()
@@ -210,3 +241,93 @@ def test_the_checkpoint_of_a_rate_limited_agent_is_kept_for_its_next_try() -> No
     hub.fail(task, code="RATE_LIMITED", retry_after_ms=0)
     hub.await_offer(task)
     assert task.checkpoint
+
+
+# --- circuit breakers --------------------------------------------------------------------------------------
+
+AS_CONFIGURED = Settings(
+    breakers=Breakers(
+        overrides={"ops-security": Breaker(failure_threshold=3), "biz-marketing": Breaker(failure_threshold=10)}
+    )
+)
+
+
+def failing(type: str, times: int) -> HubHarness:
+    """A hub with the document's configuration, where an agent type has failed so often."""
+    hub = HubHarness(AS_CONFIGURED)
+    hub.daemon(slots=10)
+    for _ in range(times):
+        hub.fail(hub.submit(type=type, terms=Terms(max_attempts=1)))
+    return hub
+
+
+def state(hub: HubHarness, type: str) -> BreakerState:
+    return state_of(breaker_of(hub.state.users["ann"], type), hub.now.wall)
+
+
+@pytest.mark.parametrize(("type", "threshold"), [("eng-backend", 5), ("ops-security", 3), ("biz-marketing", 10)])
+def test_a_circuit_breaker_opens_at_the_threshold_of_its_agent_type(type: str, threshold: int) -> None:
+    assert state(failing(type, threshold - 1), type) is BreakerState.CLOSED
+    hub = failing(type, threshold)
+    assert state(hub, type) is BreakerState.OPEN
+    assert len(hub.said(EventName.BREAKER_OPENED)) == 1
+
+
+def test_an_override_leaves_the_documents_other_numbers_as_they_are() -> None:
+    numbers = numbers_of(AS_CONFIGURED, "ops-security")
+    assert (numbers.half_open_after, numbers.cooldown) == (60, 300)
+
+
+def test_tasks_of_an_agent_type_whose_breaker_is_open_are_not_claimed_but_others_are() -> None:
+    hub = failing("eng-backend", 5)
+    assert hub.submit(type="eng-backend").status is Status.QUEUED
+    assert hub.submit(type="eng-frontend").status is Status.SCHEDULED
+
+
+def test_after_a_minute_one_test_task_is_let_through_and_its_success_closes_the_breaker() -> None:
+    hub = failing("eng-backend", 5)
+    tasks = [hub.submit(type="eng-backend") for _ in range(3)]
+    hub.live(s=60)
+    assert state(hub, "eng-backend") is BreakerState.HALF_OPEN
+    assert [task.status for task in tasks].count(Status.SCHEDULED) == 1
+    hub.complete(tasks[0])
+    assert state(hub, "eng-backend") is BreakerState.CLOSED
+    assert {task.status for task in tasks[1:]} == {Status.SCHEDULED}
+
+
+def test_a_test_task_that_fails_with_retries_left_does_not_leave_the_breaker_half_open_for_ever() -> None:
+    hub = failing("eng-backend", 5)
+    task = hub.submit(type="eng-backend", terms=Terms(max_attempts=3, retry_delay_ms=0))
+    hub.live(s=60)
+    hub.fail(task)
+    assert state(hub, "eng-backend") is BreakerState.OPEN
+    hub.live(s=120)
+    hub.complete(task)
+    assert (task.status, state(hub, "eng-backend")) == (Status.COMPLETED, BreakerState.CLOSED)
+
+
+def test_a_completed_task_resets_the_count_of_a_closed_breaker_and_does_not_close_an_open_one() -> None:
+    hub = failing("eng-backend", 4)
+    before = hub.submit(type="eng-backend")
+    hub.complete(hub.submit(type="eng-backend"))
+    assert breaker_of(hub.state.users["ann"], "eng-backend").failures == 0
+    for _ in range(5):
+        hub.fail(hub.submit(type="eng-backend", terms=Terms(max_attempts=1)))
+    hub.complete(before)
+    assert state(hub, "eng-backend") is BreakerState.OPEN
+
+
+def test_looking_at_a_breaker_changes_nothing() -> None:
+    hub = failing("eng-backend", 5)
+    hub.live(s=61)
+    kept = hub.kept()
+    assert [state(hub, "eng-backend") for _ in range(3)] == [BreakerState.HALF_OPEN] * 3
+    assert hub.kept() == kept
+    assert hub.submit(type="eng-backend").status is Status.SCHEDULED
+
+
+def test_a_person_can_reset_a_circuit_breaker() -> None:
+    hub = failing("eng-backend", 5)
+    task = hub.submit(type="eng-backend")
+    hub.ask(ResetBreaker("ann", "eng-backend", "ann"))
+    assert (state(hub, "eng-backend"), task.status) == (BreakerState.CLOSED, Status.SCHEDULED)

@@ -1,0 +1,50 @@
+"""Breakers: what of one's work is held back because it kept failing."""
+
+from taskyard.core.commands import OpenBreaker, ResetBreaker
+from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
+from taskyard.gateway.port import BreakerView
+from taskyard.gateway.rest.tasks import ask
+from taskyard.vocabulary import Refusal
+from taskyard.wire.breakers import BreakerAnswer
+from taskyard.wire.fields import instant_or_none
+from taskyard.wire.problems import FieldError
+
+
+async def list_breakers(call: Call[OfUser], _body: Empty) -> Reply:
+    user_id = call.user_id(call.query.user)
+    return Reply([_answer(view) for view in call.hub.breakers(user_id)])
+
+
+async def reset(call: Call[OfUser], _body: Empty) -> Reply:
+    user_id, type = call.user_id(call.query.user), _type(call)
+    await ask(call, ResetBreaker(user_id=user_id, type=type, actor=call.principal.actor))
+    return Reply(_answer(call.hub.breaker(user_id, type)))
+
+
+async def force_open(call: Call[OfUser], _body: Empty) -> Reply:
+    user_id, type = call.user_id(call.query.user), _type(call)
+    await ask(call, OpenBreaker(user_id=user_id, type=type, actor=call.principal.actor))
+    return Reply(_answer(call.hub.breaker(user_id, type)))
+
+
+def _type(call: Call[OfUser]) -> str:
+    """Any that a task could have; it need not have had a breaker so far."""
+    chars_max = call.door.edge.size.name
+    if len(call.id) > chars_max:
+        message = f"A type has at most {chars_max} characters."
+        raise RequestRefused(Refusal.INVALID_INPUT, message, errors=(FieldError("type", message),))
+    return call.id
+
+
+def _answer(view: BreakerView) -> BreakerAnswer:
+    return BreakerAnswer(
+        type=view.type,
+        state=view.state,
+        failures=view.failures,
+        last_failure_at=instant_or_none(view.last_failure_at),
+        opened_at=instant_or_none(view.opened_at),
+        half_open_at=instant_or_none(view.half_open_at),
+        probe=view.probe,
+        failure_threshold=view.failure_threshold,
+        cooldown=view.cooldown,
+    )

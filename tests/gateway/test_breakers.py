@@ -1,0 +1,158 @@
+"""Breakers over HTTP."""
+
+import pytest
+
+from taskyard.core.commands import FailTask, JoinDaemon
+from taskyard.core.settings import Breaker, Breakers, Settings
+from taskyard.core.task import Failure
+from taskyard.gateway.present import event_answer
+from taskyard.store.port import Numbered
+from taskyard.wire.fields import instant_of
+from tests.support.gateway_client import Client
+from tests.support.gateway_hub import GatewayHub
+
+pytestmark = pytest.mark.anyio
+BREAKERS = "/api/v1/breakers"
+TASKS = "/api/v1/tasks"
+AT = "2027-01-15T08:00:00Z"
+CLOSED = {
+    "type": "general",
+    "state": "closed",
+    "failures": 0,
+    "last_failure_at": None,
+    "opened_at": None,
+    "half_open_at": None,
+    "probe": None,
+    "failure_threshold": 5,
+    "cooldown": 300.0,
+}
+
+
+@pytest.fixture
+def hub() -> GatewayHub:
+    overrides = {"ops-security": Breaker(failure_threshold=3, cooldown=120)}
+    return GatewayHub(Settings(breakers=Breakers(overrides=overrides)))
+
+
+def a_daemon(hub: GatewayHub, user_id: str) -> None:
+    hub.decide(JoinDaemon(1, user_id, "d_1", "boot", "mac", slots=20))
+
+
+async def fail(hub: GatewayHub, client: Client, times: int, **fields: object) -> None:
+    for _ in range(times):
+        task = (await client.post(TASKS, {"input": "a", "execution": {"max_attempts": 1}, **fields})).json
+        assert task["status"] == "scheduled"
+        hub.decide(FailTask("d_1", task["id"], 1, Failure("BOOM", "it broke"), session=1))
+
+
+async def test_nothing_failed_nothing_is_listed(ann: Client) -> None:
+    assert (await ann.get(BREAKERS)).json == []
+
+
+async def test_a_breaker_is_shown_from_its_first_failure_to_its_probe(hub: GatewayHub, ann: Client) -> None:
+    a_daemon(hub, "u_ann")
+    await fail(hub, ann, 1)
+    assert (await ann.get(BREAKERS)).json == [{**CLOSED, "failures": 1, "last_failure_at": AT}]
+
+    await fail(hub, ann, 4)
+    (breaker,) = (await ann.get(BREAKERS)).json
+    is_open = {"state": "open", "failures": 5, "last_failure_at": AT, "opened_at": AT}
+    assert breaker == {**CLOSED, **is_open, "half_open_at": "2027-01-15T08:01:00Z"}
+
+    hub.wall_ms += 60_000
+    assert (await ann.get(BREAKERS)).json[0]["state"] == "half_open"
+    task = (await ann.post(TASKS, {"input": "a"})).json
+    (breaker,) = (await ann.get(BREAKERS)).json
+    assert (breaker["state"], breaker["probe"]) == ("half_open", task["id"])
+
+
+async def test_the_newest_is_first_and_a_types_own_numbers_are_shown(hub: GatewayHub, ann: Client) -> None:
+    a_daemon(hub, "u_ann")
+    await fail(hub, ann, 1)
+    hub.wall_ms += 1000
+    await fail(hub, ann, 3, type="ops-security")
+    first, second = (await ann.get(BREAKERS)).json
+    assert (first["type"], first["state"], first["failure_threshold"], first["cooldown"]) == (
+        "ops-security",
+        "open",
+        3,
+        120.0,
+    )
+    assert second["type"] == "general"
+
+
+async def test_a_person_opens_and_resets_one(hub: GatewayHub, ann: Client) -> None:
+    a_daemon(hub, "u_ann")
+    forced = await ann.post(f"{BREAKERS}/general/open")
+    assert forced.status == 200
+    assert forced.json == {**CLOSED, "state": "open", "opened_at": AT, "half_open_at": "2027-01-15T08:05:00Z"}
+    held = (await ann.post(TASKS, {"input": "a"})).json
+    assert held["status"] == "queued"
+    reset = await ann.post(f"{BREAKERS}/general/reset")
+    assert (reset.status, reset.json) == (200, CLOSED)
+    assert (await ann.get(f"{TASKS}/{held['id']}")).json["status"] == "scheduled"
+
+
+async def test_resetting_what_never_failed_answers_a_closed_one(ann: Client) -> None:
+    for _ in range(2):
+        reset = await ann.post(f"{BREAKERS}/general/reset")
+        assert (reset.status, reset.json) == (200, CLOSED)
+    assert (await ann.get(BREAKERS)).json == []
+
+
+async def test_breakers_are_ones_own_unless_an_admin_asks(ann: Client, bob: Client, admin: Client) -> None:
+    await ann.post(f"{BREAKERS}/general/open")
+    assert (await bob.get(BREAKERS)).json == []
+    assert (await bob.get(f"{BREAKERS}?user=ann")).status == 403
+    assert (await bob.post(f"{BREAKERS}/general/reset?user=ann")).status == 403
+    (seen,) = (await admin.get(f"{BREAKERS}?user=ann")).json
+    assert seen["state"] == "open"
+    assert (await admin.get(f"{BREAKERS}?user=nobody")).json["code"] == "USER_NOT_FOUND"
+    assert (await admin.post(f"{BREAKERS}/general/reset?user=ann")).json["state"] == "closed"
+    assert (await ann.get(BREAKERS)).json == []
+
+
+async def test_who_opened_and_who_reset_is_in_the_audit(hub: GatewayHub, ann: Client, admin: Client) -> None:
+    await ann.post(f"{BREAKERS}/general/open")
+    await admin.post(f"{BREAKERS}/general/reset?user=ann")
+    reset, forced = (await admin.get("/api/v1/audit?subject=u_ann/general")).json
+    assert (forced["action"], forced["old"], forced["new"]) == ("breaker.open", "closed", "open")
+    assert (reset["action"], reset["old"], reset["new"]) == ("breaker.reset", "open", "closed")
+    assert admin.key is not None
+    assert reset["actor"] == f"key:{hub.key_named(admin.key).id}"
+
+
+class Watcher:
+    """Whoever follows the events."""
+
+    user_id = None
+
+    def __init__(self) -> None:
+        self.seen: list[Numbered] = []
+
+    def offer(self, events: list[Numbered]) -> None:
+        self.seen += events
+
+
+async def test_its_events_say_until_when_as_an_instant(hub: GatewayHub, ann: Client) -> None:
+    watcher = Watcher()
+    hub.subscribe(watcher)
+    await ann.post(f"{BREAKERS}/general/open")
+    (event,) = [event_answer(each) for each in watcher.seen]
+    assert (event.event, event.user_id, event.data["type"]) == ("breaker.opened", "u_ann", "general")
+    assert event.data["until"] == instant_of(hub.wall_ms + 300_000)
+
+
+@pytest.mark.parametrize("type", ["eng/backend", "a/b/c", "größe", "with space"])
+async def test_a_type_may_have_any_letters(ann: Client, type: str) -> None:
+    assert (await ann.post(f"{BREAKERS}/{type}/open")).json["type"] == type
+    assert [one["type"] for one in (await ann.get(BREAKERS)).json] == [type]
+    assert (await ann.post(f"{BREAKERS}/{type}/reset")).json["state"] == "closed"
+
+
+@pytest.mark.parametrize("action", ["open", "reset"])
+async def test_what_no_task_could_have_for_a_type_is_refused(ann: Client, action: str) -> None:
+    refused = await ann.post(f"{BREAKERS}/{'x' * 256}/{action}")
+    assert (refused.status, refused.json["code"], refused.json["errors"][0]["path"]) == (422, "INVALID_INPUT", "type")
+    assert (await ann.post(f"{BREAKERS}//{action}")).status == 404
+    assert (await ann.post(f"{BREAKERS}/a/b/close")).status == 404
