@@ -1,13 +1,13 @@
 """Queues by model source: routing, refs, dependencies with policies, context, control commands.
 
-Covered here: routing, refs, states, dependencies, retries, skip and retry. Limits per queue, chat intake and imports
+Covered here: routing, refs, states, limits per queue, dependencies, retries, skip and retry. Chat intake and imports
 come with those.
 """
 
 import pytest
 
-from taskyard.core.commands import Known
-from taskyard.core.effects import Refused
+from taskyard.core.commands import Known, PutQueue
+from taskyard.core.effects import Done, Refused
 from taskyard.core.settings import Queue, Settings
 from taskyard.core.task import Task, Terms
 from taskyard.vocabulary import AttemptStatus, DependsPolicy, Refusal
@@ -73,6 +73,43 @@ def test_refs_are_counted_across_queues_since_dependencies_cross_them() -> None:
         a_draft(model="ollama-remote/llama3:70b", depends_on=("T-001",)), known=Known(refs={"T-001": one.id})
     )[0]
     assert [d.id for d in heir.depends or ()] == [one.id]
+
+
+# Queues
+
+
+def test_a_source_runs_one_task_at_a_time_and_the_sources_do_not_wait_for_each_other() -> None:
+    hub = a_hub()
+    hub.daemon(slots=10)
+    local = [hub.submit(model="ollama/llama3") for _ in range(3)]
+    remote = [hub.submit(model="ollama-remote/llama3:70b") for _ in range(3)]
+    for tasks in (local, remote):
+        assert [task.status for task in tasks] == [Status.SCHEDULED, Status.QUEUED, Status.QUEUED]
+    hub.complete(local[0])
+    assert (local[1].status, remote[1].status) == (Status.SCHEDULED, Status.QUEUED)
+
+
+def test_a_source_with_a_larger_max_concurrent_fills_its_free_slots() -> None:
+    hub = HubHarness(Settings(queues={"cloud-nvidia": Queue(models=("nvidia/llama3",), max_concurrent=3)}))
+    hub.daemon(slots=10)
+    tasks = [hub.submit(model="nvidia/llama3") for _ in range(5)]
+    assert [task.status for task in tasks].count(Status.SCHEDULED) == 3
+    hub.complete(tasks[0])
+    assert [task.status for task in tasks].count(Status.SCHEDULED) == 3
+
+
+def test_a_source_that_is_added_later_has_its_queue_at_once() -> None:
+    hub = a_hub()
+    hub.daemon()
+    assert isinstance(hub.offer(a_draft(model="groq/llama3")), Refused)
+    assert hub.ask(PutQueue("groq", ("groq/llama3",), None, "root")) == Done()
+    task = hub.submit(model="groq/llama3")
+    assert (task.kind.queue, task.status) == ("groq", Status.SCHEDULED)
+
+
+def test_a_model_of_two_sources_goes_to_the_first_of_them() -> None:
+    hub = HubHarness(Settings(queues={"near": Queue(models=("qwen",)), "far": Queue(models=("qwen",))}))
+    assert hub.submit(model="qwen").kind.queue == "near"
 
 
 # Dependencies
@@ -162,9 +199,12 @@ def test_a_task_can_have_several_dependencies() -> None:
 
 def test_tasks_of_a_queue_run_by_priority_then_in_the_order_they_came() -> None:
     hub = a_hub()
-    ids = [hub.submit(model="ollama/llama3", value=value).id for value in (5, 6, 5, 7)]
+    tasks = [hub.submit(model="ollama/llama3", value=value) for value in (5, 6, 5, 7)]
     hub.daemon(slots=4)
-    assert [task_id for task_id, _ in hub.sent()] == [ids[3], ids[1], ids[0], ids[2]]
+    for index in (3, 1, 0, 2):
+        assert [task.status for task in tasks].count(Status.SCHEDULED) == 1
+        hub.complete(tasks[index])
+    assert [task.status for task in tasks] == [Status.COMPLETED] * 4
 
 
 def test_twenty_tasks_added_at_once_keep_their_order() -> None:
