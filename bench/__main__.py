@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.ceiling import measure
-from bench.load import submit_batched, submit_paced, submit_singly
+from bench.load import submit_as_crowd, submit_batched, submit_paced, submit_singly
+from bench.policy import decision_costs
 from bench.yard import BenchYard, a_yard
 
 Figures = dict[str, float]
@@ -136,12 +137,72 @@ def _rate_of_a_window(yard: BenchYard) -> float:
     return (len(runs) - 1) / (runs[-1][0] - runs[0][0])
 
 
+EVERY_LIMIT = """
+profile = "service"
+[limits]
+running_total = 100000
+[limits.rate.user]
+per_minute = 100000000
+per_hour = 1000000000
+[limits.rate.hub]
+per_minute = 100000000
+per_hour = 1000000000
+[limits.queue_depth]
+warning = 10000000
+critical = 20000000
+[limits.user_queue_depth]
+warning = 10000000
+critical = 20000000
+[queues.cloud]
+models = ["cloud/a", "cloud/b"]
+max_concurrent = 128
+[queues.local]
+models = ["local/c"]
+max_concurrent = 64
+[breakers.overrides.noop]
+failure_threshold = 3
+"""
+
+
+def policy(bench: Bench) -> None:
+    """Drain under every limit, plan, queue and breaker with 100 users, against one user under none."""
+    tasks = bench.drained // 2 // 1000 * 1000
+    pairs = []
+    for _ in range(ROUNDS):
+        with a_yard() as plain:
+            asyncio.run(submit_batched(plain.address, tasks))
+            pairs.append((_rate_of_a_drain(plain, tasks), 0.0))
+        with a_yard(EVERY_LIMIT) as limited:
+            asyncio.run(submit_as_crowd(limited.address, tasks, 100, [None, "cloud/a", "cloud/b", "local/c"]))
+            pairs[-1] = (pairs[-1][0], _rate_of_a_drain(limited, tasks, "shared"))
+    bench.note("drain under no limits, one user", statistics.median(rate for rate, _ in pairs), "tasks/s")
+    bench.note("drain under every limit, 100 users", statistics.median(rate for _, rate in pairs), "tasks/s")
+    bench.note("limited against plain, as a ratio", statistics.median(b / a for a, b in pairs), "")
+    decided = {
+        size: decision_costs(*size)
+        for size in ((10_000, 100), (1_000_000 if bench.drained > 10_000 else 100_000, 10_000))
+    }
+    (few, many) = decided.values()
+    for (waiting, users), cost in decided.items():
+        bench.note(f"a decision, {waiting:,} of {users:,} users", cost.decision_us, "µs")
+    bench.note("the same as a ratio", many.decision_us / few.decision_us, "")
+    bench.note("bytes per waiting task of a crowd", many.bytes_per_task, "bytes")
+    bench.note("why, of a task in that backlog", many.why_ms, "ms")
+
+
+def _rate_of_a_drain(yard: BenchYard, tasks: int, *options: str) -> float:
+    yard.daemons(4, 64, *options)
+    runs = yard.wait_for_runs(tasks)
+    return (len(runs) - 1) / (runs[-1][0] - runs[0][0])
+
+
 PARTS: dict[str, Callable[[Bench], None]] = {
     "ceiling": ceiling,
     "submission": submission,
     "drain": drain,
     "latency": latency,
     "backlog": backlog,
+    "policy": policy,
 }
 
 

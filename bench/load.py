@@ -17,10 +17,10 @@ PAYLOAD = {
 }
 
 
-def a_task(at: float | None = None) -> dict[str, object]:
+def a_task(at: float | None = None, **fields: object) -> dict[str, object]:
     """About 200 bytes of content, as the peers' harness has it."""
     payload = PAYLOAD if at is None else {**PAYLOAD, "at": at}
-    return {"type": "noop", "input": "export the assets", "payload": payload}
+    return {"type": "noop", "input": "export the assets", "payload": payload, **fields}
 
 
 class Line:
@@ -34,7 +34,7 @@ class Line:
         self._reader, self._writer = await asyncio.open_connection(self._host, self._port, limit=2**24)
         return self
 
-    async def post(self, path: str, body: bytes) -> None:
+    async def post(self, path: str, body: bytes) -> bytes:
         head = f"POST {path} HTTP/1.1\r\n{self._head}Content-Length: {len(body)}\r\n\r\n"
         self._writer.write(head.encode() + body)
         answer = await self._reader.readuntil(b"\r\n\r\n")
@@ -42,6 +42,7 @@ class Line:
         rest = await self._reader.readexactly(length)
         if not answer.startswith((b"HTTP/1.1 201", b"HTTP/1.1 200")):
             raise RuntimeError((answer + rest)[:400].decode(errors="replace"))
+        return rest
 
     def close(self) -> None:
         self._writer.close()
@@ -80,6 +81,25 @@ async def submit_batched(address: tuple[str, int, str], tasks: int, *, size: int
     for line in connections:
         line.close()
     return tasks / seconds
+
+
+async def submit_as_crowd(address: tuple[str, int, str], tasks: int, users: int, models: list[str | None]) -> None:
+    """So many users on a plan, each with its share of the tasks, in batches, for several models and levels."""
+    host, port, key = address
+    admin = await Line(host, port, key).open()
+    share = tasks // users
+    levels = ("normal", "high", "normal", "low")
+    batch = [a_task(model=models[n % len(models)], priority=levels[n % len(levels)]) for n in range(share)]
+    body = _encode({"tasks": batch})
+    for number in range(users):
+        user = {"name": f"user-{number}", "plan": "enterprise", "overrides": {"max_pending": 1_000_000}}
+        made = msgspec.json.decode(await admin.post("/api/v1/users", _encode(user)))
+        grant = {"name": "bench", "scopes": ["tasks"]}
+        own = msgspec.json.decode(await admin.post(f"/api/v1/users/{made['id']}/keys", _encode(grant)))["key"]
+        line = await Line(host, port, own).open()
+        await line.post("/api/v1/tasks/batch", body)
+        line.close()
+    admin.close()
 
 
 async def submit_paced(address: tuple[str, int, str], tasks: int, per_s: float, *, timed: bool = True) -> None:

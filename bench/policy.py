@@ -3,27 +3,32 @@
 A decision is an attempt's end together with the start that follows from it, cut and forgotten as the hub does.
 
     python -m bench.policy [TASKS] [USERS]
+
+prints microseconds per decision, bytes per waiting task, and milliseconds of `why`.
 """
 
 import gc
 import random
 import resource
 import statistics
+import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 from taskyard.core.changes import UserRecord
 from taskyard.core.commands import CompleteTask, Draft, JoinDaemon, SubmitTasks
 from taskyard.core.effects import Execute
 from taskyard.core.hub import Core
-from taskyard.core.settings import Limits, Queue, Rate, Settings
+from taskyard.core.settings import Depth, Limits, Queue, Rate, Settings
 from taskyard.core.state import Now, State, User
 from taskyard.core.task import Kind, Needs, Terms
+from taskyard.core.why import why
 from taskyard.vocabulary import HUB_RATE, Level, SourceType
 
 BATCH = 500
 SLOTS = 100
-DECISIONS = 20_000
+DECISIONS = 4_000
 START = 1_800_000_000_000
 TYPES = ("analysis", "code", "report", "mail")
 LEVELS = (Level.NORMAL, Level.NORMAL, Level.HIGH, Level.LOW)
@@ -35,9 +40,14 @@ def limited() -> Settings:
     return Settings(
         limits=Limits(
             running_per_user=50,
-            rate={**{source: rate for source in SourceType}, HUB_RATE: rate},
+            queue_depth=Depth(warning=10**8, critical=10**9),
+            user_queue_depth=Depth(warning=10**8, critical=10**9),
+            rate={**dict.fromkeys(SourceType, rate), HUB_RATE: rate},
         ),
-        queues={"cloud": Queue(models=("m1", "m2"), max_concurrent=60), "local": Queue(models=("m3",), max_concurrent=30)},
+        queues={
+            "cloud": Queue(models=("m1", "m2"), max_concurrent=60),
+            "local": Queue(models=("m3",), max_concurrent=30),
+        },
     )
 
 
@@ -46,7 +56,9 @@ def a_yard(tasks: int, users: int, settings: Settings) -> tuple[Core, Now]:
     state = State(settings, cluster_id="c", epoch=1, seq=0)
     core, now = Core(state, random.Random(1)), Now(START, 1_000)
     for n in range(users):
-        state.users[f"u{n}"] = User(UserRecord(f"u{n}", f"u{n}", START, plan="enterprise", overrides={"max_pending": 10**9}), 0)
+        state.users[f"u{n}"] = User(
+            UserRecord(f"u{n}", f"u{n}", START, plan="enterprise", overrides={"max_pending": 10**9}), 0
+        )
     kinds = [Kind(Needs(type, model)) for type in TYPES for model in (None, "m1", "m3")]
     number = 0
     per_user = tasks // users
@@ -60,6 +72,7 @@ def a_yard(tasks: int, users: int, settings: Settings) -> tuple[Core, Now]:
                 drafts.append(draft)
             core.handle(SubmitTasks(f"u{n}", drafts), now)
         core.forget(through_seq=core.cut(batch_id="b", now=now).seq)
+    assert state.yard.waiting == tasks, f"{state.yard.waiting:,} of {tasks:,} tasks were taken in"
     return core, now
 
 
@@ -86,20 +99,44 @@ def decisions(core: Core, now: Now, count: int = DECISIONS) -> float:
     return statistics.median(times)
 
 
-def measure(tasks: int, users: int) -> tuple[float, float]:
-    """Microseconds per decision, and bytes per waiting task."""
+class Costs(NamedTuple):
+    decision_us: float
+    bytes_per_task: float
+    why_ms: float
+
+
+def measure(tasks: int, users: int) -> Costs:
     gc.collect()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     core, now = a_yard(tasks, users, limited())
     gc.freeze()
     size = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / tasks
-    return decisions(core, now), size
+    took_us = decisions(core, now)
+    return Costs(took_us, size, why_ms(core, now))
+
+
+def why_ms(core: Core, now: Now) -> float:
+    """The slowest of a few: the last task of the user with the most."""
+    user = max(core.state.users.values(), key=lambda each: sum(lane.size for lane in each.lanes.values()))
+    times = []
+    for lane in list(user.lanes.values())[:10]:
+        task = max(lane.tasks(), key=lambda each: each.id)
+        begun = time.perf_counter()
+        why(core.turn(now), task)
+        times.append((time.perf_counter() - begun) * 1000)
+    return max(times)
+
+
+def decision_costs(tasks: int, users: int) -> Costs:
+    """In a process of its own: memory is only counted upwards."""
+    command = [sys.executable, "-m", "bench.policy", str(tasks), str(users)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return Costs(*(float(number) for number in said.split()))
 
 
 def main() -> None:
     tasks, users = (int(a) for a in (sys.argv[1:] + ["10000", "100"][len(sys.argv) - 1 :]))
-    took_us, size = measure(tasks, users)
-    sys.stdout.write(f"{tasks:,} tasks of {users:,} users: {took_us:.1f} µs per decision, {size:.0f} bytes per task\n")
+    sys.stdout.write(" ".join(f"{number:.2f}" for number in measure(tasks, users)) + "\n")
 
 
 if __name__ == "__main__":

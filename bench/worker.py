@@ -1,6 +1,6 @@
 """A daemon process of the benchmark: runs `noop`, and says how many it ran and when.
 
-python -m bench.worker HUB KEY NAME SLOTS DIRECTORY
+python -m bench.worker HUB KEY NAME SLOTS DIRECTORY [shared]
 """
 
 import asyncio
@@ -36,9 +36,9 @@ class Tally:
 
 
 def main() -> None:
-    hub, key, name, slots, directory = sys.argv[1:]
+    hub, key, name, slots, directory = sys.argv[1:6]
     tally = Tally(Path(directory) / f"{name}.starts")
-    daemon = Daemon(hub, key, name=name, slots=int(slots), data_dir=Path(directory) / name)
+    daemon = Daemon(hub, key, name=name, slots=int(slots), data_dir=Path(directory) / name, shared="shared" in sys.argv)
 
     @daemon.task("noop")
     async def noop(task: Task) -> bool:

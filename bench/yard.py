@@ -80,9 +80,16 @@ class BenchYard:
         self._hub.kill()
         self._hub.wait()
 
-    def daemons(self, count: int, slots: int) -> None:
+    def daemons(self, count: int, slots: int, *options: str) -> None:
         for number in range(count):
-            arguments = [f"http://127.0.0.1:{self.port}", self.key, f"w{number}", str(slots), str(self.starts)]
+            arguments = [
+                f"http://127.0.0.1:{self.port}",
+                self.key,
+                f"w{number}",
+                str(slots),
+                str(self.starts),
+                *options,
+            ]
             self._workers.append(subprocess.Popen([sys.executable, "-m", "bench.worker", *arguments]))
 
     def send_daemons_home(self) -> None:
@@ -131,9 +138,12 @@ class BenchYard:
 
 
 @contextlib.contextmanager
-def a_yard() -> Iterator[BenchYard]:
+def a_yard(settings: str = "") -> Iterator[BenchYard]:
     with tempfile.TemporaryDirectory(prefix="taskyard-bench-") as directory:
         yard = BenchYard(Path(directory))
+        if settings:
+            yard.data.mkdir()
+            (yard.data / "taskyard.toml").write_text(settings)
         try:
             yard.up()
             yield yard

@@ -102,7 +102,10 @@ class Line:
         return any(self.waiting)
 
     def has_room(self) -> bool:
-        return any(daemon.has_room() for daemon in self.servers)
+        for daemon in self.servers:  # noqa: SIM110 - asked at every decision, and a generator costs more than the answer
+            if daemon.has_room():
+                return True
+        return False
 
     def is_served(self) -> bool:
         """Some daemon is there that takes its tasks, if not now then when it has room."""

@@ -38,15 +38,15 @@ class Ordered(Generic[T]):
 
     def put(self, item: T) -> None:
         """Add it, or put it where it now belongs."""
-        is_new = item not in self._items
-        self._items.setdefault(item, None)
-        if len(self._items) < 2:
-            return
-        if is_new and len(self._items) == 2:
-            # The one that was alone was not kept in order.
-            for each in self._items:
-                self._rank(each)
-        else:
+        items = self._items
+        if item not in items:
+            items[item] = None
+            if len(items) == 2:
+                # The one that was alone was not kept in order.
+                for each in items:
+                    self._rank(each)
+                return
+        if len(items) > 1:
             self._rank(item)
 
     def drop(self, item: T) -> None:
@@ -73,9 +73,10 @@ class Ordered(Generic[T]):
             heapreplace(heap, sunk)
 
     def _rank(self, item: T) -> None:
+        items, heap = self._items, self._heap
         self._puts += 1
-        entry = self._items[item] = (self._key(item), self._puts, item)
-        heappush(self._heap, entry)
-        if len(self._heap) > 2 * len(self._items) + LEFTOVERS_MAX:
-            self._heap = [each for each in self._heap if self._items.get(each[2]) is each]
-            heapify(self._heap)
+        entry = items[item] = (self._key(item), self._puts, item)
+        heappush(heap, entry)
+        if len(heap) > 2 * len(items) + LEFTOVERS_MAX:
+            heap[:] = [each for each in heap if items.get(each[2]) is each]
+            heapify(heap)
