@@ -52,6 +52,7 @@ class Draft(Struct):
     key: str | None = None
     digest: str | None = None
     correlation_id: str | None = None
+    traceparent: str | None = None
 
 
 class SubmitTasks(Struct):
@@ -282,6 +283,23 @@ class ConfirmCancel(Struct):
     reason: str = ""
 
 
+class BeginWait(Struct):
+    """A running task waits for one of its own sub-tasks, by its token."""
+
+    task_id: str
+    """The one that waits."""
+    attempt: int
+    wait: str
+    """A name of its own, since a task may wait for several."""
+
+
+class EndWait(Struct):
+    """It waits no longer: it was answered, its time is up, or its connection ended."""
+
+    task_id: str
+    wait: str
+
+
 class CreateUser(Struct):
     user_id: str
     name: str
@@ -320,6 +338,53 @@ class RevokeKey(Struct):
     reply_to: int = 0
 
 
+class PutQueue(Struct):
+    name: str
+    models: tuple[str, ...]
+    max_concurrent: int | None
+    """None: one at a time for a model source, no limit for the default queue."""
+    actor: str
+    reply_to: int = 0
+
+
+class DeleteQueue(Struct):
+    """What the file says of it, if anything, holds again."""
+
+    name: str
+    actor: str
+    reply_to: int = 0
+
+
+class PauseQueue(Struct):
+    name: str
+    actor: str
+    reply_to: int = 0
+
+
+class ResumeQueue(Struct):
+    name: str
+    actor: str
+    reply_to: int = 0
+
+
+class ResetBreaker(Struct):
+    """A person's word: let this type of task run again."""
+
+    user_id: str
+    type: str
+    actor: str
+    reply_to: int = 0
+
+
+class OpenBreaker(Struct):
+    """A person's word: hold this type of task back for its cool-down."""
+
+    user_id: str
+    type: str
+    actor: str
+    reply_to: int = 0
+
+
 class Archive(Struct):
     """Move ended tasks older than this out of the way, and drop old events; a chunk at a time."""
 
@@ -341,7 +406,18 @@ class HearEnded(Struct):
 
 
 class ChangeSettings(Struct):
+    """Other numbers hold from here on; `names` says which of them changed."""
+
     settings: Settings
+    names: tuple[str, ...] = ()
+    reply_to: int = 0
+
+
+class RefuseSettings(Struct):
+    """They were to change, and what was written cannot be used: told to admins, and everything stays."""
+
+    reason: str
+    reply_to: int = 0
 
 
 Command = (
@@ -364,12 +440,21 @@ Command = (
     | CompleteTask
     | FailTask
     | ConfirmCancel
+    | BeginWait
+    | EndWait
     | CreateUser
     | ChangeUser
     | CreateKey
     | RevokeKey
+    | ResetBreaker
+    | OpenBreaker
+    | PutQueue
+    | DeleteQueue
+    | PauseQueue
+    | ResumeQueue
     | Archive
     | Tick
     | HearEnded
     | ChangeSettings
+    | RefuseSettings
 )

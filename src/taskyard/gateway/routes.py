@@ -8,12 +8,24 @@ from typing import Any, Final
 
 from taskyard.gateway import events
 from taskyard.gateway.call import Empty, OfUser
-from taskyard.gateway.rest import callbacks, daemons, dead_letters, pages, people, submit, tasks
+from taskyard.gateway.rest import (
+    breakers,
+    callbacks,
+    daemons,
+    dead_letters,
+    pages,
+    people,
+    plans,
+    pressure,
+    queues,
+    submit,
+    tasks,
+    why,
+)
 from taskyard.gateway.route import (
     ADMIN,
     ANYONE,
     ATTEMPT,
-    BATCH_BYTES_MAX,
     OWNER,
     PUBLIC,
     READER,
@@ -24,7 +36,10 @@ from taskyard.gateway.route import (
 )
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire import people as bodies
-from taskyard.wire.depth import DEPTH_MAX
+from taskyard.wire.breakers import BreakerAnswer
+from taskyard.wire.frames import Backpressure
+from taskyard.wire.plans import LimitsAnswer, PlanAnswer, QueueStatusAnswer
+from taskyard.wire.queues import QueueAnswer, QueueChange
 from taskyard.wire.submission import (
     Batch,
     Change,
@@ -42,6 +57,7 @@ from taskyard.wire.tasks import (
     OkAnswer,
     TaskAnswer,
 )
+from taskyard.wire.why import OverviewAnswer, WhyAnswer
 
 _TASK: Final = (Refusal.TASK_NOT_FOUND,)
 _ACT: Final = (Refusal.TASK_NOT_FOUND, Refusal.INVALID_TRANSITION, Refusal.TASK_ALREADY_COMPLETED)
@@ -51,6 +67,10 @@ _INTAKE: Final = (
     Refusal.MODEL_NOT_ROUTED,
     Refusal.IDEMPOTENCY_KEY_REUSED,
     Refusal.TASK_NOT_FOUND,
+    Refusal.TOO_MANY_PENDING,
+    Refusal.MONTHLY_LIMIT_REACHED,
+    Refusal.RATE_LIMITED,
+    Refusal.BACKPRESSURE,
 )
 _CALLBACK: Final = (Refusal.TASK_NOT_FOUND, Refusal.STALE_ATTEMPT, Refusal.INVALID_TRANSITION)
 _V1: Final = "/api/v1"
@@ -80,8 +100,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=BatchAnswer,
         status=201,
         again_status=200,
-        body_bytes_max=BATCH_BYTES_MAX,
-        body_depth_max=DEPTH_MAX + 3,
+        is_batch=True,
         salvage=submit.salvage,
         refusals=_INTAKE,
     ),
@@ -92,6 +111,15 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="One's tasks, newest first",
         query=tasks.TaskQuery,
         answer=list[TaskAnswer],
+    ),
+    get(
+        f"{_V1}/tasks/queue-status",
+        plans.queue_status,
+        policy=READER,
+        summary="How many of one's tasks run and wait, and whether one more would start",
+        query=OfUser,
+        answer=QueueStatusAnswer,
+        refusals=(Refusal.USER_NOT_FOUND,),
     ),
     get(
         f"{_V1}/tasks/{{id}}",
@@ -191,6 +219,15 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         refusals=_CALLBACK,
     ),
     get(
+        f"{_V1}/tasks/{{id}}/why",
+        why.why,
+        policy=READER_OR_TOKEN,
+        summary="Why a task is not running, what would change it, and when",
+        query=OfUser,
+        answer=WhyAnswer,
+        refusals=_TASK,
+    ),
+    get(
         f"{_V1}/tasks/{{id}}/events",
         tasks.task_events,
         policy=READER_OR_TOKEN,
@@ -211,6 +248,14 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
 )
 
 OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
+    get(
+        f"{_V1}/why",
+        why.overview,
+        policy=READER,
+        summary="How many of one's tasks run and wait, and what holds most of them back",
+        query=OfUser,
+        answer=OverviewAnswer,
+    ),
     get(
         f"{_V1}/daemons",
         daemons.list_daemons,
@@ -238,6 +283,85 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         query=OfUser,
         answer=OkAnswer,
         refusals=(Refusal.DAEMON_NOT_FOUND,),
+    ),
+    get(
+        f"{_V1}/queues",
+        queues.list_queues,
+        policy=ANYONE,
+        summary="The queues, with their state and one's own tasks in them",
+        query=OfUser,
+        answer=list[QueueAnswer],
+    ),
+    Route(
+        method="PUT",
+        path=f"{_V1}/queues/{{id}}",
+        policy=ADMIN,
+        handler=queues.put,
+        summary="Set what a queue serves and how many it runs; this wins over the file",
+        body=QueueChange,
+        query=OfUser,
+        answer=QueueAnswer,
+    ),
+    Route(
+        method="DELETE",
+        path=f"{_V1}/queues/{{id}}",
+        policy=ADMIN,
+        handler=queues.delete,
+        summary="Remove what was set here; what the file says holds again",
+        body=Empty,
+        query=OfUser,
+        answer=OkAnswer,
+        refusals=(Refusal.QUEUE_NOT_FOUND, Refusal.QUEUE_IN_USE),
+    ),
+    Route(
+        method="POST",
+        path=f"{_V1}/queues/{{id}}/pause",
+        policy=ADMIN,
+        handler=queues.pause,
+        summary="Start nothing more of a queue; what runs goes on",
+        body=Empty,
+        query=OfUser,
+        answer=QueueAnswer,
+        refusals=(Refusal.QUEUE_NOT_FOUND,),
+    ),
+    Route(
+        method="POST",
+        path=f"{_V1}/queues/{{id}}/resume",
+        policy=ADMIN,
+        handler=queues.resume,
+        summary="Go on with a paused queue",
+        body=Empty,
+        query=OfUser,
+        answer=QueueAnswer,
+        refusals=(Refusal.QUEUE_NOT_FOUND,),
+    ),
+    get(
+        f"{_V1}/breakers",
+        breakers.list_breakers,
+        policy=READER,
+        summary="One's breakers that count failures or hold tasks back, newest first",
+        query=OfUser,
+        answer=list[BreakerAnswer],
+    ),
+    Route(
+        method="POST",
+        path=f"{_V1}/breakers/{{id}}/reset",
+        policy=OWNER,
+        handler=breakers.reset,
+        summary="Close the breaker of a type of task; a closed one stays closed",
+        body=Empty,
+        query=OfUser,
+        answer=BreakerAnswer,
+    ),
+    Route(
+        method="POST",
+        path=f"{_V1}/breakers/{{id}}/open",
+        policy=OWNER,
+        handler=breakers.force_open,
+        summary="Hold a type of task back for its cool-down",
+        body=Empty,
+        query=OfUser,
+        answer=BreakerAnswer,
     ),
     get(
         f"{_V1}/dead-letters",
@@ -278,6 +402,14 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         refusals=_TASK,
     ),
     get(
+        f"{_V1}/backpressure",
+        pressure.show,
+        policy=READER,
+        summary="How long the line is: one's own or the hub's, whichever is worse",
+        query=OfUser,
+        answer=Backpressure,
+    ),
+    get(
         f"{_V1}/events",
         events.stream,
         policy=OWNER,
@@ -293,6 +425,15 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="Who this key belongs to, and what it may do",
         query=Empty,
         answer=bodies.MeAnswer,
+    ),
+    get(
+        f"{_V1}/users/me/limits",
+        plans.limits,
+        policy=ANYONE,
+        summary="What one may have, has used, and when the month begins anew",
+        query=OfUser,
+        answer=LimitsAnswer,
+        refusals=(Refusal.USER_NOT_FOUND,),
     ),
     get(
         f"{_V1}/users",
@@ -356,6 +497,23 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         query=Empty,
         answer=OkAnswer,
         refusals=(Refusal.KEY_NOT_FOUND,),
+    ),
+    get(
+        f"{_V1}/plans",
+        plans.list_plans,
+        policy=ADMIN,
+        summary="The plans that users can have",
+        query=Empty,
+        answer=list[PlanAnswer],
+    ),
+    get(
+        f"{_V1}/plans/{{id}}",
+        plans.show,
+        policy=ADMIN,
+        summary="One plan, by its name",
+        query=Empty,
+        answer=PlanAnswer,
+        refusals=(Refusal.PLAN_NOT_FOUND,),
     ),
     get(
         f"{_V1}/audit",
