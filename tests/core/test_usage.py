@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 
@@ -11,7 +12,7 @@ from taskyard.core.scheduler import held_by
 from taskyard.core.state import Now
 from taskyard.core.task import Task, Terms
 from taskyard.core.usage import HOUR_MS, cycle_of, used_ms
-from taskyard.vocabulary import AttemptStatus, Keeps, LostPolicy, Reason, Refusal
+from taskyard.vocabulary import HELD, AttemptStatus, Keeps, LostPolicy, Reason, Refusal
 from tests.support.harness import HubHarness, InventoryState, Status, a_draft, attempt_of
 
 MINUTE_MS = 60_000
@@ -476,3 +477,87 @@ def test_time_that_turns_out_not_to_be_used_is_there_again() -> None:
     # Then there is time for the second
     assert attempt_of(first).status is AttemptStatus.LOST
     assert (second.status, used(hub)) == (Status.SCHEDULED, 15_000)
+
+
+# Everything at once.
+
+
+class Meter:
+    """A life of one daemon and its tasks, and beside it what every attempt should be charged."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = Random(seed)
+        self.hub = a_yard(slots=4)
+        self.heard = self.hub.now.wall
+        self.tasks: dict[str, Task] = {}
+        self.lost: dict[tuple[str, int], int] = {}
+        """Lost attempts, and when their daemon was last heard."""
+
+    def step(self) -> None:
+        held = [t for t in self.tasks.values() if t.status in HELD]
+        step = self.dice.choice(("work", "work", "end", "live", "live", "silence", "crash", "restart"))
+        daemon = self.hub.state.daemons["d-mac"]
+        if step == "work" and len(held) < 3:
+            task = self.hub.submit(terms=Terms(timeout_ms=120_000, retry_delay_ms=0, max_attempts=9))
+            self.tasks[task.id] = task
+        elif step == "live":
+            for _ in range(self.dice.choice((1, 4, 20))):
+                self.hub.live(s=2, starting=True)
+                self.note_lost()
+                self.heard = self.hub.now.wall
+        elif step == "end" and held:
+            end = self.dice.choice((completes, fails, is_cancelled))
+            end(self.hub, self.dice.choice(held))
+        elif step == "silence":
+            self.hub.disconnect(daemon)
+            self.hub.advance(s=self.dice.choice((2, 20, 50)))
+            self.note_lost()
+            self.come_back("boot-1")
+        elif step == "crash":
+            self.hub.advance(s=2)
+            self.hub.daemon(slots=4, boot=f"boot-{self.hub.now.wall}")
+            self.note_lost()
+            self.come_back("boot-1")
+        elif step == "restart":
+            earlier, self.hub = self.hub, self.hub.restarted()
+            self.hub.batches = list(earlier.batches)
+            # Until the next heartbeat is heard, only the last one that was written down is known; so it is heard now.
+            self.tasks.update(self.hub.state.tasks)
+            self.come_back("boot-1")
+        self.note_lost()
+
+    def come_back(self, boot: str) -> None:
+        """With all that it may go on with: what runs, and what was called lost."""
+        ends = (AttemptStatus.RUNNING, AttemptStatus.LOST)
+        going_on = [t for t in self.tasks.values() if t.attempts and attempt_of(t).status in ends]
+        has_run = [t for t in going_on if attempt_of(t).started_at is not None and t.cancel_requested_at is None]
+        inventory = [Held(t.id, attempt_of(t).number, InventoryState.RUNNING) for t in has_run]
+        self.hub.daemon(slots=4, boot=boot, inventory=inventory)
+        self.note_lost()
+        self.heard = self.hub.now.wall
+
+    def note_lost(self) -> None:
+        for task in self.tasks.values():
+            for attempt in task.attempts or ():
+                name = task.id, attempt.number
+                if attempt.status is not AttemptStatus.LOST:
+                    self.lost.pop(name, None)
+                else:
+                    self.lost.setdefault(name, self.heard)
+
+    def expected(self) -> int:
+        total = 0
+        for task in self.tasks.values():
+            for attempt in task.attempts or ():
+                ended = self.lost.get((task.id, attempt.number)) or attempt.ended_at or self.hub.now.wall
+                if attempt.started_at is not None:
+                    total += max(ended - attempt.started_at, 0)
+        return total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_happens_every_attempt_is_charged_what_it_ran_once(seed: int) -> None:
+    meter = Meter(seed)
+    for _ in range(120):
+        meter.step()
+        assert used(meter.hub) == meter.expected()
