@@ -53,10 +53,10 @@ def test_what_runs_in_its_parents_place_counts_nowhere() -> None:
     mac = hub.daemon()
     task = hub.submit()
     before = counted(hub.state)
-    attempt_of(task).in_place = True
+    attempt_of(task).in_place = "its parent"
     count(hub.state, task, attempt_of(task), mac, 1)
     assert counted(hub.state) == before
-    attempt_of(task).in_place = False
+    attempt_of(task).in_place = None
 
 
 def test_a_task_that_is_raised_while_it_runs_counts_as_what_it_was_granted() -> None:

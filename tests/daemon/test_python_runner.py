@@ -53,11 +53,11 @@ class Told:
 Scenario = Callable[[PythonRunner, Told], Awaitable[None]]
 
 
-def play(functions: dict[str, Callable[..., Any]], scenario: Scenario, *, slots: int = 4) -> None:
+def play(functions: dict[str, Callable[..., Any]], scenario: Scenario, *, threads: int = 4) -> None:
     async def main() -> None:
         told = Told()
         known: dict[str, Served] = {name: served(function) for name, function in functions.items()}
-        runner = PythonRunner(known, told, slots=slots)
+        runner = PythonRunner(known, told, threads=threads)
         async with asyncio.timeout(PATIENCE_S):
             await scenario(runner, told)
         runner.close()
@@ -319,7 +319,7 @@ def test_work_that_waits_for_a_thread_never_starts_once_it_is_stopped() -> None:
         assert (await told.next())[0] == "ended"
         assert await told.next() == ("stopped", TWO)
 
-    play({"noop": function}, scenario, slots=1)
+    play({"noop": function}, scenario, threads=1)
 
 
 def test_a_plain_function_can_ask_whether_to_stop() -> None:

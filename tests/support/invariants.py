@@ -99,6 +99,7 @@ def i4_only_the_newest_attempt_is_live(state: State) -> None:
 def i5_ready_tasks_are_in_their_lane(state: State) -> None:
     waiting = 0
     for user in state.users.values():
+        assert user.waiting == sum(lane.size for lane in user.lanes.values()), "I5: a user knows how many wait"
         for key, lane in user.lanes.items():
             tasks = list(lane.tasks())
             waiting += len(tasks)

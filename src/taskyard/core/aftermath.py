@@ -8,7 +8,7 @@ counts and before anybody is woken.
 from collections.abc import Callable
 from typing import Final
 
-from taskyard.core import breakers, cooling, pressure, usage
+from taskyard.core import breakers, cooling, preemption, pressure, usage
 from taskyard.core.state import Daemon, Turn
 from taskyard.core.task import Attempt, Task
 
@@ -16,7 +16,7 @@ Hook = Callable[[Turn, Task, Attempt, Daemon], None]
 
 ON_GRANT: Final[tuple[Hook, ...]] = (breakers.become_probe, cooling.begin_probe, pressure.note_grant)
 """An attempt was granted just now; its clock has not begun."""
-ON_END: Final[tuple[Hook, ...]] = (breakers.learn, usage.charge, cooling.end_probe)
+ON_END: Final[tuple[Hook, ...]] = (breakers.learn, usage.charge, cooling.end_probe, preemption.yielded)
 """The attempt has its end: `status` and `error` say which."""
 
 

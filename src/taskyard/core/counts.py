@@ -16,7 +16,7 @@ CRITICAL, LOW = Level.CRITICAL, Level.LOW
 
 def count(state: State, task: Task, attempt: Attempt, daemon: Daemon, change: int) -> None:
     """An attempt begins to hold its slot (1), or has given it back (-1)."""
-    if attempt.in_place:
+    if attempt.in_place is not None:
         return
     state.running += change
     user = state.users[task.user_id]
@@ -31,6 +31,31 @@ def count(state: State, task: Task, attempt: Attempt, daemon: Daemon, change: in
         _regrade(state, user)
     assert daemon.pool is not None, "I2: what is held is held in a pool"
     daemon.pool.count(daemon, task, attempt, change)
+
+
+def take_place(state: State, task: Task, attempt: Attempt, daemon: Daemon) -> None:
+    """An attempt runs in its waiting parent's place from here on, and nobody else does."""
+    if attempt.in_place is not None:
+        state.standing[attempt.in_place] = task.id
+        daemon.beyond += attempt.beyond
+
+
+def leave_place(state: State, task: Task, attempt: Attempt, daemon: Daemon) -> None:
+    """An attempt has ended. Who runs in its place takes over what it had: room of its own, or a place."""
+    if attempt.in_place is not None:
+        del state.standing[attempt.in_place]
+        state.yard.places[attempt.in_place] = None
+        daemon.beyond -= attempt.beyond
+    heir = state.tasks[state.standing.pop(task.id)] if task.id in state.standing else None
+    taking_over = None if heir is None else heir.newest
+    if heir is None or taking_over is None:
+        return
+    state.ledger.touch(heir)
+    host = state.daemons[taking_over.daemon_id]
+    host.beyond -= taking_over.beyond
+    taking_over.beyond, taking_over.in_place = False, attempt.in_place
+    take_place(state, heir, taking_over, host)
+    count(state, heir, taking_over, host, 1)
 
 
 def _regrade(state: State, user: User) -> None:
@@ -69,7 +94,7 @@ def recounted(state: State) -> dict[Figure, int]:
     """Every count from the live attempts, from scratch; what is zero is left out."""
     found: dict[Figure, int] = {}
     for task, attempt in state.live_attempts():
-        if not attempt.in_place:
+        if attempt.in_place is None:
             for name in _names(state, task, attempt):
                 found[name] = found.get(name, 0) + 1
     return found

@@ -7,7 +7,7 @@ closed socket is none of these.
 
 from taskyard.core.attempts import cancelled, close, give_up, release, withdraw
 from taskyard.core.endings import end
-from taskyard.core.readiness import enqueue
+from taskyard.core.readiness import enqueue, name_of
 from taskyard.core.state import Turn
 from taskyard.core.suspects import avoid_lost, avoid_unstarted, note_death
 from taskyard.core.task import Attempt, Failure, Task, Trouble
@@ -16,6 +16,9 @@ from taskyard.vocabulary import AttemptStatus, CancelReason, ErrorCode, EventNam
 
 def lose(turn: Turn, task: Task, attempt: Attempt, code: ErrorCode, message: str) -> None:
     """The attempt is gone; the task is tried again at once, unless its owner wanted otherwise."""
+    if _was_going(task, attempt, code):
+        preempted(turn, task, attempt)
+        return
     was_begun = attempt.accepted or attempt.started_at is not None
     error = Failure(code, message)
     close(turn, attempt, AttemptStatus.LOST, error)
@@ -36,6 +39,24 @@ def lose(turn: Turn, task: Task, attempt: Attempt, code: ErrorCode, message: str
     if was_begun:
         avoid_lost(turn, task, attempt.daemon_id)
     enqueue(turn, task, event=EventName.TASK_LOST, data={"code": code, "daemon_id": attempt.daemon_id})
+
+
+def _was_going(task: Task, attempt: Attempt, code: ErrorCode) -> bool:
+    """It was told to make room, and nothing says that it did not: only its daemon did not come to confirm it."""
+    is_told = attempt.yields_to is not None and task.cancel_requested_at is None
+    return is_told and code is not ErrorCode.DAEMON_CRASHED and task.terms.on_lost is not LostPolicy.FAIL
+
+
+def preempted(turn: Turn, task: Task, attempt: Attempt) -> None:
+    """It made room for a critical task, as it was told: back to the front of its queue, and no attempt is used up."""
+    assert attempt.yields_to is not None, "I4: only who was told makes room"
+    by = name_of(turn, attempt.yields_to)
+    close(turn, attempt, AttemptStatus.PREEMPTED)
+    release(turn, task)
+    trouble = task.trouble = task.trouble or Trouble()
+    trouble.preemptions += 1
+    trouble.preempted_by = by
+    enqueue(turn, task, event=EventName.TASK_PREEMPTED, data={"by": by, "daemon_id": attempt.daemon_id})
 
 
 def not_taken_up(turn: Turn, task: Task, attempt: Attempt, message: str, *, tell_daemon: bool) -> None:

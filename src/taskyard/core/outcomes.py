@@ -26,7 +26,7 @@ from taskyard.core.commands import (
 from taskyard.core.effects import Acknowledge, Done, Progressed, Refused, Reply
 from taskyard.core.endings import end
 from taskyard.core.estimates import note_duration
-from taskyard.core.losses import hand_back, lose, not_taken_up
+from taskyard.core.losses import hand_back, lose, not_taken_up, preempted
 from taskyard.core.state import Daemon, Turn
 from taskyard.core.task import Attempt, Failure, Task
 from taskyard.vocabulary import HELD, AttemptStatus, ErrorCode, Refusal, ResultStatus, Status
@@ -40,7 +40,13 @@ LIVE, SUCCESS, COMPLETED, FAILED = (
     ResultStatus.FAILED,
 )
 # Ends that the hub or the daemon declared before the work was done, as it turns out.
-_RECLAIMABLE = (AttemptStatus.LOST, AttemptStatus.TIMEOUT, AttemptStatus.REJECTED, AttemptStatus.DRAINED)
+_RECLAIMABLE = (
+    AttemptStatus.LOST,
+    AttemptStatus.TIMEOUT,
+    AttemptStatus.REJECTED,
+    AttemptStatus.DRAINED,
+    AttemptStatus.PREEMPTED,
+)
 _REPORTED = (
     AttemptStatus.SUCCESS,
     AttemptStatus.FAILED,
@@ -99,9 +105,8 @@ def fail_task(turn: Turn, command: FailTask) -> None:
         keep_late(turn, command, said)
         return
     task, attempt = found
-    if task.cancel_requested_at is not None:
-        turn.state.ledger.late.append(LateResult(task.id, attempt.number, turn.now.wall, said))
-        cancelled(turn, task, attempt)
+    if task.cancel_requested_at is not None or attempt.yields_to is not None:
+        _stop(turn, task, attempt, said)
     else:
         fail(turn, task, attempt, command.error, said_ms=command.retry_after_ms, usage=command.usage)
     answer_outcome(turn, command, Done(task.id))
@@ -115,6 +120,8 @@ def confirm_cancel(turn: Turn, command: ConfirmCancel) -> None:
         task, attempt = found
         if task.cancel_requested_at is not None:
             cancelled(turn, task, attempt)
+        elif attempt.yields_to is not None:
+            preempted(turn, task, attempt)
         elif is_overdue(turn, task, attempt) and attempt.started_at is not None:
             time_out(turn, task, attempt, has_stopped=True)
         elif is_overdue(turn, task, attempt):
@@ -212,9 +219,8 @@ def _is_good(command: CompleteTask, task: Task) -> bool:
 
 
 def _complete_live(turn: Turn, command: CompleteTask, task: Task, attempt: Attempt) -> None:
-    if task.cancel_requested_at is not None:
-        turn.state.ledger.late.append(LateResult(task.id, attempt.number, turn.now.wall, command.outcome or b"{}"))
-        cancelled(turn, task, attempt)
+    if task.cancel_requested_at is not None or (attempt.yields_to is not None and not _is_good(command, task)):
+        _stop(turn, task, attempt, command.outcome or b"{}")
     elif command.result_status is FAILED:
         message = command.summary or "The agent reported that it failed."
         fail(turn, task, attempt, Failure(ErrorCode.AGENT_REPORTED_FAILURE, message), usage=command.usage)
@@ -228,6 +234,15 @@ def _complete_live(turn: Turn, command: CompleteTask, task: Task, attempt: Attem
         note_duration(turn.state.users[task.user_id], task.kind.needs.type, took_ms)
         release(turn, task)
         _finish(turn, command, task)
+
+
+def _stop(turn: Turn, task: Task, attempt: Attempt, said: bytes) -> None:
+    """It was told to stop, and did: what it says in parting is kept as late."""
+    turn.state.ledger.late.append(LateResult(task.id, attempt.number, turn.now.wall, said))
+    if task.cancel_requested_at is not None:
+        cancelled(turn, task, attempt)
+    else:
+        preempted(turn, task, attempt)
 
 
 def _reclaim(turn: Turn, command: CompleteTask, task: Task, attempt: Attempt) -> None:

@@ -76,7 +76,7 @@ def is_not_draining(lane: "Lane", daemon: "Daemon") -> Lack | None:
 
 
 def has_free_slot(lane: "Lane", daemon: "Daemon") -> Lack | None:
-    return None if daemon.active < daemon.record.slots else Lack.DAEMON_FULL
+    return None if daemon.occupied < daemon.record.slots else Lack.DAEMON_FULL
 
 
 def is_not_held(lane: "Lane", daemon: "Daemon") -> Lack | None:

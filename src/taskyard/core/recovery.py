@@ -9,7 +9,7 @@ it was (`served`), how long tasks took lately, and which attempts were accepted 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from taskyard.core import breakers, cooling, pressure, queues, rates, usage
+from taskyard.core import breakers, cooling, preemption, pressure, queues, rates, usage
 from taskyard.core.ageing import watch_age
 from taskyard.core.attempts import take_slot
 from taskyard.core.changes import DaemonRecord, Kept, KeyRecord, UserRecord
@@ -103,4 +103,5 @@ def _restore_held(turn: Turn, task: Task) -> None:
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
     take_slot(turn, task, turn.state.daemons[attempt.daemon_id])
+    preemption.remember(turn.state, task, attempt)
     watch_attempt(turn, task)

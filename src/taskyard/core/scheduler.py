@@ -14,13 +14,12 @@ from typing import Final
 from taskyard.core.attempts import grant, withdraw
 from taskyard.core.in_place import next_in_place
 from taskyard.core.lanes import Lane
-from taskyard.core.limits import LANE_RULES, LINE_RULES, Hold, ages_of, hub_has_room, levels_with_room
+from taskyard.core.limits import LANE_RULES, LINE_RULES, Hold, ages_of, hub_has_room, levels_with_room, watch
 from taskyard.core.lines import Line, Party, Pool, order_of
 from taskyard.core.placement import choose
 from taskyard.core.preemption import demand_room, next_start
 from taskyard.core.state import State, Turn
 from taskyard.core.suspects import watch_suspect
-from taskyard.core.timers import Clock, Due
 from taskyard.core.yard import rank_in
 from taskyard.vocabulary import RANK, CancelReason, Level
 
@@ -133,8 +132,7 @@ def _is_held(turn: Turn, line: Line, lane: Lane) -> bool:
         if hold is None:
             return False
         turn.state.yard.sleep(lane, hold.blocker)
-    if hold.until is not None:
-        turn.state.timers.set(Clock.WALL, Due.WAKE, hold.blocker, hold.until)
+    watch(turn, hold)
     return True
 
 

@@ -134,6 +134,7 @@ class Daemon:
 
     __slots__ = (
         "alone",
+        "beyond",
         "cpu_intensive",
         "heard_mono",
         "holding",
@@ -171,6 +172,8 @@ class Daemon:
         """Tasks whose newest attempt is live here."""
         self.lingering: dict[tuple[str, int], None] = {}
         """Attempts the hub has given up but that still occupy a slot until the daemon says they stopped."""
+        self.beyond = 0
+        """How many of those it holds take no slot, each beside the parent that waits for it (`in_place.py`)."""
         self.pool: Pool | None = None
         """Where its slots count, once it is enlisted."""
         self.lines: list[Line] = []
@@ -192,13 +195,18 @@ class Daemon:
         return len(self.holding) + len(self.lingering)
 
     @property
+    def occupied(self) -> int:
+        """How many of its slots are taken."""
+        return len(self.holding) + len(self.lingering) - self.beyond
+
+    @property
     def is_open(self) -> bool:
         """It is there and takes new work, now or when a slot is free."""
         return self.session != 0 and not self.record.draining
 
     def has_room(self) -> bool:
         record = self.record
-        return self.session != 0 and not record.draining and len(self.holding) + len(self.lingering) < record.slots
+        return self.session != 0 and not record.draining and self.occupied < record.slots
 
 
 class Echo:
@@ -241,6 +249,14 @@ class State:
         """Task id to the open tasks that depend on it."""
         self.children: dict[str, dict[str, None]] = {}
         """Task id to its open sub-tasks."""
+        self.waits: dict[str, dict[str, None]] = {}
+        """Held task to its waits for its sub-tasks that are open now; lost at a restart."""
+        self.standing: dict[str, str] = {}
+        """Held task to the sub-task that runs in its place."""
+        self.preempting: dict[str, str] = {}
+        """Critical task to the one that was told to make room for it (`preemption.py`)."""
+        self.made_room: dict[str, None] = {}
+        """Critical tasks for which somebody has made room since the last dispatch."""
         self.keys: dict[tuple[str, str], str] = {}
         """(user, idempotency key) to the task in memory that holds it."""
         self.exclusive: dict[tuple[str, str], str] = {}

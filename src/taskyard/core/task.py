@@ -96,8 +96,12 @@ class Attempt(Struct, omit_defaults=True, gc=False):
     usage: Usage | None = None
     level: Level = Level.NORMAL
     """What it was granted as, and counts as while it runs."""
-    in_place: bool = False
-    """It runs in the place of its waiting parent and counts under no limit."""
+    in_place: str | None = None
+    """The waiting parent in whose place it runs: it counts under no limit."""
+    beyond: bool = False
+    """Its daemon runs it beyond its slots, beside the waiting parent."""
+    yields_to: str | None = None
+    """The critical task for which it was told to make room."""
     charged_ms: int = 0
     """Of its running time, what was charged when it was given up (`usage.py`): it may turn out to go on."""
 
@@ -137,6 +141,8 @@ class Trouble(Struct, omit_defaults=True, gc=False):
     """Times a daemon's process died under it."""
     suspect: bool = False
     preemptions: int = 0
+    preempted_by: str | None = None
+    """The critical task it last made room for."""
     timeout_factor: float = 1.0
     blocked_reason: str | None = None
     skipped_reason: str | None = None
@@ -177,6 +183,8 @@ class Task(Struct, omit_defaults=True, gc=False, kw_only=True):
     key: str | None = None
     digest: str | None = None
     correlation_id: str | None = None
+    traceparent: str | None = None
+    """The trace its submission belongs to; no rule reads it."""
     depends: list[Dependency] | None = None
     attempts: list[Attempt] | None = None
     series: int = 1

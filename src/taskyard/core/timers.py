@@ -35,6 +35,8 @@ class Due(IntEnum):
     """Somebody sleeps on something that ends by itself."""
     PROBE = 11
     """A task tries whether its queue's provider answers again."""
+    PREEMPTION = 12
+    """A user's low task has run long enough to make room for a critical one."""
 
 
 Name = tuple[Due, str | tuple[str, ...]]

@@ -30,6 +30,7 @@ class Yard:
         "_numbers",
         "_places_asleep",
         "_unplaced",
+        "_urgent_asleep",
         "lines",
         "places",
         "pools",
@@ -53,6 +54,7 @@ class Yard:
         self.places: dict[str, None] = {}
         """Parents whose place, should they wait for their sub-tasks, may be taken (`in_place.py`)."""
         self._places_asleep: dict[Blocker, dict[str, None]] = {}
+        self._urgent_asleep: dict[Blocker, dict[str, None]] = {}
         self._unplaced: dict[LineKey, dict[str, None]] = {}
         """Parents whose sub-tasks no daemon of these lines could take."""
         self._asleep: dict[Blocker, dict[int, Lane]] = {}
@@ -65,7 +67,7 @@ class Yard:
 
     @property
     def has_sleepers(self) -> bool:
-        return bool(self._asleep or self._lines_asleep or self._places_asleep)
+        return bool(self._asleep or self._lines_asleep or self._places_asleep or self._urgent_asleep)
 
     # Tasks come and go.
 
@@ -141,6 +143,10 @@ class Yard:
         """A parent's place stays empty until this is gone."""
         self._places_asleep.setdefault(blocker, {})[parent_id] = None
 
+    def sleep_urgent(self, user_id: str, blocker: Blocker) -> None:
+        """Nobody has to make room for a user's critical work until this is gone."""
+        self._urgent_asleep.setdefault(blocker, {})[user_id] = None
+
     def await_daemon(self, parent_id: str, line: Line) -> None:
         """A parent's place stays empty until a daemon of this line has room."""
         self._unplaced.setdefault(line.key, {})[parent_id] = None
@@ -159,16 +165,17 @@ class Yard:
             line.blocker = None
             self.look_at(line)
         self.places.update(self._places_asleep.pop(blocker, {}))
+        self.urgent.update(self._urgent_asleep.pop(blocker, {}))
 
     def wake_user(self, user_id: str) -> None:
         """What this user may have changed."""
-        asleep = (*self._asleep, *self._places_asleep)
+        asleep = (*self._asleep, *self._places_asleep, *self._urgent_asleep)
         for blocker in [each for each in asleep if len(each) > 1 and each[1] == user_id]:
             self.wake(blocker)
 
     def wake_all(self) -> None:
         """A rule changed: look at everything anew."""
-        for blocker in [*self._asleep, *self._lines_asleep, *self._places_asleep]:
+        for blocker in [*self._asleep, *self._lines_asleep, *self._places_asleep, *self._urgent_asleep]:
             self.wake(blocker)
         for line in self.lines.values():
             self.look_at(line)

@@ -47,6 +47,8 @@ class Attempt(Struct):
     key: Key
     timeout_ms: int
     exclusive: bool
+    parent_id: str | None = None
+    """The task it is a sub-task of."""
     state: InventoryState = InventoryState.ACCEPTED
     told: InventoryState | None = None
     """The state the hub knows from this connection."""
@@ -112,6 +114,7 @@ class _Head(Struct):
 
     id: str
     execution: object = None
+    parent_task_id: object = None
 
 
 _head: Final = msgspec.json.Decoder(_Head)
@@ -132,4 +135,5 @@ def offered(message: TaskExecute) -> tuple[Attempt, Task | None] | None:
         except msgspec.ValidationError:
             return None
     exclusive = isinstance(head.execution, dict) and head.execution.get("exclusive") is not None
-    return Attempt((head.id, message.attempt), int(message.timeout * 1000), exclusive), task
+    parent_id = head.parent_task_id if isinstance(head.parent_task_id, str) else None
+    return Attempt((head.id, message.attempt), int(message.timeout * 1000), exclusive, parent_id), task

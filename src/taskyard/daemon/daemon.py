@@ -33,6 +33,8 @@ from taskyard.daemon.python_runner import ANY_TYPE, PythonRunner, Served, served
 
 DRAIN_S: Final = 25.0
 # Orchestrators kill 30 s after they ask; this leaves time to hand back what is not finished by then.
+NESTED_MAX: Final = 16
+# A task may wait for a sub-task that runs beside it, which may wait for another; each blocks a thread, made when needed.
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,7 +111,8 @@ class Daemon:
         connection = self._connection = Connection(machine, journal, hub=self.hub, key=self._key)
         self._gone.clear()
         try:
-            await connection.serve(lambda work: PythonRunner(self._functions, work, slots=self.slots))
+            threads = self.slots * NESTED_MAX
+            await connection.serve(lambda work: PythonRunner(self._functions, work, threads=threads))
         finally:
             self._connection = None
             self._gone.set()

@@ -209,7 +209,7 @@ class Protocol:
             return "draining"
         if self.trouble is not None:
             return self.trouble
-        if len(self.live) >= self.settings.slots:
+        if len(self.live) >= self.settings.slots and slots.are_full(self.live, attempt, self.settings.slots):
             return "slots full"
         if self.ledger.ended_bytes >= self.settings.spool_bytes_max:
             return "spool full"

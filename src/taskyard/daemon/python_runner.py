@@ -71,11 +71,11 @@ class _Run(Struct, eq=False):
 
 
 class PythonRunner:
-    def __init__(self, functions: Mapping[str, Served], work: Work, *, slots: int) -> None:
+    def __init__(self, functions: Mapping[str, Served], work: Work, *, threads: int) -> None:
         self._functions = functions
         self._work = work
         self._loop = asyncio.get_running_loop()
-        self._threads = Threads(slots)
+        self._threads = Threads(threads)
         self._runs: dict[Key, _Run] = {}
         self._closed = False
 

@@ -11,6 +11,13 @@ def fenced(live: Mapping[Key, Attempt]) -> list[Attempt]:
     return [attempt for attempt in live.values() if attempt.exclusive and not attempt.fenced]
 
 
+def are_full(live: Mapping[Key, Attempt], attempt: Attempt, slots: int) -> bool:
+    """Whether there is no slot for this one. One sub-task of each task that runs here is run beside it, in none."""
+    taken = {held.key[0]: None for held in live.values()}
+    beside = {held.parent_id: None for held in (*live.values(), attempt) if held.parent_id in taken}
+    return len(live) + 1 - len(beside) > slots
+
+
 def older(live: Mapping[Key, Attempt], key: Key) -> list[Attempt]:
     """Earlier attempts at the same task; the hub has given them up."""
     task_id, number = key

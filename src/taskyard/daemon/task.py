@@ -23,6 +23,8 @@ class Task(Struct, kw_only=True):
     payload: Any = None
     metadata: Any = None
     model: str | None = None
+    parent_task_id: Any = None
+    """The task it is a sub-task of."""
     execution: Any = None
     """How it is to be run, as far as its submission said."""
     attempt: int = 1
@@ -35,6 +37,8 @@ class Task(Struct, kw_only=True):
     previous_attempts: Any = None
     token: str = ""
     """Authorises this attempt's callbacks and sub-tasks."""
+    traceparent: str | None = None
+    """The trace that what this attempt does belongs to, as the W3C writes it."""
     raw: bytes = b""
     """The task as the hub sent it, with the fields that have no name here."""
 

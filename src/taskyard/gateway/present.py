@@ -335,8 +335,10 @@ def audit_answer(record: AuditRecord) -> AuditAnswer:
     return AuditAnswer(instant_of(record.at), record.actor, record.action, record.subject, record.old, record.new)
 
 
-def execute_frame(load: Load, attempt: int, timeout_ms: int, token: str, size: Sizes = BUILT_IN) -> bytes:
-    """The encoded `task.execute`. Every id in it is minted by the hub, so it needs no escaping."""
+def execute_frame(
+    load: Load, attempt: int, timeout_ms: int, token: str, size: Sizes = BUILT_IN, *, traceparent: str | None = None
+) -> bytes:
+    """The encoded `task.execute`. Every id in it is minted or was read by the hub, so it needs no escaping."""
     task = load.task
     context = previous = b"[]"
     if task.depends is not None or task.trouble is not None:
@@ -350,6 +352,8 @@ def execute_frame(load: Load, attempt: int, timeout_ms: int, token: str, size: S
         f'{{"type":"task.execute","task":{{"id":"{task.id}","ref":"T-{task.number:03d}"'
         f',"user_id":"{task.user_id}","status":"scheduled","priority":"{task.level.value}"{parent},'
     )
+    if traceparent is not None:
+        head += f'"traceparent":"{traceparent}",'
     tail = f',"attempt":{attempt},"timeout":{timeout_ms / 1000},"token":"{token}","context_input":'
     return b"".join(
         (

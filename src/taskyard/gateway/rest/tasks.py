@@ -143,6 +143,7 @@ async def whole(call: Call[Q], user_id: str, task_id: str) -> Reply:
             progress=call.hub.progress(task_id),
             parents=shown.parents,
             checkpoint=shown.checkpoint,
+            forecast=call.hub.forecast(task_id) if shown.stored.task.status is Status.QUEUED else None,
             size=call.door.edge.size,
         )
     )
