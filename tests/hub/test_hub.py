@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from taskyard.core.commands import Beat, Held, LeaveDaemon
+from taskyard.core.commands import Beat, FailTask, Held, LeaveDaemon, PauseQueue, PutQueue
 from taskyard.core.effects import Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.core.state import Now
+from taskyard.core.task import Failure
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.clock import read_clock
 from taskyard.store.port import Store, StoreBroken, StoreRefused, StoreUnavailable
 from taskyard.store.sqlite.engine import SqliteStore
-from taskyard.vocabulary import DaemonStatus, Level, Refusal, Status
+from taskyard.vocabulary import DaemonStatus, Level, QueueState, Refusal, Status
 from tests.support.hub_scene import USER, WAIT_S, HeldStore, Scene, a_scene
 
 FUTURE = "7fffffff-ffff-7000-8000-000000000001"
@@ -59,6 +60,29 @@ def test_a_restart_keeps_users_keys_numbers_and_waiting_tasks(opened: Callable[[
             daemon = await scene.daemon()
             sent = await daemon.message("task.execute")
             assert sent["task"]["id"] == waiting, "the older one first"
+
+    asyncio.run(scenario())
+
+
+def test_a_restart_keeps_what_was_set_of_queues_and_that_one_cools_down(opened: Callable[[], Store]) -> None:
+    async def scenario() -> None:
+        # Given a queue that was set, one that was paused, and a task that its provider refused
+        async with a_scene(opened()) as scene:
+            await scene.ask(PutQueue("cloud", ("glm5",), 3, "test"))
+            await scene.ask(PauseQueue("default", "test"))
+            daemon = await scene.daemon()
+            task_id = await scene.submit(queue="cloud")
+            attempt = await scene.run(daemon, task_id)
+            refused = Failure("RATE_LIMITED", "slow down")
+            scene.hub.tell(FailTask("d_one", task_id, attempt, refused, daemon.id, retry_after_ms=60_000))
+            await daemon.message("ack")
+            before = scene.hub.queues(USER)
+
+        # When the hub starts anew, then all of it is as it was
+        async with a_scene(opened(), with_user=False) as scene:
+            assert scene.hub.queues(USER) == before
+            states = {view.name: (view.state, view.max_concurrent) for view in before}
+            assert states == {"cloud": (QueueState.COOLING, 3), "default": (QueueState.PAUSED, None)}
 
     asyncio.run(scenario())
 
