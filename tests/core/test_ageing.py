@@ -1,8 +1,10 @@
 """Who has waited too long."""
 
 import pytest
+from msgspec.structs import replace
 
 from taskyard.core import ageing
+from taskyard.core.commands import ChangeSettings
 from taskyard.core.settings import Ageing, Limits, Settings, Shares
 from taskyard.core.timers import Clock, Due
 from tests.support.harness import HubHarness, Level, Status, a_draft
@@ -82,6 +84,18 @@ def test_a_low_task_that_waited_four_hours_is_ordered_as_normal_and_still_counts
     hub.daemon(slots=1)
     assert low.status is Status.SCHEDULED
     assert hub.state.users["ann"].running.low == 1
+
+
+def test_a_shorter_wait_holds_also_for_those_who_wait_already() -> None:
+    hub = a_hub()
+    low = hub.submit(level=Level.LOW)
+    hub.advance(s=HOUR_S)
+    hub.step(ChangeSettings(replace(hub.state.settings, ageing=Ageing(low_s=HOUR_S + 10))))
+    hub.advance(s=9)
+    assert low.trouble is None
+    hub.advance(s=2)
+    assert low.trouble is not None
+    assert low.trouble.aged
 
 
 def test_a_high_task_still_goes_first() -> None:

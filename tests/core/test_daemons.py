@@ -2,9 +2,19 @@
 
 import pytest
 
-from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, RetryTask, Seen, Tick
+from taskyard.core.commands import (
+    Beat,
+    ChangeSettings,
+    DrainDaemon,
+    Held,
+    JoinDaemon,
+    LeaveDaemon,
+    RetryTask,
+    Seen,
+    Tick,
+)
 from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Refused, Welcome
-from taskyard.core.settings import Limits, Settings
+from taskyard.core.settings import Lease, Limits, Settings
 from taskyard.core.task import Task, Terms
 from taskyard.vocabulary import EPOCHS_PER_ERA, AttemptStatus, EventName, InventoryVerdict, LostPolicy, Refusal
 from tests.support.harness import ErrorCode, HubHarness, InventoryState, Level, Status, a_draft, attempt_of
@@ -409,6 +419,30 @@ def test_a_lease_is_judged_with_a_fifth_to_spare() -> None:
         AttemptStatus.LOST,
         ErrorCode.DAEMON_UNRESPONSIVE,
     )
+
+
+def test_a_daemon_is_judged_by_the_lease_it_was_promised_until_it_comes_anew() -> None:
+    # Given a daemon that was promised 30 s, and a lease that becomes shorter than its heartbeats are apart
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.run(hub.submit())
+    short = Lease(heartbeat_s=0.5, lease_s=2)
+    hub.step(ChangeSettings(Settings(lease=short)))
+
+    # When it goes on as it was told
+    for _ in range(3):
+        hub.advance(s=5)
+        hub.beat(daemon, task)
+    assert task.status is Status.RUNNING
+
+    # Then only once it comes anew it is told, and judged by, the new one
+    effects = join(hub, inventory=(Held(task.id, 1, InventoryState.RUNNING),))
+    (welcome,) = hub.of(effects, Welcome)
+    assert welcome.lease == short
+    hub.advance(ms=2399)
+    assert task.status is Status.RUNNING
+    hub.advance(ms=1)
+    assert attempt_of(task).status is AttemptStatus.LOST
 
 
 def test_each_heartbeat_renews_the_lease_and_is_answered() -> None:

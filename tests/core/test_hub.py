@@ -4,13 +4,13 @@ from typing import get_args
 
 from msgspec import json
 
-from taskyard.core.commands import Archive, ChangeSettings, Command, SubmitTasks, Tick
+from taskyard.core.commands import Archive, ChangeSettings, Command, RefuseSettings, SubmitTasks, Tick
 from taskyard.core.effects import Done
 from taskyard.core.hub import ON_COMMAND, ON_TASK_TIMER, ON_TIMER, TIMERS_PER_TICK_MAX
-from taskyard.core.settings import Settings
+from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Terms
 from taskyard.core.timers import Due
-from taskyard.vocabulary import DependsPolicy, Verdict
+from taskyard.vocabulary import DependsPolicy, EventName, Verdict
 from tests.support.harness import HubHarness, Level, Status, a_draft
 
 
@@ -85,8 +85,36 @@ def test_archiving_is_written_with_the_next_commit() -> None:
 
 def test_settings_hold_from_the_next_decision_on() -> None:
     hub = HubHarness()
-    hub.step(ChangeSettings(Settings(default_queue="other")))
+    assert hub.ask(ChangeSettings(Settings(default_queue="other"), ("default_queue",))) == Done()
     assert hub.submit().kind.queue == "other"
+    (event,) = hub.said(EventName.SETTINGS_CHANGED)
+    assert (event.user_id, event.data) == (None, {"names": ["default_queue"]})
+
+
+def test_a_limit_that_is_raised_starts_what_waits_for_it_and_one_that_is_lowered_ends_nothing() -> None:
+    hub = HubHarness(limited_to(1))
+    hub.daemon(slots=9)
+    tasks = [hub.submit() for _ in range(4)]
+    assert [task.status for task in tasks].count(Status.SCHEDULED) == 1
+    hub.step(ChangeSettings(limited_to(3)))
+    assert [task.status for task in tasks].count(Status.SCHEDULED) == 3
+    hub.step(ChangeSettings(limited_to(2)))
+    assert [task.status for task in tasks].count(Status.SCHEDULED) == 3
+    hub.complete(tasks[0])
+    assert tasks[3].status is Status.QUEUED, "two run, and no more may"
+
+
+def limited_to(count: int) -> Settings:
+    return Settings(limits=Limits(running_per_user=count))
+
+
+def test_settings_that_cannot_be_used_are_told_to_admins_and_change_nothing() -> None:
+    hub = HubHarness()
+    before = hub.state.settings
+    assert hub.ask(RefuseSettings("taskyard.toml is not valid")) == Done()
+    assert hub.state.settings is before
+    (event,) = hub.said(EventName.SETTINGS_REFUSED)
+    assert (event.user_id, event.data) == (None, {"reason": "taskyard.toml is not valid"})
 
 
 def test_a_command_alone_starts_nothing() -> None:

@@ -169,7 +169,8 @@ DEFAULTS: Final = dict(leaves(msgspec.to_builtins(FileSettings())))
 NUMBERS: Final = {
     name: value for name, value in DEFAULTS.items() if isinstance(value, int | float) and not isinstance(value, bool)
 }
-UNLIMITED: Final = sorted(name for name, value in DEFAULTS.items() if value is None and not name.endswith((".jwt", ".max_priority")))
+NO_NUMBERS: Final = (".jwt", ".max_priority")
+UNLIMITED: Final = [name for name, value in DEFAULTS.items() if value is None and not name.endswith(NO_NUMBERS)]
 EDGE: Final = ("auth.", "retention.")
 
 

@@ -39,16 +39,18 @@ def test_the_page_about_http_is_the_route_table() -> None:
 # --- settings ----------------------------------------------------------------------------------------------
 
 
-def settings_of(kind: Any, place: str = "") -> Iterator[tuple[str, str]]:
-    """Each setting's name and default, as the table writes them."""
+def settings_of(kind: Any, place: str = "", of: Any = None) -> Iterator[tuple[str, str]]:
+    """Each setting's name and default, as the table writes them. Where there are built-in ones by name, each of them."""
     for field in msgspec.structs.fields(kind):
-        name = f"{place}{field.name}"
+        name, default = f"{place}{field.name}", default_of(field) if of is None else getattr(of, field.name)
         inner = struct_in(field.type)
-        if inner is None:
-            yield name, default_of(field)
+        if not isinstance(default, dict):
+            yield from [(name, written_as(default))] if inner is None else settings_of(inner, f"{name}.", default)
+        elif inner is None:
+            yield from ((f"{name}.{key}", written_as(value)) for key, value in default.items())
         else:
-            key = ".<name>" if str(field.type).startswith("dict") else ""
-            yield from settings_of(inner, f"{name}{key}.")
+            for key, value in (default or {"<name>": None}).items():
+                yield from settings_of(inner, f"{name}.{key}.", value)
 
 
 def struct_in(type_: Any) -> Any:
@@ -57,19 +59,25 @@ def struct_in(type_: Any) -> Any:
     return next((one for one in candidates if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
 
 
-def default_of(field: msgspec.structs.FieldInfo) -> str:
+REQUIRED: Final = object()
+
+
+def default_of(field: msgspec.structs.FieldInfo) -> Any:
     if field.required:
-        return "required"
-    if field.default is None:
-        return "none"
-    default = msgspec.to_builtins(field.default if field.default_factory is msgspec.NODEFAULT else [])
+        return REQUIRED
+    return field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+
+
+def written_as(default: Any) -> str:
+    if default is REQUIRED or default is None:
+        return "none" if default is None else "required"
     return f"`{msgspec.json.encode(default).decode()}`".replace('","', '", "')
 
 
 def test_the_page_about_operating_lists_every_setting_with_its_default() -> None:
     _, _, section = (ROOT / "docs" / "operating.md").read_text().partition("## Settings")
     written = dict(ROW.findall(section.partition("\n## ")[0]))
-    assert written == dict(settings_of(FileSettings))
+    assert written == dict(settings_of(FileSettings, of=FileSettings()))
 
 
 # --- commands ----------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class AuditQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 async def me(call: Call[Empty], _body: Empty) -> Reply:
     user = _user(call, call.principal.user_id)
     scopes = sorted(call.principal.scopes)
-    return Reply(MeAnswer(id=user.id, name=user.name, plan=user.plan, scopes=scopes))
+    return Reply(MeAnswer(id=user.id, name=user.name, plan=user.plan, scopes=scopes, profile=call.hub.settings.profile))
 
 
 async def list_users(call: Call[Empty], _body: Empty) -> Reply:
