@@ -41,3 +41,11 @@ def test_what_a_proxy_says_is_not_repeated(body: bytes) -> None:
 def test_when_to_come_back_is_read_in_seconds(header: str | None, seconds: Any) -> None:
     headers = {} if header is None else {"Retry-After": header}
     assert refusal(503, headers, b"{}").retry_after == seconds
+
+
+def test_what_the_body_says_about_when_to_come_again_is_exact_and_goes_before_the_header() -> None:
+    body = {"code": "RATE_LIMITED", "retry_after": 1.2, "backpressure": {"level": "warning", "queue_depth": 7}}
+    error = refusal(429, {"Retry-After": "2"}, msgspec.json.encode(body))
+    assert error.retry_after == 1.2
+    assert error.backpressure is not None
+    assert (error.backpressure.level, error.backpressure.queue_depth) == ("warning", 7)

@@ -1,17 +1,19 @@
 """bot0's queue manager: a hub that decides when and where tasks run.
 
 Covered here: task fields, life cycle, priorities, choice of daemon, missing daemons, failure categories, retries,
-disconnects, results, events.
+disconnects, results, events, rate limits, backpressure.
 """
 
 import pytest
 
-from taskyard.core.commands import Held
-from taskyard.core.effects import Execute
+from taskyard.core.commands import CancelTask, Draft, Held
+from taskyard.core.effects import Execute, Refused, Submitted
 from taskyard.core.lifecycle import TRANSITIONS
 from taskyard.core.retry import classify
+from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Failure, Terms
-from taskyard.vocabulary import AttemptStatus, Backoff, Category, EventName, Lack, SourceType, Verdict
+from taskyard.sdk.throttle import Throttle
+from taskyard.vocabulary import AttemptStatus, Backoff, Category, EventName, Lack, Refusal, SourceType, Verdict
 from tests.support.harness import ErrorCode, HubHarness, Level, Status, a_draft, attempt_of
 
 MINUTE = 60_000
@@ -370,3 +372,80 @@ def test_a_task_that_failed_for_good_waits_for_a_person() -> None:
     task = hub.submit(target="nobody")
     hub.review(task, Verdict.DISCARD)
     assert task.status is Status.CANCELLED
+
+
+# Limits on what comes in, and backpressure
+
+
+def a_metered_hub(**numbers: object) -> HubHarness:
+    """With the document's limits; as many tasks as one likes may be pending."""
+    hub = HubHarness(Settings(**numbers), users=("ann", "bob"), is_metered=True)  # type: ignore[arg-type]
+    for user in hub.state.users.values():
+        user.record.overrides["max_pending"] = 1_000_000
+    return hub
+
+
+def of(source: SourceType, count: int, **fields: object) -> list[Draft]:
+    return [a_draft(source=source, **fields) for _ in range(count)]  # type: ignore[arg-type]
+
+
+def test_an_engine_has_fifty_tasks_a_minute_and_a_hundred_at_once() -> None:
+    hub = a_metered_hub()
+    hub.submit_all(*of(SourceType.PROACTIVE, 100))
+    hub.advance(s=60)
+    hub.submit_all(*of(SourceType.PROACTIVE, 50))
+    assert isinstance(hub.offer(*of(SourceType.PROACTIVE, 1)), Refused)
+
+
+@pytest.mark.parametrize(("source", "per_minute"), [(SourceType.USER, 60), (SourceType.WEBHOOK, 100)])
+def test_people_and_webhooks_have_their_own_rates(source: SourceType, per_minute: int) -> None:
+    hub = a_metered_hub()
+    hub.submit_all(*of(source, per_minute))
+    refused = hub.offer(*of(source, 1))
+    assert isinstance(refused, Refused)
+    assert (refused.code, refused.retry_after_ms) == (Refusal.RATE_LIMITED, MINUTE // per_minute)
+
+
+def test_a_full_fleet_refuses_nobody() -> None:
+    hub = HubHarness(is_metered=True)
+    hub.daemon(slots=50)
+    hub.submit_all(*of(SourceType.USER, 40))
+    assert isinstance(hub.offer(a_draft()), Submitted)
+
+
+def test_a_long_line_warns_and_a_longer_one_refuses_low_work_and_pauses_engines() -> None:
+    hub = a_metered_hub(limits=Limits(rate={}))
+    hub.submit_all(*of(SourceType.USER, 500))
+    assert [event.user_id for event in hub.said(EventName.BACKPRESSURE_WARNING)] == ["ann"]
+    tasks = hub.submit_all(*of(SourceType.USER, 500, level=Level.LOW))
+    (event,) = hub.said(EventName.BACKPRESSURE_CRITICAL)
+    assert event.data is not None
+    assert event.data["queue_depth"] == 1000
+    assert event.data["recommendations"]
+    low, engine = hub.offer(a_draft(level=Level.LOW)), hub.offer(*of(SourceType.PROACTIVE, 1))
+    assert isinstance(low, Refused)
+    assert isinstance(engine, Refused)
+    assert (low.code, engine.code) == (Refusal.BACKPRESSURE, Refusal.RATE_LIMITED)
+    assert all(task.status is Status.QUEUED for task in tasks)
+
+
+def test_the_pause_ends_and_another_users_line_was_never_meant() -> None:
+    hub = a_metered_hub(limits=Limits(rate={}))
+    tasks = hub.submit_all(*of(SourceType.USER, 1000))
+    assert isinstance(hub.offer(*of(SourceType.PROACTIVE, 1), user="bob"), Submitted)
+    for task in tasks[:201]:
+        hub.step(CancelTask("ann", task.id))
+    assert isinstance(hub.offer(*of(SourceType.PROACTIVE, 1)), Submitted)
+
+
+def test_an_engine_slows_down_once_however_often_it_is_told_and_recovers() -> None:
+    throttle = Throttle(window_s=10, batch_max=8)
+    for level, window_s, batch_max in (
+        ("warning", 20, 4),
+        ("warning", 20, 4),
+        ("critical", 20, 0),
+        ("warning", 20, 4),
+        ("normal", 10, 8),
+    ):
+        throttle.hear(level)
+        assert (throttle.window_s, throttle.batch_max) == (window_s, batch_max)

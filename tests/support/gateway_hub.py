@@ -24,6 +24,7 @@ from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.core.why import Why
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
+from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import (
     BreakerView,
     DaemonView,
@@ -37,6 +38,7 @@ from taskyard.gateway.port import (
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
+from taskyard.hub.metrics import Metrics
 from taskyard.hub.release import CLOSE_CODES, Frames
 from taskyard.hub.tokens import Tokens
 from taskyard.hub.views import breaker_view, breaker_views, queue_views, usage_view
@@ -67,6 +69,7 @@ class GatewayHub:
         self._subscribers: list[Subscriber] = []
         self._progress: dict[str, ProgressView] = {}
         self._ended: dict[str, asyncio.Event] = {}
+        self.metrics = Metrics(self._now)
         self.core = self._restored()
 
     def _restored(self) -> Core:
@@ -147,6 +150,7 @@ class GatewayHub:
 
     def _release(self, batch: Batch, effects: list[Effect]) -> tuple[Answer | None, dict[str, StoredTask]]:
         self.directory.update(batch.users, batch.keys)
+        self.metrics.observe(batch)
         reader = self.store.reader()
         answer = next((effect.answer for effect in effects if isinstance(effect, Reply)), None)
         for effect in effects:
@@ -260,6 +264,9 @@ class GatewayHub:
 
     def usage(self, user_id: str) -> UsageView:
         return usage_view(self.core.state, user_id, self._now())
+
+    async def figures(self) -> Figures:
+        return await self.metrics.figures(self.core.state)
 
     def progress(self, task_id: str) -> ProgressView | None:
         return self._progress.get(task_id)

@@ -15,7 +15,21 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from taskyard.cli import breakers, dead_letters, fleet, output, people, pressure, queues, submit, tasks, watch, yard
+from taskyard.cli import (
+    breakers,
+    dead_letters,
+    fleet,
+    output,
+    people,
+    pressure,
+    queues,
+    status,
+    submit,
+    tasks,
+    watch,
+    why,
+    yard,
+)
 
 if TYPE_CHECKING:
     from taskyard.sdk.errors import TaskyardError
@@ -43,6 +57,8 @@ app.command("demo")(yard.demo)
 app.command("submit")(submit.submit)
 app.command("ls")(tasks.ls)
 app.command("show")(tasks.show)
+app.command("why")(why.why)
+app.command("status")(status.status)
 app.command("watch")(watch.watch)
 app.command("log")(watch.log)
 app.command("cancel")(tasks.cancel)

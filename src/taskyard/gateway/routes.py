@@ -13,6 +13,7 @@ from taskyard.gateway.rest import (
     callbacks,
     daemons,
     dead_letters,
+    metrics,
     pages,
     people,
     plans,
@@ -38,6 +39,7 @@ from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire import people as bodies
 from taskyard.wire.breakers import BreakerAnswer
 from taskyard.wire.frames import Backpressure
+from taskyard.wire.metrics import MetricsAnswer
 from taskyard.wire.plans import LimitsAnswer, PlanAnswer, QueueStatusAnswer
 from taskyard.wire.queues import QueueAnswer, QueueChange
 from taskyard.wire.submission import (
@@ -524,6 +526,14 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=list[bodies.AuditAnswer],
     ),
     get(
+        f"{_V1}/metrics",
+        metrics.show,
+        policy=ADMIN,
+        summary="How the hub does: depths, rates, times, daemons",
+        query=Empty,
+        answer=MetricsAnswer,
+    ),
+    get(
         f"{_V1}/hubs",
         pages.hubs,
         policy=ADMIN,
@@ -534,6 +544,15 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
 )
 
 PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
+    get(
+        "/metrics",
+        metrics.expose,
+        policy=ADMIN,
+        summary="The same figures for Prometheus, with histograms",
+        query=Empty,
+        answer=str,
+        media_type="text/plain",
+    ),
     get(
         "/healthz",
         pages.health,

@@ -68,7 +68,10 @@ class AsyncProactiveSubmitter:
         self._closing.set()
         if self._worker is not None:
             await asyncio.wait((self._worker,))
-        await self.flush()
+        try:
+            await self.flush()
+        except TaskyardError:
+            log.exception("the last proactive tasks were not sent")
         if self._owns_client:
             await self._client.close()
         return self._throttle.leave()

@@ -80,7 +80,10 @@ class ProactiveSubmitter:
         self._closing.set()
         if threading.current_thread() is not self._thread:
             self._thread.join()
-        self.flush()
+        try:
+            self.flush()
+        except TaskyardError:
+            log.exception("the last proactive tasks were not sent")
         if self._owns_client:
             self._client.close()
         with self._lock:

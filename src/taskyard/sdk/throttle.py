@@ -111,16 +111,16 @@ class Throttle:
         """The hub took none of it, or we do not know; the same, therefore."""
         if isinstance(error, Limited) and error.backpressure is not None:
             self.hear(error.backpressure.level)
-        if isinstance(error, Refused) and not isinstance(error, PASSING):
+        is_passing = isinstance(error, (*PASSING, HubUnreachable, BadAnswer))
+        if isinstance(error, Refused) and not is_passing and batch:
             self._keep([])
             given = Rejected(index=0, status=error.status, code=error.code, detail=error.detail)
             return [(task, given) for task in batch]
-        if not isinstance(error, Refused | HubUnreachable | BadAnswer):
-            # No key, no address: sending again cures nothing, and the caller has to hear of it.
-            self._keep(batch)
+        self._keep(batch)
+        if not is_passing:
+            # A key that is not known, no address: sending again cures nothing, and somebody has to hear of it.
             raise error
         self._retry_after_s = (error.retry_after or 0.0) if isinstance(error, Refused) else 0.0
-        self._keep(batch)
         return []
 
     def leave(self) -> list[NewTask]:
