@@ -13,7 +13,7 @@ from tests.support.live import LiveHub, LiveYard, taskyard, wait_online, wait_un
 
 pytestmark = pytest.mark.slow
 
-SERVICE = '[lease]\nheartbeat_s = 0.4\nlease_s = 2\n'
+SERVICE = "[lease]\nheartbeat_s = 0.4\nlease_s = 2\n"
 APPLIED_S = 5.0
 """A file is looked at twice a second; the rest is for a busy machine."""
 

@@ -4,6 +4,7 @@ import pytest
 
 from taskyard.core.lanes import key_of
 from taskyard.core.placement import FITS, STANDINGS, choose, lacks_of
+from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Task
 from taskyard.vocabulary import Lack
 from tests.support.harness import HubHarness, Status, attempt_of
@@ -165,3 +166,11 @@ def test_no_daemon_with_room_is_no_choice() -> None:
     task = hub.submit()
     lane = hub.state.users["ann"].lanes[key_of(task)]
     assert choose(lane, lane.parties[0].line) is None
+
+
+def test_a_finer_step_tells_closer_loads_apart() -> None:
+    hub = HubHarness(Settings(limits=Limits(load_step=0.1)))
+    busier, freer = hub.daemon("a"), hub.daemon("b")
+    hub.beat(busier, load=0.19)
+    hub.beat(freer, load=0.05)
+    assert where(hub) == "b"

@@ -39,6 +39,7 @@ async def test_a_key_is_shown_once_works_and_can_be_revoked(app: GatewayApp, adm
         "name": "carl",
         "plan": None,
         "scopes": ["tasks"],
+        "profile": "local",
     }
     (listed,) = (await admin.get(f"{USERS}/{user['id']}/keys")).json
     assert (listed["id"], listed["revoked_at"]) == (issued["id"], None)

@@ -116,6 +116,7 @@ SPECIFIED: Final = {
     "shares.normal": 0.35,
     "shares.low": 0.15,
     "shares.low_max": 5,
+    "limits.load_step": 0.2,
     "preemption.min_run_s": 10,
     "preemption.times_max": 3,
     # 5, running and failing
@@ -169,7 +170,7 @@ DEFAULTS: Final = dict(leaves(msgspec.to_builtins(FileSettings())))
 NUMBERS: Final = {
     name: value for name, value in DEFAULTS.items() if isinstance(value, int | float) and not isinstance(value, bool)
 }
-NO_NUMBERS: Final = (".jwt", ".max_priority")
+NO_NUMBERS: Final = (".jwt", ".max_priority", ".otlp_endpoint")
 UNLIMITED: Final = [name for name, value in DEFAULTS.items() if value is None and not name.endswith(NO_NUMBERS)]
 EDGE: Final = ("auth.", "retention.")
 
@@ -332,6 +333,8 @@ def test_of_what_changed_only_the_name_is_told(tmp_path: Path) -> None:
         ("[limits.running_per_source]\nnobody = 5", "limits.running_per_source.nobody"),
         ("[limits.queue_depth]\nwarning = 200000", "limits.queue_depth.critical"),
         ("[limits.user_queue_depth]\ncritical = 499", "limits.user_queue_depth.critical"),
+        ("[limits]\nload_step = 0", "limits.load_step"),
+        ("[limits]\nload_step = 1.5", "limits.load_step"),
         ("[limits]\nrunning_total = 0", "limits.running_total"),
         ("[limits]\nrunning_per_user = -1", "limits.running_per_user"),
         ("[limits.size]\ninput = 0", "limits.size.input"),

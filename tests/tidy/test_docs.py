@@ -40,7 +40,7 @@ def test_the_page_about_http_is_the_route_table() -> None:
 
 
 def settings_of(kind: Any, place: str = "", of: Any = None) -> Iterator[tuple[str, str]]:
-    """Each setting's name and default, as the table writes them. Where there are built-in ones by name, each of them."""
+    """Each setting's name and default, as the table writes them; of sections by name, each that is built in."""
     for field in msgspec.structs.fields(kind):
         name, default = f"{place}{field.name}", default_of(field) if of is None else getattr(of, field.name)
         inner = struct_in(field.type)

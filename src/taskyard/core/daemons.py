@@ -291,6 +291,7 @@ def beat(turn: Turn, command: Beat) -> None:
         return
     daemon.seen_mono, daemon.record.last_seen_at = turn.now.mono, turn.now.wall
     daemon.load = min(max(command.load, 0.0), LOAD_MAX)
+    daemon.load_step = int(daemon.load * (1 / turn.state.settings.limits.load_step))
     daemon.memory_free_mb = daemon.record.memory_mb if command.memory_free_mb is None else command.memory_free_mb
     listed = {(held.task_id, held.attempt): None for held in command.running}
     for task, attempt in _held(daemon):

@@ -142,6 +142,8 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whatever a plan says; but for the plan enterprise, whose users have the next one."""
     pending_per_enterprise_user_max: int = 10_000
     daemon_slots: int = 5
+    load_step: float = 0.2
+    """Of two daemons the less loaded is chosen first; within one step they are alike."""
     running_per_source: dict[str, int] = field(default_factory=_running_per_source)
     rate: dict[str, Rate] = field(default_factory=_rates)
     queue_depth: Depth = Depth(warning=50_000, critical=100_000)

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from taskyard.core.queues import Routes
     from taskyard.core.rates import Bucket
 
-LOAD_STEPS: Final = 5
-# Loads within one step of 0.2 count as equal; a step makes the order total where a margin would not.
 INTERNED_MAX: Final = 10_000
 # Kinds and terms remembered for sharing. Terms hold exclusive keys, of which there is no end.
 
@@ -144,6 +142,7 @@ class Daemon:
         "lines",
         "lingering",
         "load",
+        "load_step",
         "memory_free_mb",
         "noted_mono",
         "pool",
@@ -179,16 +178,14 @@ class Daemon:
         self.lines: list[Line] = []
         """Lines it could serve."""
         self.load = 0.0
+        self.load_step = 0
+        """Loads within one step count as equal; a step makes the order total where a margin would not."""
         self.memory_free_mb: int | None = record.memory_mb
         self.used = 0
         self.alone: str | None = None
         """The suspect that runs here, or is to: nothing else is given to this daemon."""
         self.cpu_intensive = 0
         self.superseded: list[int] = []
-
-    @property
-    def load_step(self) -> int:
-        return int(self.load * LOAD_STEPS)
 
     @property
     def active(self) -> int:

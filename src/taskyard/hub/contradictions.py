@@ -55,6 +55,7 @@ AT_LEAST_ONE: Final = (
 )
 ABOVE_ZERO: Final = (
     "lease.heartbeat_s",
+    "limits.load_step",
     "lease.accept_s",
     "lease.start_s",
     "lease.cancel_grace_s",
@@ -79,6 +80,7 @@ FRACTIONS: Final = (
     "retry.jitter",
     "retry.rate_limit_jitter",
     "lease.spare",
+    "limits.load_step",
 )
 
 
