@@ -15,9 +15,18 @@ ONE: Key = ("t1", 1)
 TWO: Key = ("t2", 1)
 
 
-def execute(key: Key = ONE, *, timeout: float = 300.0, exclusive: str | None = None, type: str = "noop") -> TaskExecute:
+def execute(
+    key: Key = ONE,
+    *,
+    timeout: float = 300.0,
+    exclusive: str | None = None,
+    type: str = "noop",
+    parent: str | None = None,
+) -> TaskExecute:
     named = f'"{exclusive}"' if exclusive else "null"
-    task = f'{{"id":"{key[0]}","type":"{type}","input":"go","new":1,"execution":{{"exclusive":{named}}}}}'
+    above = f'"{parent}"' if parent else "null"
+    rest = f'"parent_task_id":{above},"execution":{{"exclusive":{named}}}'
+    task = f'{{"id":"{key[0]}","type":"{type}","input":"go","new":1,{rest}}}'
     return TaskExecute(Raw(task.encode()), key[1], timeout, "token", Raw(b"[]"), Raw(b"null"), Raw(b"[]"))
 
 

@@ -278,6 +278,19 @@ def test_a_full_daemon_rejects() -> None:
     assert scene.sent == [TaskRejected(*TWO, "slots full")]
 
 
+def test_one_sub_task_of_each_task_it_runs_is_run_beside_it() -> None:
+    scene = Scene(slots=1).join()
+    scene.runs(ONE)
+    child, grandchild, second, stranger = ("child", 1), ("grandchild", 1), ("second", 1), ("stranger", 1)
+    scene.hears(execute(child, parent=ONE[0]))
+    scene.hears(execute(grandchild, parent=child[0]))
+    scene.take_sent()
+    scene.hears(execute(second, parent=ONE[0]))
+    scene.hears(execute(stranger, parent="elsewhere"))
+    assert [start.key for start in scene.started] == [ONE, child, grandchild]
+    assert scene.sent == [TaskRejected(*second, "slots full"), TaskRejected(*stranger, "slots full")]
+
+
 def test_an_ended_attempt_frees_its_slot_at_once() -> None:
     scene = Scene(slots=1).join()
     scene.runs(ONE)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import FailTask, LeaveDaemon, RejectTask, RevokeKey
+from taskyard.core.commands import ChangeUser, FailTask, LeaveDaemon, RejectTask, RevokeKey
 from taskyard.gateway import daemon_socket
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.auth import NOBODY
 from taskyard.gateway.daemon_socket import DaemonSession
 from taskyard.vocabulary import Scope
 from taskyard.wire import frames
-from tests.support.gateway_client import Client, Connection
+from tests.support.gateway_client import WAIT_S, Client, Connection
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
@@ -321,6 +321,59 @@ async def test_a_token_makes_reads_and_awaits_sub_tasks_only(owner: Client, daem
     foreign = await agent.post(TASKS, {"input": "c", "parent_task_id": other["id"]})
     assert foreign.json["parent_task_id"] == message["task"]["id"]
     assert (await agent.get(TASKS)).status == 403
+
+
+async def test_while_it_waits_for_a_sub_task_one_runs_in_its_place(hub: GatewayHub, owner: Client) -> None:
+    await hub.ask(ChangeUser("u_ann", "test", overrides={"max_concurrent_agents": 1}))
+    async with owner.socket() as daemon:
+        await daemon.next()
+        daemon.say(HELLO)
+        await daemon.hear()
+        await owner.post(TASKS, {"input": "a"})
+        message = await executed(daemon)
+        agent = Client(owner.app, message["token"])
+        child = (await agent.post(TASKS, {"input": "child"})).json
+        waiting = asyncio.create_task(agent.get(f"{TASKS}/{child['id']}?wait_s=5"))
+        beside = await executed(daemon)
+        assert (beside["task"]["id"], beside["task"]["parent_task_id"]) == (child["id"], message["task"]["id"])
+        daemon.say({"type": "task.completed", "task_id": child["id"], "attempt": 1, "result": 1})
+        assert (await waiting).json["result"] == 1
+        assert hub.core.state.waits == {}
+
+
+async def test_who_hangs_up_waits_no_longer(hub: GatewayHub, owner: Client, daemon: Connection) -> None:
+    await owner.post(TASKS, {"input": "a"})
+    message = await executed(daemon)
+    agent = Client(owner.app, message["token"])
+    child = (await agent.post(TASKS, {"input": "child", "requirements": {"capabilities": ["none"]}})).json
+    hang_up = asyncio.Event()
+    waiting = asyncio.create_task(agent.get(f"{TASKS}/{child['id']}?wait_s=30", hang_up=hang_up))
+    async with asyncio.timeout(WAIT_S):
+        while not hub.core.state.waits:
+            await asyncio.sleep(0)
+    assert list(hub.core.state.waits) == [message["task"]["id"]]
+    hang_up.set()
+    async with asyncio.timeout(WAIT_S):
+        await waiting
+    assert hub.core.state.waits == {}
+
+
+async def test_who_was_preempted_says_for_whom(hub: GatewayHub, owner: Client, daemon: Connection) -> None:
+    await hub.ask(ChangeUser("u_ann", "test", overrides={"max_concurrent_agents": 1}))
+    await owner.post(TASKS, {"input": "a", "priority": "low", "metadata": {"agent": "x"}})
+    about = {"task_id": (await executed(daemon))["task"]["id"], "attempt": 1}
+    daemon.say({"type": "task.accepted", **about}, {"type": "task.started", **about})
+    daemon.say({"type": "heartbeat", "running": [about]})
+    await daemon.hear()
+    hub.wall_ms += 10_000
+    await owner.post(TASKS, {"input": "now", "priority": "critical"})
+    (told,) = await daemon.hear()
+    assert (told["type"], told["reason"]) == ("cancel_task", "preempted")
+    daemon.say({"type": "task.cancelled", **about, "reason": "preempted"})
+    await daemon.hear()
+    shown = (await owner.get(f"{TASKS}/T-001")).json
+    assert (shown["status"], shown["metadata"]) == ("queued", {"agent": "x", "preempted_by": "T-002"})
+    assert shown["attempts"][0]["status"] == "preempted"
 
 
 async def test_a_daemon_key_must_say_which_attempt(owner: Client, daemon: Connection) -> None:

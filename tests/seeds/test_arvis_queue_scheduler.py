@@ -5,8 +5,9 @@ Covered here: the queue. Its schedules come with schedules.
 
 import pytest
 
-from taskyard.core.commands import Held
+from taskyard.core.commands import BeginWait, Held
 from taskyard.core.effects import Done, Refused
+from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Failure, Terms
 from taskyard.vocabulary import Refusal
 from tests.support.harness import HubHarness, Status, attempt_of
@@ -126,3 +127,18 @@ def test_the_result_of_a_job_is_stored_with_its_completion() -> None:
     hub.complete(task, outcome=b'{"result":"hi"}')
     assert hub.batches[-1].outcomes == [(task.id, b'{"result":"hi"}')]
     assert task.completed_at == hub.now.wall
+
+
+def test_a_conductor_that_waits_for_its_delegations_never_waits_for_itself() -> None:
+    hub = HubHarness(Settings(limits=Limits(running_per_user=3)))
+    hub.daemon(slots=3)
+    conductors = [hub.run(hub.submit(value=5)) for _ in range(3)]
+    message = hub.submit(value=7)
+    delegations = [hub.submit(parent_id=each.id, value=4) for each in conductors]
+    for conductor, delegation in zip(conductors, delegations, strict=True):
+        assert delegation.level is conductor.level, "a delegation is as urgent as who waits for it"
+        hub.step(BeginWait(conductor.id, 1, "w"))
+        hub.run(delegation)
+        hub.complete(delegation)
+        hub.complete(conductor)
+    assert (message.status, {task.status for task in delegations}) == (Status.SCHEDULED, {Status.COMPLETED})

@@ -1,17 +1,17 @@
 """bot0's queue manager: a hub that decides when and where tasks run.
 
-Covered here: task fields, life cycle, priorities, choice of daemon, missing daemons, failure categories, retries,
-disconnects, results, events, rate limits, backpressure.
+Covered here: task fields, life cycle, priorities, preemption, choice of daemon, missing daemons, failure categories,
+retries, disconnects, results, events, rate limits, backpressure.
 """
 
 import pytest
 
 from taskyard.core.commands import CancelTask, Draft, Held
-from taskyard.core.effects import Execute, Refused, Submitted
+from taskyard.core.effects import CancelWork, Execute, Refused, Submitted
 from taskyard.core.lifecycle import TRANSITIONS
 from taskyard.core.retry import classify
 from taskyard.core.settings import Limits, Settings
-from taskyard.core.task import Failure, Terms
+from taskyard.core.task import Failure, Task, Terms
 from taskyard.sdk.throttle import Throttle
 from taskyard.vocabulary import AttemptStatus, Backoff, Category, EventName, Lack, Refusal, SourceType, Verdict
 from tests.support.harness import ErrorCode, HubHarness, Level, Status, a_draft, attempt_of
@@ -449,3 +449,51 @@ def test_an_engine_slows_down_once_however_often_it_is_told_and_recovers() -> No
     ):
         throttle.hear(level)
         assert (throttle.window_s, throttle.batch_max) == (window_s, batch_max)
+
+
+# Preemption
+
+
+def a_user_at_its_limit() -> tuple[HubHarness, Task]:
+    """One low task has run for a while, and the user may run no other."""
+    hub = HubHarness(Settings(limits=Limits(running_per_user=1)))
+    hub.daemon(slots=5, types=("general",))
+    low = hub.run(hub.submit(level=Level.LOW))
+    hub.live(s=10)
+    return hub, low
+
+
+def test_a_critical_task_preempts_a_low_one_of_its_user_at_the_concurrent_limit() -> None:
+    hub, low = a_user_at_its_limit()
+    urgent = hub.submit(level=Level.CRITICAL)
+    assert (low.status, urgent.status) == (Status.RUNNING, Status.QUEUED), "nothing ends before its daemon says so"
+    hub.confirm_cancel(low)
+    assert (low.status, urgent.status) == (Status.QUEUED, Status.SCHEDULED)
+    assert low.trouble is not None
+    assert low.trouble.preempted_by == urgent.ref
+
+
+def test_the_preempted_task_is_never_cancelled_in_between() -> None:
+    hub, low = a_user_at_its_limit()
+    hub.submit(level=Level.CRITICAL)
+    hub.confirm_cancel(low)
+    assert EventName.TASK_CANCELLED not in hub.events(low)
+    assert hub.events(low)[-1] == EventName.TASK_PREEMPTED
+
+
+def test_a_late_completion_of_the_preempted_run_is_not_that_of_the_next() -> None:
+    hub, low = a_user_at_its_limit()
+    urgent = hub.submit(level=Level.CRITICAL)
+    hub.confirm_cancel(low)
+    hub.complete(urgent)
+    hub.run(low)
+    hub.complete(low, attempt=1)
+    assert (low.status, attempt_of(low).number) == (Status.RUNNING, 2)
+
+
+def test_no_low_task_goes_for_one_that_could_not_start_all_the_same() -> None:
+    hub, low = a_user_at_its_limit()
+    urgent = hub.submit(level=Level.CRITICAL, type="computer_use")
+    hub.live(s=30)
+    assert (low.status, urgent.status) == (Status.RUNNING, Status.QUEUED)
+    assert hub.of(hub.effects, CancelWork) == []

@@ -2,7 +2,9 @@
 
 Serves `noop`, `sleep` (`payload.ms`) and `record`, which sleeps too and writes down when it started and ended, by a
 clock that all processes of a machine share; and `ask`, which does so too, of a provider that refuses whoever comes
-before `payload.until` (on that clock, in ns), and says how long to wait. Every line is on disk before the work goes
+before `payload.until` (on that clock, in ns), and says how long to wait. `nest` makes a sub-task of its own kind
+by its token, `payload.depth` times, waits for it and answers how deep it went; `count` saves a checkpoint at once,
+sleeps, and answers with what the attempt before it saved. Every line is on disk before the work goes
 on, so that what a killed process did can be judged afterwards (`tests/acceptance/history.py`). The hub and the key are
 in the environment.
 """
@@ -18,6 +20,7 @@ from typing import Any
 from taskyard.daemon.context import Context
 from taskyard.daemon.daemon import Daemon
 from taskyard.daemon.task import Task, TaskError
+from taskyard.sdk.client import Client
 
 
 class Recorder:
@@ -78,6 +81,22 @@ def make_daemon(name: str, slots: int, data: Path, recorder: Recorder) -> Daemon
         context.wait_cancelled(_pause_s(task))
         recorder.note("end", task=task.id, attempt=task.attempt)
         return "answered"
+
+    @daemon.task("nest")
+    def nest(task: Task) -> int:
+        depth = int((task.payload or {}).get("depth", 0))
+        if depth == 0:
+            return 0
+        with Client(daemon.hub, task.token) as agent:
+            child = agent.submit("deeper", type="nest", payload={"depth": depth - 1}).wait(timeout=60)
+        return 1 + int(child.result)
+
+    @daemon.task("count")
+    def count(task: Task, context: Context) -> dict[str, Any]:
+        context.checkpoint({"saved_by": task.attempt})
+        context.wait_cancelled(_pause_s(task))
+        context.raise_if_cancelled()
+        return {"found": task.checkpoint}
 
     return daemon
 

@@ -57,8 +57,12 @@ class Client:
         raw: bytes | None = None,
         parts: list[bytes] | None = None,
         headers: dict[str, str] | None = None,
+        hang_up: asyncio.Event | None = None,
     ) -> Response:
-        """`body` is encoded as JSON; `raw` is sent as it is; `parts` as it is, one after another."""
+        """`body` is encoded as JSON; `raw` is sent as it is; `parts` as it is, one after another.
+
+        Who asks for something stays for the answer, or until told to hang up.
+        """
         content = parts or [raw if raw is not None else b"" if body is None else msgspec.json.encode(body)]
         incoming = [
             {"type": "http.request", "body": part, "more_body": index < len(content) - 1}
@@ -67,6 +71,8 @@ class Client:
         sent: list[Message] = []
 
         async def receive() -> Message:
+            if not incoming and method == "GET":
+                await (hang_up or asyncio.Event()).wait()
             return incoming.pop(0) if incoming else {"type": "http.disconnect"}
 
         async def send(message: Message) -> None:

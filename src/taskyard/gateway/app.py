@@ -42,6 +42,9 @@ BODY_S: Final = 30.0
 WRAPS, BATCH_WRAPS = 1, 3
 # What stands around a field's value: the object; in a batch also the list and the batch itself.
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+ROUTE: Final = "taskyard.route"
+NO_ROUTE: Final = ("", "")
+# Where a request's method and path, as the table has them, are noted once they are known.
 
 _SECURITY: Final = (
     (b"x-content-type-options", b"nosniff"),
@@ -87,6 +90,8 @@ class GatewayApp:
         except Exception:
             log.exception("a request failed", extra={"method": scope["method"]})
             answer = _fault()
+        status = 200 if isinstance(answer, Stream) else answer.status
+        self.door.requests[*scope.get(ROUTE, NO_ROUTE), status // 100] += 1
         if isinstance(answer, Stream):
             await _send_stream(answer, receive, send)
         else:
@@ -96,6 +101,7 @@ class GatewayApp:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         self._origins.check_host(headers)
         route, id = self._route(scope["path"], scope["method"])
+        scope[ROUTE] = (route.method, route.path)
         if scope["method"] not in SAFE:
             self._origins.check_origin(headers, scope["scheme"])
         principal = NOBODY

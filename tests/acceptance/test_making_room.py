@@ -1,0 +1,65 @@
+"""Room made between tasks of one user, with real processes: preemption, and sub-tasks in their parent's place."""
+
+from taskyard.sdk.client import Client
+from taskyard.sdk.task import Task
+from tests.support.live import SHORT_LEASES, LiveHub, LiveYard, wait_online, wait_until
+
+IMPATIENT = SHORT_LEASES + "\n[preemption]\nmin_run_s = 0.3\n"
+NESTED = 3
+WITHIN_S = 30.0
+
+
+def limit_owner(hub: LiveHub, concurrent: int) -> None:
+    """The hub's own person may run so many tasks at a time."""
+    with hub.client() as admin:
+        admin.change_user("local", overrides={"max_concurrent_agents": concurrent})
+
+
+def await_status(client: Client, task: Task, status: str) -> None:
+    wait_until(lambda: client.task(task.id).status == status, within_s=WITHIN_S, what=f"{task.ref} is {status}")
+
+
+def test_a_plan_of_one_waits_for_its_sub_tasks_and_theirs_on_a_daemon_with_one_slot(yard: LiveYard) -> None:
+    hub = yard.hub()
+    limit_owner(hub, 1)
+    yard.daemon(hub, slots=1)
+    with hub.client() as client:
+        wait_online(client, 1)
+        parent = client.submit("go", type="nest", payload={"depth": NESTED}).wait(timeout=WITHIN_S)
+        assert (parent.status, parent.result) == ("completed", NESTED)
+        assert len(list(client.tasks(type="nest"))) == 1 + NESTED
+
+
+def test_a_low_task_makes_room_and_goes_on_from_its_checkpoint(yard: LiveYard) -> None:
+    hub = yard.hub(settings=IMPATIENT)
+    yard.daemon(hub, slots=1)
+    with hub.client() as client:
+        wait_online(client, 1)
+        low = client.submit("slow", type="count", priority="low", payload={"ms": 5000})
+        await_status(client, low, "running")
+        wait_until(lambda: client.task(low.id).checkpoint, within_s=WITHIN_S, what="a checkpoint")
+        urgent = client.submit("now", type="noop", priority="critical").wait(timeout=WITHIN_S)
+        assert urgent.status == "completed"
+        shown = client.task(low.id)
+        assert shown.attempts[0].status == "preempted"
+        assert shown.metadata["preempted_by"] == urgent.ref
+        done = shown.wait(timeout=WITHIN_S)
+        assert (done.status, done.result) == ("completed", {"found": {"saved_by": 1}})
+        assert [attempt.status for attempt in done.attempts] == ["preempted", "success"]
+
+
+def test_who_was_told_to_go_is_preempted_also_if_the_hub_is_killed_meanwhile(yard: LiveYard) -> None:
+    hub = yard.hub(settings=IMPATIENT)
+    daemon = yard.daemon(hub, slots=1)
+    with hub.client() as client:
+        wait_online(client, 1)
+        low = client.submit("slow", type="count", priority="low", payload={"ms": 60_000})
+        await_status(client, low, "running")
+        wait_until(lambda: client.task(low.id).checkpoint, within_s=WITHIN_S, what="a checkpoint")
+        daemon.process.pause()
+        urgent = client.submit("now", type="noop", priority="critical")
+    hub.restart()
+    daemon.process.resume()
+    with hub.client() as client:
+        assert client.task(urgent.id).wait(timeout=WITHIN_S).status == "completed"
+        assert client.task(low.id).attempts[0].status == "preempted"
