@@ -1,7 +1,7 @@
 """`taskyard up`: what it takes before a hub comes up, and what it says when it cannot."""
 
-import asyncio
 import gc
+import http.client
 import json
 import logging
 import os
@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -214,9 +215,42 @@ def test_it_comes_up_prints_a_link_once_and_leaves_when_told(
 
 def stop_when_up(port: int, data: Path) -> None:
     """SIGTERM to this process, once the hub in it has printed where it is."""
+    await_line(data, "hub.started")
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def await_line(data: Path, event: str) -> None:
     for _ in range(1000):
-        if (data / "hub.log").exists() and "hub.started" in (data / "hub.log").read_text():
-            os.kill(os.getpid(), signal.SIGTERM)
+        if (data / "hub.log").exists() and event in (data / "hub.log").read_text():
             return
-        asyncio.run(asyncio.sleep(0.01))
-    raise AssertionError(f"no hub came up on port {port}")
+        time.sleep(0.01)
+    raise AssertionError(f"no {event} came to be")
+
+
+def test_a_changed_file_is_taken_up_on_sighup_by_all_that_stands_around_the_core(tmp_path: Path) -> None:
+    port, data, seen = free_port(), tmp_path / "yard", []
+
+    def change() -> None:
+        await_line(data, "hub.started")
+        seen.append(status_of(port, "tasks.example.com"))
+        (data / "taskyard.toml").write_text('[gateway]\nhosts = ["tasks.example.com"]\n')
+        os.kill(os.getpid(), signal.SIGHUP)
+        await_line(data, "settings.changed")
+        seen.append(status_of(port, "tasks.example.com"))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    assert start(data, port=port) == 0
+    changer.join()
+    assert seen == [403, 200]
+
+
+def status_of(port: int, host: str) -> int:
+    """What somebody is answered who calls the hub by this name."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", "/healthz", headers={"Host": host})
+        return connection.getresponse().status
+    finally:
+        connection.close()
