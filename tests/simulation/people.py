@@ -34,6 +34,9 @@ OPEN_MAX = 40
 RECENT = 30
 Answered = Callable[[Answer | None], None]
 
+LIMITS = (Refusal.TOO_MANY_PENDING, Refusal.RATE_LIMITED, Refusal.BACKPRESSURE)
+"""Too much came in: nothing is wrong with it, and who is told when comes again then."""
+
 
 class Person:
     def __init__(self, world: "World", user_id: str) -> None:
@@ -147,6 +150,9 @@ class Person:
                 self.clock.later(self.clock.between(0, 20), self.cancel, self.own[-1])
         elif answer is None and drafts[0].key is not None:
             self.clock.later(200 + self.clock.about(2_000), self._offer, drafts)
+        elif isinstance(answer, Refused) and answer.code in LIMITS:
+            if answer.retry_after_ms is not None:
+                self.clock.later(answer.retry_after_ms, self._offer, drafts)
         elif isinstance(answer, Refused):
             self._complain(answer)
 
