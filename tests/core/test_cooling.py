@@ -9,7 +9,7 @@ from taskyard.core.limits import Hold, queue_is_cool
 from taskyard.core.settings import Cooling, Limits, Queue, Settings, Shares
 from taskyard.core.task import Task
 from taskyard.vocabulary import Keeps, Reason
-from tests.support.harness import AttemptStatus, EventName, HubHarness, Status, a_draft, attempt_of
+from tests.support.harness import AttemptStatus, EventName, HubHarness, Level, Status, a_draft, attempt_of
 
 MODEL = "glm5"
 QUEUE = "cloud"
@@ -254,7 +254,7 @@ def test_how_long_a_probe_must_run_can_be_set() -> None:
 
 
 def test_time_before_its_start_does_not_count_for_a_probe() -> None:
-    hub, tasks, probe = a_probing_hub(cooling=Cooling(probe_s=3))
+    hub, _, probe = a_probing_hub(cooling=Cooling(probe_s=3))
     hub.accept(probe)
     hub.advance(s=20)
     assert record_of(hub).probe == probe.id
@@ -278,6 +278,26 @@ def test_a_probe_that_shows_nothing_makes_way_for_another(end: str) -> None:
         hub.reject(probe, drained=True)
     assert probe_of(hub, tasks)
     assert [each.until for each in hub.state.cooling.values()] == [record_of(hub).until]
+
+
+def test_a_probe_that_is_preempted_makes_way_for_another() -> None:
+    # Given a daemon of one slot, and a low task on it as the probe
+    hub = a_hub(slots=1)
+    tasks = many(hub, 3, level=Level.LOW, value=2)
+    refuse(hub, tasks[0])
+    hub.live(s=30)
+    probe = hub.run(probe_of(hub, tasks))
+    hub.live(s=15)
+
+    # When a critical task takes its slot
+    urgent = hub.submit(level=Level.CRITICAL, value=10)
+    hub.confirm_cancel(probe)
+    assert (attempt_of(probe).status, urgent.status) == (AttemptStatus.PREEMPTED, Status.SCHEDULED)
+    assert record_of(hub).probe is None
+
+    # Then another goes first once there is room
+    hub.complete(urgent)
+    assert probe_of(hub, tasks)
 
 
 def test_a_refusal_of_one_that_began_earlier_ends_the_probe_too() -> None:
@@ -346,7 +366,7 @@ def test_a_queue_goes_on_cooling_after_a_restart() -> None:
 
 
 def test_a_probe_goes_on_after_a_restart() -> None:
-    hub, tasks, probe = a_probing_hub()
+    hub, _, probe = a_probing_hub()
     hub.run(probe)
     hub.live(s=20)
     hub = hub.restarted()
