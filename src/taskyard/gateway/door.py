@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -62,6 +63,8 @@ class Door:
         self.started_at = hub.now_ms()
         self.session_ids = itertools.count(1)
         self.subscribers = 0
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+        """Answered so far, by method, route and the hundreds of the status; no route is empty."""
         self._edge = Edge(hub.settings)
         self._described: tuple[Edge, Description] | None = None
         self._visitors: set[Visitor] = set()

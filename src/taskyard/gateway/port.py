@@ -17,6 +17,7 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
 from taskyard.core.settings import Settings
 from taskyard.core.why import Why
+from taskyard.gateway.figures import Figures
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
 from taskyard.vocabulary import BreakerState, DaemonStatus, QueueState
 
@@ -200,6 +201,9 @@ class Hub(Protocol):
         """One of them; what never failed is closed."""
 
     def usage(self, user_id: str) -> UsageView: ...
+
+    async def figures(self) -> Figures:
+        """What it counts and measures, of everybody."""
 
     def progress(self, task_id: str) -> ProgressView | None: ...
 

@@ -14,6 +14,7 @@ from taskyard.core.pressure import signal_for
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.core.why import Why
+from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import (
     BreakerView,
     DaemonView,
@@ -30,10 +31,12 @@ from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.loop import Loop
+from taskyard.hub.metrics import Metrics
 from taskyard.hub.observe import Log
 from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
 from taskyard.hub.tokens import Tokens
+from taskyard.hub.traces import Traces
 from taskyard.hub.views import breaker_view, breaker_views, daemon_views, queue_views, usage_view
 from taskyard.store.port import Identity, Reader, Store, StoreBroken, StoreUnavailable
 from taskyard.vocabulary import ENDED, Refusal
@@ -55,6 +58,7 @@ class Hub:
         events_s: float = 7 * 86_400,
         sweep_s: float = SWEEP_S,
         clock: Callable[[], Now] = read_clock,
+        traces: Traces | None = None,
     ) -> None:
         self._settings = settings
         self.is_prepared = True
@@ -69,11 +73,18 @@ class Hub:
         self._loop = Loop(store, settings, log, self._outbox, self._readers, mint=self._mint, clock=clock)
         self._outbox.on_room = self._loop.resume
         self._outbox.on_failure = self._loop.fail
+        self._metrics = Metrics(clock)
+        self._outbox.observers.append(self._metrics.observe)
+        self._loop.on_commit = self._metrics.committed
+        if traces is not None:
+            self._outbox.observers.append(traces.observe)
+            self._outbox.handed_context = traces.handed_context
 
     async def start(self, *, new_era: bool = False) -> None:
         """Open the store, load the state, begin. `new_era`: it is an older copy, and that is meant."""
         await self._loop.start(new_era=new_era)
         self._loop.watch(self._sweep())
+        self._loop.watch(self._metrics.watch_loop())
 
     async def stop(self) -> None:
         """Askers still waiting are told to try again."""
@@ -179,6 +190,9 @@ class Hub:
 
     def usage(self, user_id: str) -> UsageView:
         return usage_view(self.state, user_id, self._clock())
+
+    async def figures(self) -> Figures:
+        return await self._metrics.figures(self.state)
 
     def progress(self, task_id: str) -> ProgressView | None:
         return self._outbox.progress.view(task_id)

@@ -19,6 +19,7 @@ from functools import partial
 from itertools import count
 from typing import Final, TypeVar
 
+from taskyard.core.changes import Batch
 from taskyard.core.commands import Command, HearEnded, SubmitTasks, Tick
 from taskyard.core.effects import Effect, Reply
 from taskyard.core.hub import Core
@@ -27,6 +28,7 @@ from taskyard.core.settings import Settings
 from taskyard.core.state import Now
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.askers import RETRY_AFTER_S, Answered
+from taskyard.hub.clock import read_stopwatch
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.inbox import Inbox
 from taskyard.hub.interpreter import settle_again
@@ -97,6 +99,9 @@ class Loop:
         self._writing: asyncio.Future[None] | None = None
         self._untended = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self.on_commit: Callable[[Batch, float], None] = lambda batch, took_s: None
+        """Called with what the store took, and how long that was."""
+        self._began_writing = 0.0
         self.failure: asyncio.Future[None]
         """Set when the process must be stopped by whoever runs the hub."""
 
@@ -324,6 +329,7 @@ class Loop:
         begun = self._committer.begin(batch, effects)
         if isinstance(begun, Release):
             return begun if effects else None
+        self._began_writing = read_stopwatch()
         self._writing = self._loop.run_in_executor(self._writer, self._store.write, begun)
         self._writing.add_done_callback(self._on_written)
         release = self._committer.in_flight
@@ -345,6 +351,7 @@ class Loop:
             self.fail(error)
 
     def _release(self) -> None:
+        took_s = read_stopwatch() - self._began_writing
         release = self._committer.committed()
         try:
             # The writer goes on with what was gathered meanwhile, before we turn to what may leave now.
@@ -353,6 +360,7 @@ class Loop:
             if following is not None:
                 self._outbox.put(following)
             self._core.forget(through_seq=min(self._reading.values(), default=release.seq))
+            self.on_commit(release.batch, took_s)
         except Exception as error:  # noqa: BLE001 - the loop called us, and some may have been told and others not
             self.fail(error)
             return

@@ -25,6 +25,7 @@ from taskyard.hub.local_daemon import LocalDaemon
 from taskyard.hub.observe import Log, LogFile, Records
 from taskyard.hub.reload import Reload, stamp_of
 from taskyard.hub.settings import FILE_NAME, BadSettings, FileSettings, core_settings, read_settings, under_profile
+from taskyard.hub.traces import Traces, open_traces
 from taskyard.hub.yard import DATABASE, CannotStart, UnsafeAddress, prepare, read_secret, welcome_owner
 from taskyard.sdk.credentials import data_directory
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
@@ -132,7 +133,8 @@ async def _serve(
     stamp = stamp_of(source.file)
     settings = source.read()
     log = _open_log(data)
-    hub = _hub(data, settings, log)
+    traces = open_traces(settings.telemetry.otlp_endpoint, log)
+    hub = _hub(data, settings, log, traces)
     try:
         await hub.start(new_era=accept_rewind)
     except (StoreUnavailable, StoreBroken) as error:
@@ -168,6 +170,8 @@ async def _serve(
         await local.stop()
         await server.stop()
         await hub.stop()
+        if traces is not None:
+            await asyncio.to_thread(traces.close)
     log.say("hub.stopped")
     return 0
 
@@ -181,9 +185,9 @@ def _open_log(data: Path) -> Log:
     return log
 
 
-def _hub(data: Path, settings: FileSettings, log: Log) -> Hub:
+def _hub(data: Path, settings: FileSettings, log: Log, traces: Traces | None) -> Hub:
     store = SqliteStore(data / DATABASE, new_cluster_id=f"c_{Mint().id()}")
-    hub = Hub(store, core_settings(settings), log, secret=read_secret(data))
+    hub = Hub(store, core_settings(settings), log, secret=read_secret(data), traces=traces)
     _keep_for(hub, settings)
     return hub
 

@@ -26,7 +26,7 @@ from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.observe import Log
 from taskyard.hub.progress import ProgressBoard
 from taskyard.hub.readers import Readers
-from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, Parcel
+from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, HandedContext, Parcel
 from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Release
 from taskyard.store.port import Identity, Load, Numbered, StoredTask, StoreUnavailable
@@ -57,6 +57,10 @@ class Outbox:
         """Called when a release that others waited behind is out."""
         self.on_failure: Callable[[BaseException], None] = lambda error: None
         """Called when a release cannot leave: those behind it never will."""
+        self.observers: list[Callable[[Batch], None]] = []
+        """Called with every commit that is released."""
+        self.handed_context: HandedContext | None = None
+        """None: work is handed the trace context that its task came with."""
         self._identity = Identity("", 0, 0)
         self._bodies = Bodies()
         self._line: deque[Parcel] = deque()
@@ -71,7 +75,7 @@ class Outbox:
         self._identity = identity
         # What was never committed has left its bodies behind.
         self._bodies = Bodies()
-        self._frames = Frames(identity, self._settings, self._tokens)
+        self._frames = Frames(identity, self._settings, self._tokens, self.handed_context)
         # Copies: the core goes on changing its own, and authentication may see only what is committed.
         self.directory.update(deepcopy(users), deepcopy(keys))
         self.progress.clear()
@@ -230,6 +234,8 @@ class Outbox:
             for row in batch.ended:
                 self._wake(row.task.id)
         self._log.events(batch.events)
+        for observe in self.observers:
+            observe(batch)
         if self.subscribers and batch.events:
             numbered = [Numbered(batch.epoch, batch.seq, i, event) for i, event in enumerate(batch.events)]
             self._offer(numbered)

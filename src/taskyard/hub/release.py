@@ -6,7 +6,7 @@ overtakes (a `cancel_task` never passes its `task.execute`). Bodies that came in
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from taskyard.core.effects import (
@@ -32,6 +32,8 @@ from taskyard.wire import frames
 BODIES_BYTES_MAX: Final = 8 * 1024 * 1024
 BODY_OVERHEAD_BYTES: Final = 256
 # What a body costs beside itself: its id, its place in the table. Small ones would otherwise be many too many.
+HandedContext = Callable[[Task, int], str]
+"""The trace context (`traceparent`) under which an attempt at a task works."""
 CLOSE_CODES: Final = {
     "SUPERSEDED": frames.CLOSE_SUPERSEDED,
     "HUB_REWOUND": frames.CLOSE_REWOUND,
@@ -122,8 +124,11 @@ class Parcel:
 class Frames:
     """Effects as the encoded messages of the daemon protocol."""
 
-    def __init__(self, identity: Identity, settings: Settings, tokens: Tokens) -> None:
+    def __init__(
+        self, identity: Identity, settings: Settings, tokens: Tokens, handed_context: HandedContext | None = None
+    ) -> None:
         self._identity = identity
+        self._handed_context = handed_context
         self.settings = settings
         """Those that hold: others are put here when they change."""
         self._tokens = tokens
@@ -133,7 +138,9 @@ class Frames:
         identity = self._identity
         if isinstance(effect, Execute):
             load, token = loads[effect.task_id], self._tokens.make(effect.task_id, effect.attempt)
-            return execute_frame(load, effect.attempt, effect.timeout_ms, token, self.settings.limits.size)
+            size, handed = self.settings.limits.size, self._handed_context
+            context = load.task.traceparent if handed is None else handed(load.task, effect.attempt)
+            return execute_frame(load, effect.attempt, effect.timeout_ms, token, size, traceparent=context)
         if isinstance(effect, Acknowledge):
             ack = frames.Ack(effect.task_id, effect.attempt, identity.cluster_id, identity.epoch, seq)
             return frames.encode(ack)

@@ -40,12 +40,18 @@ class Gateway(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A proxy in front speaks TLS: without one, keys would cross the network in the clear."""
 
 
+class Telemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    otlp_endpoint: str | None = None
+    """Where traces are sent; None: as the environment says, else nowhere."""
+
+
 class FileSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file as a whole: every number of the core, and what concerns only what stands around it."""
 
     retention: Retention = Retention()
     auth: AuthSettings = AuthSettings()
     gateway: Gateway = Gateway()
+    telemetry: Telemetry = Telemetry()
 
 
 def read_settings(path: Path) -> FileSettings:

@@ -46,7 +46,7 @@ def _view(daemon: Daemon) -> DaemonView:
         name=record.name,
         user_id=record.user_id,
         shared=record.shared,
-        status=_status(daemon),
+        status=status_of(daemon),
         capabilities=record.capabilities,
         models=record.models,
         types=record.types,
@@ -61,7 +61,7 @@ def _view(daemon: Daemon) -> DaemonView:
     )
 
 
-def _status(daemon: Daemon) -> DaemonStatus:
+def status_of(daemon: Daemon) -> DaemonStatus:
     if not daemon.session:
         return DaemonStatus.OFFLINE
     if daemon.record.draining:

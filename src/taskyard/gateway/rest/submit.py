@@ -9,7 +9,7 @@ from taskyard.gateway.edge import Edge
 from taskyard.gateway.present import batch_json, task_json
 from taskyard.gateway.translate import draft_of
 from taskyard.store.port import StoredTask
-from taskyard.vocabulary import Refusal, Scope
+from taskyard.vocabulary import Refusal, Scope, Status
 from taskyard.wire.problems import PROBLEMS, FieldError
 from taskyard.wire.submission import (
     Batch,
@@ -21,6 +21,7 @@ from taskyard.wire.submission import (
     oversize_of,
 )
 from taskyard.wire.tasks import Rejected
+from taskyard.wire.traceparent import read_traceparent
 
 
 async def submit(call: Call[OfUser], body: Submission) -> Reply:
@@ -32,7 +33,9 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
     submitted, written = await _ask(call, user_id, [draft], partial=False)
     task_id, deduplicated = submitted.ids[0], submitted.deduplicated[0]
     stored = written.get(task_id) or await _stored(call, user_id, task_id)
-    return Reply(task_json(stored, deduplicated=deduplicated), status=200 if deduplicated else 201)
+    forecast = call.hub.forecast(task_id) if stored.task.status is Status.QUEUED else None
+    answer = task_json(stored, deduplicated=deduplicated, forecast=forecast)
+    return Reply(answer, status=200 if deduplicated else 201)
 
 
 async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
@@ -96,7 +99,10 @@ def salvage(raw: bytes, edge: Edge) -> SalvagedBatch | None:
 async def _ask(
     call: Call[OfUser], user_id: str, drafts: list[Draft], *, partial: bool
 ) -> tuple[Submitted, dict[str, StoredTask]]:
-    principal = call.principal
+    principal, traceparent = call.principal, _header_trace(call)
+    if traceparent is not None:
+        for draft in drafts:
+            draft.traceparent = traceparent
     command = SubmitTasks(
         user_id=user_id,
         drafts=drafts,
@@ -161,6 +167,11 @@ def _header_key(call: Call[OfUser]) -> str | None:
     if not 0 < len(key) <= chars_max:
         raise RequestRefused(Refusal.INVALID_INPUT, f"Idempotency-Key has 1 to {chars_max} characters.")
     return key
+
+
+def _header_trace(call: Call[OfUser]) -> str | None:
+    raw = call.headers.get(b"traceparent")
+    return None if raw is None else read_traceparent(raw.decode("latin-1"))
 
 
 def _is_agent(call: Call[OfUser]) -> bool:

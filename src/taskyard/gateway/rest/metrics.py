@@ -1,0 +1,77 @@
+"""How the hub does, for a page and for a collector. The figures are everybody's, so both are for admins."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from taskyard.gateway.call import Call, Empty, Reply
+from taskyard.gateway.exposition import exposition
+from taskyard.gateway.figures import Figures
+from taskyard.vocabulary import BreakerState, DaemonStatus, EventName, Level, SourceType
+from taskyard.wire.metrics import MetricsAnswer
+
+RATE_DIGITS: Final = 4
+"""A rate of one in ten thousand is the smallest that is told from none."""
+
+
+async def show(call: Call[Empty], _body: Empty) -> Reply:
+    return Reply(answer_of(await call.hub.figures()))
+
+
+async def expose(call: Call[Empty], _body: Empty) -> Reply:
+    accept = call.headers.get(b"accept", b"").decode("latin-1")
+    text, media_type = exposition(await call.hub.figures(), call.door.requests, accept=accept)
+    return Reply(text, media_type=media_type)
+
+
+def answer_of(figures: Figures) -> MetricsAnswer:
+    levels: Counter[Level] = Counter()
+    sources: Counter[SourceType] = Counter()
+    queues: Counter[str] = Counter()
+    for (queue, level, source), size in figures.depth.items():
+        levels[level] += size
+        sources[source] += size
+        queues[queue] += size
+    minute, lately, daemons = figures.events_per_minute, figures.attempts_lately, figures.daemons
+    ended, wait, run = sum(lately.values()), figures.wait_ms.lately, figures.execution_ms.lately
+    commit, lag, timeouts = figures.commit_ms.lately, figures.loop_lag_ms.lately, _of(lately, "timeout")
+    return MetricsAnswer(
+        queue_depth_total=levels.total(),
+        queue_depth_by_priority={level: levels[level] for level in Level},
+        queue_depth_by_source={source: sources[source] for source in SourceType},
+        queue_depth_by_queue=dict(queues),
+        tasks_running=figures.running,
+        tasks_enqueued_per_minute=_of(minute, EventName.TASK_CREATED),
+        tasks_completed_per_minute=_of(minute, EventName.TASK_COMPLETED),
+        tasks_failed_per_minute=_of(minute, EventName.TASK_PERMANENTLY_FAILED),
+        avg_queue_wait_time_ms=wait.mean,
+        p50_queue_wait_time_ms=wait.p50,
+        p99_queue_wait_time_ms=wait.p99,
+        avg_execution_time_ms=run.mean,
+        p50_execution_time_ms=run.p50,
+        p99_execution_time_ms=run.p99,
+        daemons_online=sum(daemons.values()) - daemons[DaemonStatus.OFFLINE],
+        daemons_busy=daemons[DaemonStatus.BUSY],
+        total_daemon_capacity=figures.slots,
+        used_daemon_capacity=figures.slots_used,
+        retry_rate=_rate(_of(figures.events_lately, EventName.TASK_RETRYING), ended),
+        failure_rate=_rate(_of(lately, "failed") + timeouts, ended),
+        timeout_rate=_rate(timeouts, ended),
+        breakers_open=figures.breakers[BreakerState.OPEN],
+        breakers_half_open=figures.breakers[BreakerState.HALF_OPEN],
+        backpressure_level=figures.pressure,
+        avg_commit_rows=figures.commit_rows.lately.mean,
+        avg_commit_time_ms=commit.mean,
+        p50_commit_time_ms=commit.p50,
+        p99_commit_time_ms=commit.p99,
+        avg_event_loop_lag_ms=lag.mean,
+        p99_event_loop_lag_ms=lag.p99,
+    )
+
+
+def _of(counts: Mapping[str, int], name: str) -> int:
+    return counts.get(name, 0)
+
+
+def _rate(times: int, of: int) -> float:
+    return round(times / of, RATE_DIGITS) if of else 0.0
