@@ -355,6 +355,15 @@ def test_when_all_are_too_young_the_first_that_is_not_goes_at_that_instant() -> 
     assert told(hub) == [low[0].id]
 
 
+def test_several_that_wait_are_looked_at_when_the_first_of_them_can_be_helped() -> None:
+    hub, low = a_full_machine(slots=2, ran_s=4)
+    hub.submit_all(a_draft(level=CRITICAL, type="a"), a_draft(level=CRITICAL, type="b"))
+    hub.live(s=5.1)
+    assert told(hub) == [low[0].id]
+    hub.live(s=1)
+    assert told(hub) == [low[0].id, low[1].id]
+
+
 def test_one_that_has_not_started_is_looked_at_again_when_it_may_have_run() -> None:
     hub = HubHarness(Settings(shares=NO_RESERVE))
     hub.daemon(slots=1)
@@ -463,7 +472,9 @@ def test_never_what_it_depends_on_directly_or_through_others() -> None:
     hub.run(middle)
     hub.fail(middle, retryable=False)
     due = hub.now.wall + 30_000
-    (urgent,) = hub.submit_all(a_draft(level=CRITICAL, depends_on=(middle.id,), terms=GOING_ON, scheduled_for=due))
+    (urgent,) = hub.submit_all(
+        a_draft(level=CRITICAL, depends_on=(middle.id, base.id), terms=GOING_ON, scheduled_for=due)
+    )
     hub.retry(base)
     hub.retry(middle)
     hub.run(base)

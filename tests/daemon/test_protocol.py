@@ -291,6 +291,17 @@ def test_one_sub_task_of_each_task_it_runs_is_run_beside_it() -> None:
     assert scene.sent == [TaskRejected(*second, "slots full"), TaskRejected(*stranger, "slots full")]
 
 
+def test_who_runs_beside_another_takes_no_slot_also_when_there_is_one_and_when_the_other_has_ended() -> None:
+    scene = Scene(slots=2).join()
+    scene.runs(ONE)
+    child, third = ("child", 1), ("third", 1)
+    scene.hears(execute(child, parent=ONE[0]))
+    scene.hears(execute(TWO))
+    scene.ends(done(ONE))
+    scene.hears(execute(third))
+    assert [start.key for start in scene.started] == [ONE, child, TWO, third]
+
+
 def test_an_ended_attempt_frees_its_slot_at_once() -> None:
     scene = Scene(slots=1).join()
     scene.runs(ONE)

@@ -53,7 +53,8 @@ def leave_place(state: State, task: Task, attempt: Attempt, daemon: Daemon) -> N
     state.ledger.touch(heir)
     host = state.daemons[taking_over.daemon_id]
     host.beyond -= taking_over.beyond
-    taking_over.beyond, taking_over.in_place = False, attempt.in_place
+    taking_over.beyond = taking_over.beyond and attempt.beyond
+    taking_over.in_place = attempt.in_place
     take_place(state, heir, taking_over, host)
     count(state, heir, taking_over, host, 1)
 

@@ -49,6 +49,8 @@ class Attempt(Struct):
     exclusive: bool
     parent_id: str | None = None
     """The task it is a sub-task of."""
+    beside: bool = False
+    """It runs beside that task and takes no slot."""
     state: InventoryState = InventoryState.ACCEPTED
     told: InventoryState | None = None
     """The state the hub knows from this connection."""

@@ -34,7 +34,7 @@ from taskyard.daemon.python_runner import ANY_TYPE, PythonRunner, Served, served
 DRAIN_S: Final = 25.0
 # Orchestrators kill 30 s after they ask; this leaves time to hand back what is not finished by then.
 NESTED_MAX: Final = 16
-# A task may wait for a sub-task that runs beside it, which may wait for another; each blocks a thread, made when needed.
+# A task may wait for a sub-task beside it, which may wait for another; each blocks a thread, made when needed.
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -209,7 +209,8 @@ class Protocol:
             return "draining"
         if self.trouble is not None:
             return self.trouble
-        if len(self.live) >= self.settings.slots and slots.are_full(self.live, attempt, self.settings.slots):
+        attempt.beside = slots.goes_beside(self.live, attempt)
+        if not attempt.beside and slots.are_full(self.live, self.settings.slots):
             return "slots full"
         if self.ledger.ended_bytes >= self.settings.spool_bytes_max:
             return "spool full"

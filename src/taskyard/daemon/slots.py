@@ -11,11 +11,16 @@ def fenced(live: Mapping[Key, Attempt]) -> list[Attempt]:
     return [attempt for attempt in live.values() if attempt.exclusive and not attempt.fenced]
 
 
-def are_full(live: Mapping[Key, Attempt], attempt: Attempt, slots: int) -> bool:
-    """Whether there is no slot for this one. One sub-task of each task that runs here is run beside it, in none."""
-    taken = {held.key[0]: None for held in live.values()}
-    beside = {held.parent_id: None for held in (*live.values(), attempt) if held.parent_id in taken}
-    return len(live) + 1 - len(beside) > slots
+def are_full(live: Mapping[Key, Attempt], slots: int) -> bool:
+    return len(live) >= slots and sum(not held.beside for held in live.values()) >= slots
+
+
+def goes_beside(live: Mapping[Key, Attempt], attempt: Attempt) -> bool:
+    """Of each task that runs here one sub-task is run beside it, in no slot: it may be what the task waits for."""
+    parent_id = attempt.parent_id
+    if parent_id is None or any(held.beside and held.parent_id == parent_id for held in live.values()):
+        return False
+    return any(held.key[0] == parent_id for held in live.values())
 
 
 def older(live: Mapping[Key, Attempt], key: Key) -> list[Attempt]:
