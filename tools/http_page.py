@@ -12,7 +12,8 @@ from taskyard.core.settings import Settings
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.openapi import document, refusals_of
 from taskyard.gateway.route import Policy, Route, TokenUse
-from taskyard.gateway.routes import OTHER_ROUTES, PAGE_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY, TASK_ROUTES
+from taskyard.gateway.routes import OTHER_ROUTES, PAGE_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY
+from taskyard.gateway.task_routes import TASK_ROUTES
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS
 

@@ -73,3 +73,15 @@ def test_what_one_user_sleeps_on_is_woken_alone() -> None:
     assert not list(hub.state.yard.sleepers(("low", "ann")))
     assert list(hub.state.yard.sleepers(("low", "bob")))
     hub.advance(ms=1)
+
+
+def test_a_line_made_for_those_who_move_in_has_each_daemon_once() -> None:
+    # Given a task that waited before its user had any daemon
+    hub = HubHarness()
+    hub.submit(capabilities=("gpu",))
+    daemon = hub.daemon(capabilities=("gpu",), slots=1)
+    (line,) = daemon.lines
+    assert line.servers == [daemon]
+    # When the daemon comes back without what the line needs, nothing of it stays behind.
+    hub.daemon(slots=1, boot="boot-2")
+    assert line.servers == []

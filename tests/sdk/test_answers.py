@@ -7,7 +7,7 @@ import pytest
 
 from taskyard.sdk import answers
 from taskyard.sdk.requests import Batch
-from taskyard.wire import breakers, people, queues, tasks
+from taskyard.wire import breakers, people, queues, tasks, why
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,13 @@ from taskyard.wire import breakers, people, queues, tasks
         (tasks.OkAnswer, answers.Acknowledged),
         (tasks.EventAnswer, answers.Event),
         (tasks.LogAnswer, answers.LogLine),
+        (why.WhyAnswer, answers.Why),
+        (why.ReasonAnswer, answers.WhyReason),
+        (why.ConsideredAnswer, answers.WhyDaemon),
+        (why.LackAnswer, answers.WhyLack),
+        (why.OverviewAnswer, answers.Overview),
+        (why.ShareAnswer, answers.QueueShare),
+        (why.HeldAnswer, answers.HeldBack),
         (people.UserAnswer, answers.UserRecord),
         (people.MeAnswer, answers.Me),
         (people.KeyAnswer, answers.KeyRecord),

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from taskyard.cli.main import app
 from taskyard.hub.settings import FileSettings
-from tools import http_page
+from tools import http_page, why_page
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LINE_CHARS_MAX: Final = 150
@@ -34,6 +34,10 @@ def named(path: Path) -> str:
 
 def test_the_page_about_http_is_the_route_table() -> None:
     assert http_page.PAGE.read_text() == http_page.page(), "run make docs"
+
+
+def test_the_page_about_why_is_the_table_of_sentences() -> None:
+    assert why_page.PAGE.read_text() == why_page.page(), "run make docs"
 
 
 # --- settings ----------------------------------------------------------------------------------------------

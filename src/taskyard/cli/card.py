@@ -40,7 +40,15 @@ def headline(task: "TaskRecord") -> str:
         return f"{words}: {reason}"
     if task.deduplicated:
         return f"{words}; it had been submitted before."
-    return f"{words}, position {task.queue_position}." if task.queue_position else f"{words}."
+    return f"{words}{_foreseen(task)}."
+
+
+def _foreseen(task: "TaskRecord") -> str:
+    """`, position 3, expected to start in 5 min`"""
+    from taskyard.sdk.clock import now
+
+    words = f", position {task.queue_position}" if task.queue_position else ""
+    return f"{words}, expected to start {relative(task.estimated_start, now())}" if task.estimated_start else words
 
 
 def progress_line(task: "TaskRecord") -> str:
@@ -71,9 +79,9 @@ def task_table(tasks: "Iterable[TaskRecord]") -> None:
     )
 
 
-def card(task: "TaskRecord", now: datetime) -> str:
-    """Everything about a task that a person would ask next."""
-    facts = [(name, value) for name, value in _facts(task, now) if value]
+def card(task: "TaskRecord", now: datetime, *, why: str | None = None) -> str:
+    """Everything about a task that a person would ask next; `why` says why it is not running."""
+    facts = [(name, value) for name, value in _facts(task, now, why) if value]
     width = max(len(name) for name, _ in facts)
     lines = [f"{task.ref}  {one_line(task.title or task.type)}", ""]
     lines += [f"{name.ljust(width)}  {one_line(value)}" for name, value in facts]
@@ -85,9 +93,9 @@ def card(task: "TaskRecord", now: datetime) -> str:
     return "\n".join(lines)
 
 
-def _facts(task: "TaskRecord", now: datetime) -> Iterator[tuple[str, str | None]]:
+def _facts(task: "TaskRecord", now: datetime, why: str | None) -> Iterator[tuple[str, str | None]]:
     yield "status", status_of(task)
-    yield "because", reason_of(task)
+    yield "because", why or reason_of(task)
     yield "progress", task.progress.message if task.progress else None
     yield "type", task.type
     yield "priority", f"{task.priority} ({task.priority_value})"

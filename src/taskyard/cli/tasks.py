@@ -61,7 +61,17 @@ def show(task: TaskArgument, yard: Yard) -> None:
     if yard.json:
         output.say_json(found)
     else:
-        output.say(card(found, now()))
+        output.say(card(found, now(), why=_why(found, yard)))
+
+
+def _why(task: "TaskRecord", yard: Yard) -> str | None:
+    """Of a task that waits for its turn: what holds it, if the hub is new enough to say."""
+    from taskyard.sdk.errors import NotFound
+
+    try:
+        return yard.client.why(task.id).summary if task.status is Status.QUEUED else None
+    except NotFound:
+        return None
 
 
 @expanded

@@ -17,7 +17,7 @@ from taskyard.core.lanes import Blocker, Lane
 from taskyard.core.sentences import clock, counted
 from taskyard.core.state import Daemon, Turn, User
 from taskyard.core.why import Cause, causes_of_lane
-from taskyard.vocabulary import RANK, Level, Reason
+from taskyard.vocabulary import RANK, Level, Profile, Reason
 
 LANES_MAX: Final = 64
 # Lanes asked one by one what holds them, the longest first.
@@ -44,6 +44,7 @@ class Share(Struct):
 
 
 class Overview(Struct, frozen=True):
+    profile: Profile
     running: int
     waiting: int
     """Ready, and not started."""
@@ -116,6 +117,7 @@ def overview(turn: Turn, user: User) -> Overview:
         _share(shares, lane.kind.queue, lane.level).waiting += lane.size
     lanes = nlargest(LANES_MAX, user.lanes.values(), key=lambda lane: lane.size)
     return Overview(
+        turn.state.settings.profile,
         sum(share.running for share in shares.values()),
         sum(share.waiting for share in shares.values()),
         tuple(sorted(shares.values(), key=lambda share: (share.queue, RANK[share.level]))),

@@ -11,8 +11,9 @@ A task with something of its own (a daemon to avoid, an exclusive key, a suspici
 thereby a lane of its own.
 """
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from taskyard.core.state import User
 
 LEFTOVERS_MAX: Final = 64
+LOOKS_MAX: Final = 1024
+# Tasks looked at one by one where somebody asks how many there are; of more, a sample.
 QUEUED: Final = Status.QUEUED
 
 Blocker = tuple[str, ...]
@@ -116,6 +119,24 @@ class Shelf:
         here.update((task.id, task) for _, _, task in self._returned if self._is_here(task))
         return iter(here.values())
 
+    def before(self, task: Task, aged_before: int) -> int:
+        """How many of these go before this task, which waits here or on another shelf; leftovers count too."""
+        if _is_aged(task, aged_before):
+            return self._earlier(age_of(task))
+        if self.value > task.value:
+            return len(self)
+        return self._older(task.id) if self.value == task.value else self._earlier((aged_before, ""))
+
+    def _older(self, task_id: str) -> int:
+        return bisect_left(self._arrived, task_id, key=_id_of) + _sampled(
+            self._returned, lambda entry: entry[0] < task_id
+        )
+
+    def _earlier(self, age: tuple[int, str]) -> int:
+        return bisect_left(self._arrived, age, key=age_of) + _sampled(
+            self._returned, lambda entry: age_of(entry[2]) < age
+        )
+
     def _is_here(self, task: Task) -> bool:
         lane = self._lane
         return (
@@ -185,6 +206,18 @@ class Lane:
         """Its place among its user's lanes by age."""
         return min(age_of(head) for head in self.heads())
 
+    def before(self, task: Task, aged_before: int) -> int:
+        """How many of these go before this task, which is ordered at the same level, here or in another lane.
+
+        Tasks that left from the middle are still on their shelf: where there are few, they are looked at one by one;
+        among many the share of them is taken off.
+        """
+        shelved = sum(map(len, self._shelves))
+        if self.size < shelved <= LOOKS_MAX:
+            place = place_of(task, aged_before)
+            return sum(place_of(each, aged_before) < place for each in self.tasks())
+        return sum(shelf.before(task, aged_before) for shelf in self._shelves) * self.size // shelved
+
     def tasks(self) -> Iterator[Task]:
         """All of them, in no order; for explanations and checks, never for a decision."""
         for shelf in self._shelves:
@@ -193,3 +226,26 @@ class Lane:
 
 def age_of(task: Task) -> tuple[int, str]:
     return task.queued_at or 0, task.id
+
+
+Place = tuple[bool, int, str]
+
+
+def place_of(task: Task, aged_before: int) -> Place:
+    """A task's place among its user's of one level: who waited too long by age, then the others by number and age."""
+    is_aged = _is_aged(task, aged_before)
+    return not is_aged, (task.queued_at or 0) if is_aged else -task.value, task.id
+
+
+def _is_aged(task: Task, aged_before: int) -> bool:
+    return (task.queued_at or 0) < aged_before
+
+
+def _id_of(task: Task) -> str:
+    return task.id
+
+
+def _sampled(entries: list[tuple[str, int, Task]], is_meant: Callable[[tuple[str, int, Task]], bool]) -> int:
+    """How many of these are meant; of very many only some are asked."""
+    step = 1 + len(entries) // LOOKS_MAX
+    return step * sum(map(is_meant, entries[::step]))

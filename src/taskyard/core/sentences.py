@@ -55,7 +55,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
     ),
     Reason.DEPENDENCY_UNFINISHED: Sentence(
         "Waits for other tasks",
-        "of the {limit} tasks it depends on {used} have ended, and it still waits for {tasks}",
+        "{used} of {limit} tasks it depends on are done, and it still waits for {tasks}",
         "{finish}",
     ),
     Reason.NOT_BEFORE: Sentence(

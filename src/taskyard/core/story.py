@@ -9,7 +9,7 @@ from taskyard.vocabulary import AttemptStatus, Status
 _ENDS: Final = {
     Status.COMPLETED: "Completed",
     Status.CANCELLED: "Cancelled",
-    Status.STALE: "Stale: its deadline passed before anything started it",
+    Status.STALE: "Stale",
     Status.SKIPPED: "Skipped",
     Status.PERMANENTLY_FAILED: "Failed for good",
 }
@@ -26,14 +26,23 @@ def story_of(task: Task, now_ms: int) -> str:
 
 def _end(task: Task, ended: str, now_ms: int) -> str:
     at = "" if task.completed_at is None else f" at {clock(task.completed_at, now_ms)}"
-    trouble = task.trouble
-    if task.error is not None and task.status is Status.PERMANENTLY_FAILED:
-        return f"{ended}{at}: {task.error.code}: {task.error.message.rstrip('.')}"
-    if trouble is not None and trouble.skipped_reason is not None and task.status is Status.SKIPPED:
-        return f"{ended}{at}: {trouble.skipped_reason.rstrip('.')}"
-    if task.status is Status.COMPLETED and task.result_status is not None:
-        return f"{ended}{at} with result {task.result_status}"
-    return f"{ended}{at}"
+    because = _because(task)
+    return f"{ended}{at}: {because.rstrip('.')}" if because else f"{ended}{at}"
+
+
+def _because(task: Task) -> str | None:
+    """What there is to say beside the status."""
+    match task.status:
+        case Status.PERMANENTLY_FAILED:
+            return None if task.error is None else f"{task.error.code}: {task.error.message}"
+        case Status.SKIPPED:
+            return None if task.trouble is None else task.trouble.skipped_reason
+        case Status.STALE:
+            return "its deadline passed before anything started it"
+        case Status.COMPLETED:
+            return None if task.result_status is None else f"result {task.result_status}"
+        case _:
+            return None
 
 
 def _tried(task: Task) -> str:

@@ -1,4 +1,4 @@
-"""The one table of routes.
+"""The one table of routes; those of tasks are in `task_routes.py`.
 
 Routing, decoding, authorisation, the OpenAPI document and the tests' matrix of callers are all derived
 from this table.
@@ -10,7 +10,6 @@ from taskyard.gateway import events
 from taskyard.gateway.call import Empty, OfUser
 from taskyard.gateway.rest import (
     breakers,
-    callbacks,
     daemons,
     dead_letters,
     metrics,
@@ -19,239 +18,35 @@ from taskyard.gateway.rest import (
     plans,
     pressure,
     queues,
-    submit,
-    tasks,
     why,
 )
 from taskyard.gateway.route import (
     ADMIN,
     ANYONE,
-    ATTEMPT,
     OWNER,
     PUBLIC,
     READER,
-    READER_OR_TOKEN,
     Policy,
     Route,
     get,
 )
+from taskyard.gateway.task_routes import NO_TASK, ON_ACT, TASK_ROUTES, V1
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire import people as bodies
 from taskyard.wire.breakers import BreakerAnswer
 from taskyard.wire.frames import Backpressure
 from taskyard.wire.metrics import MetricsAnswer
-from taskyard.wire.plans import LimitsAnswer, PlanAnswer, QueueStatusAnswer
+from taskyard.wire.plans import LimitsAnswer, PlanAnswer
 from taskyard.wire.queues import QueueAnswer, QueueChange
-from taskyard.wire.submission import (
-    Batch,
-    Change,
-    CheckpointReport,
-    Completion,
-    HeartbeatReport,
-    ProgressReport,
-    Submission,
-)
 from taskyard.wire.tasks import (
-    BatchAnswer,
-    CancelAnswer,
-    EventAnswer,
-    LogAnswer,
     OkAnswer,
     TaskAnswer,
 )
-from taskyard.wire.why import OverviewAnswer, WhyAnswer
-
-_TASK: Final = (Refusal.TASK_NOT_FOUND,)
-_ACT: Final = (Refusal.TASK_NOT_FOUND, Refusal.INVALID_TRANSITION, Refusal.TASK_ALREADY_COMPLETED)
-_INTAKE: Final = (
-    Refusal.DEPENDENCY_NOT_FOUND,
-    Refusal.DEPENDENCY_CYCLE,
-    Refusal.MODEL_NOT_ROUTED,
-    Refusal.IDEMPOTENCY_KEY_REUSED,
-    Refusal.TASK_NOT_FOUND,
-    Refusal.TOO_MANY_PENDING,
-    Refusal.MONTHLY_LIMIT_REACHED,
-    Refusal.RATE_LIMITED,
-    Refusal.BACKPRESSURE,
-)
-_CALLBACK: Final = (Refusal.TASK_NOT_FOUND, Refusal.STALE_ATTEMPT, Refusal.INVALID_TRANSITION)
-_V1: Final = "/api/v1"
-
-TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    Route(
-        method="POST",
-        path=f"{_V1}/tasks",
-        policy=READER_OR_TOKEN,
-        handler=submit.submit,
-        summary="Submit a task; 200 if the same was submitted before",
-        body=Submission,
-        query=OfUser,
-        answer=TaskAnswer,
-        status=201,
-        again_status=200,
-        refusals=_INTAKE,
-    ),
-    Route(
-        method="POST",
-        path=f"{_V1}/tasks/batch",
-        policy=READER_OR_TOKEN,
-        handler=submit.submit_batch,
-        summary="Submit up to 1,000 tasks, all or none unless `partial`",
-        body=Batch,
-        query=OfUser,
-        answer=BatchAnswer,
-        status=201,
-        again_status=200,
-        is_batch=True,
-        salvage=submit.salvage,
-        refusals=_INTAKE,
-    ),
-    get(
-        f"{_V1}/tasks",
-        tasks.list_tasks,
-        policy=READER,
-        summary="One's tasks, newest first",
-        query=tasks.TaskQuery,
-        answer=list[TaskAnswer],
-    ),
-    get(
-        f"{_V1}/tasks/queue-status",
-        plans.queue_status,
-        policy=READER,
-        summary="How many of one's tasks run and wait, and whether one more would start",
-        query=OfUser,
-        answer=QueueStatusAnswer,
-        refusals=(Refusal.USER_NOT_FOUND,),
-    ),
-    get(
-        f"{_V1}/tasks/{{id}}",
-        tasks.show,
-        policy=READER_OR_TOKEN,
-        summary="A whole task; with `wait_s`, once it has ended or the time is up",
-        query=tasks.ShowQuery,
-        answer=TaskAnswer,
-        refusals=_TASK,
-    ),
-    Route(
-        method="DELETE",
-        path=f"{_V1}/tasks/{{id}}",
-        policy=OWNER,
-        handler=tasks.cancel,
-        summary="Cancel a task and what depends on it",
-        body=Empty,
-        query=tasks.ReasonQuery,
-        answer=CancelAnswer,
-        refusals=_ACT,
-    ),
-    Route(
-        method="PATCH",
-        path=f"{_V1}/tasks/{{id}}",
-        policy=OWNER,
-        handler=tasks.change,
-        summary="Change priority, deadline or time of a task that has not started",
-        body=Change,
-        query=OfUser,
-        answer=TaskAnswer,
-        refusals=_ACT,
-    ),
-    Route(
-        method="POST",
-        path=f"{_V1}/tasks/{{id}}/retry",
-        policy=OWNER,
-        handler=tasks.retry,
-        summary="Begin a new series of attempts",
-        body=Empty,
-        query=OfUser,
-        answer=TaskAnswer,
-        refusals=(*_ACT, Refusal.IDEMPOTENCY_KEY_TAKEN),
-    ),
-    Route(
-        method="POST",
-        path=f"{_V1}/tasks/{{id}}/skip",
-        policy=OWNER,
-        handler=tasks.skip,
-        summary="Leave a task out",
-        body=Empty,
-        query=tasks.ReasonQuery,
-        answer=TaskAnswer,
-        refusals=_ACT,
-    ),
-    Route(
-        method="POST",
-        path=f"{_V1}/tasks/{{id}}/complete",
-        policy=ATTEMPT,
-        handler=callbacks.complete,
-        summary="An attempt ended",
-        body=Completion,
-        query=OfUser,
-        answer=OkAnswer,
-        refusals=_CALLBACK,
-    ),
-    Route(
-        method="POST",
-        path=f"{_V1}/tasks/{{id}}/progress",
-        policy=ATTEMPT,
-        handler=callbacks.progress,
-        summary="News of a running attempt",
-        body=ProgressReport,
-        query=OfUser,
-        answer=OkAnswer,
-        refusals=_CALLBACK,
-    ),
-    Route(
-        method="POST",
-        path=f"{_V1}/tasks/{{id}}/checkpoint",
-        policy=ATTEMPT,
-        handler=callbacks.checkpoint,
-        summary="Keep what a later attempt can go on from",
-        body=CheckpointReport,
-        query=OfUser,
-        answer=OkAnswer,
-        refusals=_CALLBACK,
-    ),
-    Route(
-        method="POST",
-        path=f"{_V1}/tasks/{{id}}/heartbeat",
-        policy=ATTEMPT,
-        handler=callbacks.heartbeat,
-        summary="A running attempt is alive",
-        body=HeartbeatReport,
-        query=OfUser,
-        answer=OkAnswer,
-        refusals=_CALLBACK,
-    ),
-    get(
-        f"{_V1}/tasks/{{id}}/why",
-        why.why,
-        policy=READER_OR_TOKEN,
-        summary="Why a task is not running, what would change it, and when",
-        query=OfUser,
-        answer=WhyAnswer,
-        refusals=_TASK,
-    ),
-    get(
-        f"{_V1}/tasks/{{id}}/events",
-        tasks.task_events,
-        policy=READER_OR_TOKEN,
-        summary="What happened to a task, in order",
-        query=OfUser,
-        answer=list[EventAnswer],
-        refusals=_TASK,
-    ),
-    get(
-        f"{_V1}/tasks/{{id}}/log",
-        tasks.task_log,
-        policy=READER_OR_TOKEN,
-        summary="What a task's attempts wrote",
-        query=tasks.LogQuery,
-        answer=list[LogAnswer],
-        refusals=_TASK,
-    ),
-)
+from taskyard.wire.why import OverviewAnswer
 
 OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     get(
-        f"{_V1}/why",
+        f"{V1}/why",
         why.overview,
         policy=READER,
         summary="How many of one's tasks run and wait, and what holds most of them back",
@@ -259,7 +54,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=OverviewAnswer,
     ),
     get(
-        f"{_V1}/daemons",
+        f"{V1}/daemons",
         daemons.list_daemons,
         policy=ANYONE,
         summary="One's own daemons and the shared ones",
@@ -267,7 +62,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=list[bodies.DaemonAnswer],
     ),
     get(
-        f"{_V1}/daemons/{{id}}",
+        f"{V1}/daemons/{{id}}",
         daemons.show,
         policy=ANYONE,
         summary="One daemon, by id or name",
@@ -277,7 +72,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="POST",
-        path=f"{_V1}/daemons/{{id}}/drain",
+        path=f"{V1}/daemons/{{id}}/drain",
         policy=OWNER,
         handler=daemons.drain,
         summary="Give a daemon nothing new",
@@ -287,7 +82,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         refusals=(Refusal.DAEMON_NOT_FOUND,),
     ),
     get(
-        f"{_V1}/queues",
+        f"{V1}/queues",
         queues.list_queues,
         policy=ANYONE,
         summary="The queues, with their state and one's own tasks in them",
@@ -296,7 +91,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="PUT",
-        path=f"{_V1}/queues/{{id}}",
+        path=f"{V1}/queues/{{id}}",
         policy=ADMIN,
         handler=queues.put,
         summary="Set what a queue serves and how many it runs; this wins over the file",
@@ -306,7 +101,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="DELETE",
-        path=f"{_V1}/queues/{{id}}",
+        path=f"{V1}/queues/{{id}}",
         policy=ADMIN,
         handler=queues.delete,
         summary="Remove what was set here; what the file says holds again",
@@ -317,7 +112,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="POST",
-        path=f"{_V1}/queues/{{id}}/pause",
+        path=f"{V1}/queues/{{id}}/pause",
         policy=ADMIN,
         handler=queues.pause,
         summary="Start nothing more of a queue; what runs goes on",
@@ -328,7 +123,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="POST",
-        path=f"{_V1}/queues/{{id}}/resume",
+        path=f"{V1}/queues/{{id}}/resume",
         policy=ADMIN,
         handler=queues.resume,
         summary="Go on with a paused queue",
@@ -338,7 +133,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         refusals=(Refusal.QUEUE_NOT_FOUND,),
     ),
     get(
-        f"{_V1}/breakers",
+        f"{V1}/breakers",
         breakers.list_breakers,
         policy=READER,
         summary="One's breakers that count failures or hold tasks back, newest first",
@@ -347,7 +142,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="POST",
-        path=f"{_V1}/breakers/{{id}}/reset",
+        path=f"{V1}/breakers/{{id}}/reset",
         policy=OWNER,
         handler=breakers.reset,
         summary="Close the breaker of a type of task; a closed one stays closed",
@@ -357,7 +152,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="POST",
-        path=f"{_V1}/breakers/{{id}}/open",
+        path=f"{V1}/breakers/{{id}}/open",
         policy=OWNER,
         handler=breakers.force_open,
         summary="Hold a type of task back for its cool-down",
@@ -366,7 +161,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=BreakerAnswer,
     ),
     get(
-        f"{_V1}/dead-letters",
+        f"{V1}/dead-letters",
         dead_letters.list_dead_letters,
         policy=OWNER,
         summary="Tasks that failed for good, with what they have in common",
@@ -375,7 +170,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="POST",
-        path=f"{_V1}/dead-letters/review",
+        path=f"{V1}/dead-letters/review",
         policy=OWNER,
         handler=dead_letters.review_pattern,
         summary="One verdict for all dead letters of a pattern",
@@ -385,26 +180,26 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="POST",
-        path=f"{_V1}/dead-letters/{{id}}/review",
+        path=f"{V1}/dead-letters/{{id}}/review",
         policy=OWNER,
         handler=dead_letters.review,
         summary="A verdict on a dead letter",
         body=bodies.Review,
         query=OfUser,
         answer=TaskAnswer,
-        refusals=_ACT,
+        refusals=ON_ACT,
     ),
     get(
-        f"{_V1}/dead-letters/{{id}}/reviews",
+        f"{V1}/dead-letters/{{id}}/reviews",
         dead_letters.reviews,
         policy=OWNER,
         summary="The verdicts on a dead letter so far",
         query=OfUser,
         answer=list[bodies.AuditAnswer],
-        refusals=_TASK,
+        refusals=NO_TASK,
     ),
     get(
-        f"{_V1}/backpressure",
+        f"{V1}/backpressure",
         pressure.show,
         policy=READER,
         summary="How long the line is: one's own or the hub's, whichever is worse",
@@ -412,7 +207,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=Backpressure,
     ),
     get(
-        f"{_V1}/events",
+        f"{V1}/events",
         events.stream,
         policy=OWNER,
         summary="What happens, as it happens (server-sent events)",
@@ -421,7 +216,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         media_type="text/event-stream",
     ),
     get(
-        f"{_V1}/users/me",
+        f"{V1}/users/me",
         people.me,
         policy=ANYONE,
         summary="Who this key belongs to, and what it may do",
@@ -429,7 +224,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=bodies.MeAnswer,
     ),
     get(
-        f"{_V1}/users/me/limits",
+        f"{V1}/users/me/limits",
         plans.limits,
         policy=ANYONE,
         summary="What one may have, has used, and when the month begins anew",
@@ -438,7 +233,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         refusals=(Refusal.USER_NOT_FOUND,),
     ),
     get(
-        f"{_V1}/users",
+        f"{V1}/users",
         people.list_users,
         policy=ADMIN,
         summary="All users",
@@ -447,7 +242,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="POST",
-        path=f"{_V1}/users",
+        path=f"{V1}/users",
         policy=ADMIN,
         handler=people.create_user,
         summary="A new user",
@@ -459,7 +254,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="PATCH",
-        path=f"{_V1}/users/{{id}}",
+        path=f"{V1}/users/{{id}}",
         policy=ADMIN,
         handler=people.change_user,
         summary="Change a user's name, plan or limits",
@@ -469,7 +264,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         refusals=(Refusal.USER_NOT_FOUND, Refusal.NAME_TAKEN),
     ),
     get(
-        f"{_V1}/users/{{id}}/keys",
+        f"{V1}/users/{{id}}/keys",
         people.list_keys,
         policy=ADMIN,
         summary="A user's keys, without their secrets",
@@ -479,7 +274,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="POST",
-        path=f"{_V1}/users/{{id}}/keys",
+        path=f"{V1}/users/{{id}}/keys",
         policy=ADMIN,
         handler=people.create_key,
         summary="A new key; it is shown here only",
@@ -491,7 +286,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     Route(
         method="DELETE",
-        path=f"{_V1}/keys/{{id}}",
+        path=f"{V1}/keys/{{id}}",
         policy=ADMIN,
         handler=people.revoke_key,
         summary="Revoke a key; what is connected with it is cut off",
@@ -501,7 +296,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         refusals=(Refusal.KEY_NOT_FOUND,),
     ),
     get(
-        f"{_V1}/plans",
+        f"{V1}/plans",
         plans.list_plans,
         policy=ADMIN,
         summary="The plans that users can have",
@@ -509,7 +304,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=list[PlanAnswer],
     ),
     get(
-        f"{_V1}/plans/{{id}}",
+        f"{V1}/plans/{{id}}",
         plans.show,
         policy=ADMIN,
         summary="One plan, by its name",
@@ -518,7 +313,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         refusals=(Refusal.PLAN_NOT_FOUND,),
     ),
     get(
-        f"{_V1}/audit",
+        f"{V1}/audit",
         people.audit,
         policy=ADMIN,
         summary="Who did what, newest first",
@@ -526,7 +321,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=list[bodies.AuditAnswer],
     ),
     get(
-        f"{_V1}/metrics",
+        f"{V1}/metrics",
         metrics.show,
         policy=ADMIN,
         summary="How the hub does: depths, rates, times, daemons",
@@ -534,7 +329,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=MetricsAnswer,
     ),
     get(
-        f"{_V1}/hubs",
+        f"{V1}/hubs",
         pages.hubs,
         policy=ADMIN,
         summary="The hubs of this yard",
@@ -599,5 +394,5 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
 )
 
 ROUTES: Final = (*TASK_ROUTES, *OTHER_ROUTES, *PAGE_ROUTES)
-SOCKET_PATH: Final = f"{_V1}/daemons/connect"
+SOCKET_PATH: Final = f"{V1}/daemons/connect"
 SOCKET_POLICY: Final = Policy(scopes=frozenset({Scope.DAEMON}))

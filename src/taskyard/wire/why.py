@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from taskyard.vocabulary import Lack, Level, Reason, Status
+from taskyard.vocabulary import Lack, Level, Profile, Reason, Status
 from taskyard.wire.fields import Instant
 
 
@@ -62,6 +62,7 @@ class HeldAnswer(Struct, kw_only=True):
 
 
 class OverviewAnswer(Struct, kw_only=True):
+    profile: Profile
     running: int
     waiting: int
     queues: list[ShareAnswer]

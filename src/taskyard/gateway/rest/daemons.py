@@ -12,12 +12,12 @@ from taskyard.wire.tasks import OkAnswer
 
 async def list_daemons(call: Call[OfUser], _body: Empty) -> Reply:
     user_id = call.users(call.query.user)
-    return Reply([_answer(view, user_id) for view in _visible(call, user_id)])
+    return Reply([_answer(call, view, user_id) for view in _visible(call, user_id)])
 
 
 async def show(call: Call[OfUser], _body: Empty) -> Reply:
     user_id = call.users(call.query.user)
-    return Reply(_answer(_named(call, user_id), user_id))
+    return Reply(_answer(call, _named(call, user_id), user_id))
 
 
 async def drain(call: Call[OfUser], _body: Empty) -> Reply:
@@ -44,7 +44,7 @@ def _named(call: Call[OfUser], user_id: str | None) -> DaemonView:
     raise RequestRefused(Refusal.DAEMON_NOT_FOUND, "There is no such daemon that is yours or shared.")
 
 
-def _answer(view: DaemonView, user_id: str | None) -> DaemonAnswer:
+def _answer(call: Call[OfUser], view: DaemonView, user_id: str | None) -> DaemonAnswer:
     """What a shared daemon runs is its owner's to see: the tasks may be anybody's."""
     is_own = user_id is None or view.user_id == user_id
     return DaemonAnswer(
@@ -64,4 +64,5 @@ def _answer(view: DaemonView, user_id: str | None) -> DaemonAnswer:
         connected_at=instant_or_none(view.connected_at),
         version=view.version,
         running=[RunningAnswer(task, attempt) for task, attempt in view.running] if is_own else [],
+        idle_because=call.hub.idle_because(view.id, user_id),
     )

@@ -74,6 +74,7 @@ def _considered_answer(one: Considered) -> ConsideredAnswer:
 
 def _overview_answer(found: Overview) -> OverviewAnswer:
     return OverviewAnswer(
+        profile=found.profile,
         running=found.running,
         waiting=found.waiting,
         queues=[

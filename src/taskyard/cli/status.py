@@ -1,0 +1,158 @@
+"""`taskyard status`: how one's yard stands, on one screen."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from taskyard.cli import output
+from taskyard.cli.options import Yard, expanded
+from taskyard.cli.times import relative, span
+from taskyard.cli.why import filled
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from taskyard.sdk.answers import (
+        Backpressure,
+        BreakerRecord,
+        DaemonRecord,
+        Limits,
+        Me,
+        Overview,
+        QueueRecord,
+        QueueStatus,
+    )
+    from taskyard.sdk.client import Client
+
+DAEMONS_MAX: Final = 20
+
+
+class Standing(Struct):
+    """Everything that is told, and with --json as it is."""
+
+    hub: str
+    me: "Me"
+    limits: "Limits"
+    queue_status: "QueueStatus"
+    overview: "Overview"
+    daemons: "list[DaemonRecord]"
+    breakers: "list[BreakerRecord]"
+    queues: "list[QueueRecord]"
+    backpressure: "Backpressure"
+
+
+@expanded
+def status(yard: Yard) -> None:
+    """Show how your tasks stand: what runs, what waits, and what holds most of it back."""
+    from taskyard.sdk.clock import now
+
+    found = _standing(yard.client)
+    if yard.json:
+        output.say_json(found)
+    else:
+        output.say("\n".join(_told(found, now())))
+
+
+def _standing(client: "Client") -> Standing:
+    return Standing(
+        client.credentials.hub,
+        client.me(),
+        client.limits(),
+        client.queue_status(),
+        client.overview(),
+        client.daemons(),
+        client.breakers(),
+        client.queues(),
+        client.backpressure(),
+    )
+
+
+def _told(found: Standing, now: "datetime") -> Iterator[str]:
+    yield f"hub      {found.hub} ({found.overview.profile} profile)"
+    yield from filled(f"you      {_person(found, now)}", hang=9)
+    tasks = found.overview
+    others = max(found.queue_status.pending - tasks.waiting, 0)
+    more = f", {others} not ready yet" if others else ""
+    yield f"tasks    {tasks.running} running, {tasks.waiting} waiting for their turn{more}"
+    yield from filled(f"line     {_pressure(found.backpressure)}", hang=9)
+    yield from _shares(tasks)
+    yield from _held_back(tasks)
+    yield from _daemons(found.daemons)
+    yield from _troubles(found, now)
+
+
+def _person(found: Standing, now: "datetime") -> str:
+    limits = found.limits
+    words = [found.me.name, f"plan {limits.plan}" if limits.plan else "no plan"]
+    if limits.max_concurrent_agents is not None:
+        words.append(f"{found.queue_status.running} of {limits.max_concurrent_agents} tasks at a time")
+    hours = f"{limits.monthly_agent_hours_used:.2f}"
+    if limits.monthly_agent_hours_limit is not None:
+        resets = relative(limits.billing_cycle_resets_at, now)
+        words.append(f"{hours} of {limits.monthly_agent_hours_limit:g} hours this month (resets {resets})")
+    else:
+        words.append(f"{hours} hours this month")
+    return ", ".join(words)
+
+
+def _pressure(pressure: "Backpressure") -> str:
+    wait = pressure.estimated_wait_time
+    words = f"{pressure.level}, {pressure.queue_depth} waiting ({pressure.scope})"
+    if wait is not None:
+        words += f", about {span(wait)} to wait"
+    return "; ".join([words, *pressure.recommendations])
+
+
+def _shares(tasks: "Overview") -> Iterator[str]:
+    if not tasks.queues:
+        return
+    yield ""
+    yield f"{'QUEUE':24}  {'PRIORITY':8}  RUNNING  WAITING"
+    for share in tasks.queues:
+        yield f"{share.queue:24}  {share.priority:8}  {share.running:7}  {share.waiting:7}"
+
+
+def _held_back(tasks: "Overview") -> Iterator[str]:
+    if not tasks.held_by:
+        return
+    yield ""
+    yield "Held back"
+    for held in tasks.held_by:
+        number = f"{held.tasks} task{'' if held.tasks == 1 else 's'} (such as {held.example})"
+        yield from filled(f"{number}: {held.message}", indent=2, hang=4)
+        if held.would_help:
+            yield from filled(f"Would help: {held.would_help}", indent=4, hang=6)
+
+
+def _daemons(daemons: "list[DaemonRecord]") -> Iterator[str]:
+    yield ""
+    if not daemons:
+        yield "No daemon has connected yet; start one with `taskyard daemon`."
+        return
+    yield "Daemons"
+    for daemon in daemons[:DAEMONS_MAX]:
+        used = f"{daemon.active_tasks}/{daemon.max_concurrent_tasks}"
+        shared = " (shared)" if daemon.shared else ""
+        because = f" {daemon.idle_because}" if daemon.idle_because else ""
+        yield from filled(f"{daemon.name}{shared}: {daemon.status} {used}.{because}", indent=2, hang=4)
+    if len(daemons) > DAEMONS_MAX:
+        yield f"  and {len(daemons) - DAEMONS_MAX} more: taskyard daemons"
+
+
+def _troubles(found: Standing, now: "datetime") -> Iterator[str]:
+    """What is not as it should be: breakers that hold something back, queues that start nothing."""
+    lines = [
+        f"breaker {one.type}: {one.state.replace('_', '-')}, tried again {relative(one.half_open_at, now)}"
+        for one in found.breakers
+        if one.state != "closed"
+    ]
+    lines += [
+        f"queue {one.name}: {one.state}" + (f", over {relative(one.until, now)}" if one.until else "")
+        for one in found.queues
+        if one.state != "open"
+    ]
+    if lines:
+        yield ""
+        yield "Not as usual"
+        yield from (part for line in lines for part in filled(line, indent=2, hang=4))

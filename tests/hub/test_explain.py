@@ -1,0 +1,23 @@
+"""What the live state says when it is asked for reasons."""
+
+import random
+
+from taskyard.core.hub import Core
+from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
+from tests.support.harness import HubHarness
+
+
+def test_what_is_there_is_explained_and_what_is_not_is_none() -> None:
+    hub = HubHarness()
+    hub.daemon(slots=1)
+    hub.submit()
+    task = hub.submit()
+    core = Core(hub.state, random.Random(1))
+    found, foreseen = why_of(core, hub.now, task.id, {}), forecast_of(core, hub.now, task.id)
+    assert found is not None
+    assert foreseen is not None
+    assert (found.task, found.position, foreseen.position) == ("T-002", 1, 1)
+    assert (why_of(core, hub.now, "nowhere", {}), forecast_of(core, hub.now, "nowhere")) == (None, None)
+    assert idle_because(core, hub.now, "d-mac", "ann") is None
+    assert idle_because(core, hub.now, "nowhere", "ann") is None
+    assert overview_of(core, hub.now, "ann").waiting == 1
