@@ -16,7 +16,7 @@ from taskyard.gateway.figures import Distribution, Lately
 WINDOW_S: Final = 300
 """How long ago something still counts as lately."""
 _STEPS: Final = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
-# A tenth of a decade each: a quantile is at most a quarter off, and half of that on average.
+# A tenth of a decade each: a quantile is at most a quarter off, and seldom more than a twentieth.
 _SHOWN: Final = (1.0, 2.5, 5.0)
 # Of each decade, what others are shown: every bucket is a series that somebody stores.
 
