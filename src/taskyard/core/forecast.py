@@ -25,7 +25,7 @@ from taskyard.vocabulary import Level, Reason, Status
 LANES_MAX: Final = 512
 # A user's lanes looked at; past these the others are taken to be alike.
 LOOKS_MAX: Final = 256
-HOLDERS_MAX: Final = 64
+HOLDERS_MAX: Final = 32
 # Running tasks looked at, and taken, to find out when a place falls free: the answer hardly changes with more.
 
 
