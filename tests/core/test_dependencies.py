@@ -300,7 +300,7 @@ def test_a_dependency_that_is_nowhere_counts_as_cancelled_once_it_was_looked_for
     fresh = other.restarted()
     del fresh.state.tasks[lost]
     fresh.state.users["ann"].lanes.clear()
-    fresh.state.yard.waiting = 0
+    fresh.state.yard.waiting = fresh.state.users["ann"].waiting = 0
     fresh.state.users["ann"].pending -= 1
     fresh.state.timers = type(fresh.state.timers)()
     fresh.step(HearEnded(Known()))
