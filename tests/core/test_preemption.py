@@ -473,7 +473,8 @@ def test_never_what_it_depends_on_directly_or_through_others() -> None:
     hub.fail(middle, retryable=False)
     due = hub.now.wall + 30_000
     (urgent,) = hub.submit_all(
-        a_draft(level=CRITICAL, depends_on=(middle.id, base.id), terms=GOING_ON, scheduled_for=due)
+        a_draft(level=CRITICAL, depends_on=(middle.id, base.id), terms=GOING_ON, scheduled_for=due),
+        known=hub.known(base, middle),
     )
     hub.retry(base)
     hub.retry(middle)
