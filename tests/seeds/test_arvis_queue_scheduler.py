@@ -16,7 +16,9 @@ from tests.support.harness import HubHarness, Status, attempt_of
 def test_the_highest_priority_goes_first_and_between_equals_the_oldest() -> None:
     hub = HubHarness()
     ids = [hub.submit(value=value).id for value in (5, 10, 5, 1, 10)]
-    hub.daemon(slots=5)
+    hub.daemon(slots=1)
+    for _ in range(4):
+        hub.complete(hub.state.tasks[hub.sent()[-1][0]])
     assert [task_id for task_id, _ in hub.sent()] == [ids[1], ids[4], ids[0], ids[2], ids[3]]
 
 

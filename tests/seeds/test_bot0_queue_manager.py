@@ -180,7 +180,10 @@ def test_a_daemon_runs_five_tasks_unless_it_says_otherwise() -> None:
     hub = HubHarness()
     hub.daemon(slots=None)  # type: ignore[arg-type]
     tasks = [hub.submit() for _ in range(6)]
-    assert [t.status for t in tasks].count(Status.SCHEDULED) == 5
+    # The fifth is kept for critical work
+    assert [t.status for t in tasks].count(Status.SCHEDULED) == 4
+    assert hub.submit(level=Level.CRITICAL).status is Status.SCHEDULED
+    assert hub.submit(level=Level.CRITICAL).status is Status.QUEUED
 
 
 def test_an_unknown_target_daemon_fails_the_task_for_good() -> None:
