@@ -82,7 +82,8 @@ def test_the_environment_can_say_where(collector: Collector, monkeypatch: pytest
 
 
 @pytest.mark.slow
-def test_a_collector_that_is_not_there_holds_up_nothing() -> None:
+def test_a_collector_that_is_not_there_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     sender = Otlp("http://127.0.0.1:1")
     began = time.monotonic()
     sender.send([ROOT] * 100_000)
