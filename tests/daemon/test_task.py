@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import Raw
 
 from taskyard.daemon.task import read_task
 from taskyard.wire.frames import TaskExecute
@@ -13,5 +14,5 @@ PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 @pytest.mark.parametrize(("given", "read"), [({"traceparent": PARENT}, PARENT), ({}, None)])
 def test_the_work_is_told_the_trace_it_belongs_to(given: dict[str, Any], read: str | None) -> None:
-    raw = msgspec.json.encode({"type": "task.execute", "task": {"id": "t1", "type": "echo", **given}, "attempt": 1})
-    assert read_task(msgspec.json.decode(raw, type=TaskExecute)).traceparent == read
+    sent = Raw(msgspec.json.encode({"id": "t1", "type": "echo", **given}))
+    assert read_task(TaskExecute(sent, 1, 300.0, "token", Raw(b"[]"), Raw(b"null"), Raw(b"[]"))).traceparent == read
