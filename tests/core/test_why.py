@@ -256,7 +256,11 @@ def test_a_daemon_that_is_away_is_waited_for() -> None:
 def test_without_anything_nearer_a_daemon_that_fits_would_help() -> None:
     hub = HubHarness()
     hub.daemon("a", types=("x",))
-    assert only(hub, hub.submit(capabilities=("gpu",))).would_help == "a daemon that fits"
+    gpu = hub.submit(capabilities=("gpu",))
+    assert only(hub, gpu).would_help == "a daemon that has gpu and runs tasks of type general"
+    assert only(hub, hub.submit(capabilities=("gpu",), model="m")).would_help == (
+        "a daemon that has gpu, serves m and runs tasks of type general"
+    )
     full = HubHarness(users=("ann", "bob"))
     full.daemon("b", shared=True, user="bob", slots=1)
     full.submit(user="bob")

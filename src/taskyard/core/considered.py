@@ -99,6 +99,14 @@ def qualifying(daemons: Iterable[Considered]) -> str:
     return "; ".join(near[:QUALIFY_MAX])
 
 
+def wanted(lane: Lane) -> str:
+    """What a daemon would have to be."""
+    needs = lane.kind.needs
+    parts = [f"has {listed(needs.capabilities)}"] if needs.capabilities else []
+    parts += [f"serves {needs.model}"] if needs.model is not None else []
+    return f"a daemon that {listed([*parts, f'runs tasks of type {needs.type}'])}"
+
+
 def misfits(lane: Lane, daemons: list[Considered], fleet: Iterable[Daemon]) -> str:
     """Why none of these could ever run it."""
     offered = {name for daemon in fleet for name in daemon.record.capabilities}

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.core.attempts import time_allowed_ms
-from taskyard.core.considered import DAEMONS_MAX, Considered, considered, misfits, qualifying, servers
+from taskyard.core.considered import DAEMONS_MAX, Considered, considered, misfits, qualifying, servers, wanted
 from taskyard.core.estimates import remaining_ms
 from taskyard.core.forecast import Ahead, ahead_of, holders_of, starts_at
 from taskyard.core.holds import Held, holds_of, lines_of
@@ -232,7 +232,7 @@ class Scene(Struct, frozen=True):
         return {
             "misfits": "" if is_served else misfits(self.lane, self.daemons, fleet),
             "servers": servers(self.daemons, self.lines) if is_served else "",
-            "qualify": near or "a daemon that fits",
+            "qualify": near or wanted(self.lane),
             "rescue": "; ".join(part for part in (finish, near) if part) or "a daemon with a free slot",
         }
 
