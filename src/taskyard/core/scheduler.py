@@ -156,7 +156,8 @@ def held_by(turn: Turn, lane: Lane) -> Hold | None:
 
 def _next_party(turn: Turn, pool: Pool, lines: list[Line], ages: tuple[int, ...]) -> Party | None:
     for rank in levels_with_room(turn, pool):
-        parties = [line.parties[rank].first() for line in lines if line.waiting[rank]]
+        firsts = (line.parties[rank].first() for line in lines if line.waiting[rank])
+        parties = [party for party in firsts if party is not None]
         if len(parties) > 1:
             # Whose turn it is decides most of the time; what they would run is looked at only between equals.
             turn_now = min(party.user.turn for party in parties)
