@@ -23,6 +23,14 @@ def test_a_text_beyond_it_is(depth: int) -> None:
     assert is_too_deep(b'{"input":"a","context":' + nested(depth, b'{"a":', b"}").replace(b":}", b":1}") + b"}")
 
 
+def test_depth_counts_also_where_something_stands_beside_each_step() -> None:
+    def text(depth: int) -> bytes:
+        return b"[[]," * depth + b"0" + b"]" * depth
+
+    assert is_too_deep(text(DEPTH_MAX + 1))
+    assert not is_too_deep(text(DEPTH_MAX - 1))
+
+
 def test_brackets_in_strings_do_not_count() -> None:
     assert not is_too_deep(b'["' + b"[" * 1000 + b'"]')
     assert not is_too_deep(b'["\\"' + b"[{" * 1000 + b'\\\\"]')

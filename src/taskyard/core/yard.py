@@ -234,11 +234,12 @@ class Yard:
 
     def recount(self, daemon: "Daemon") -> None:
         """It came, went away, or takes nothing more."""
-        if daemon.pool is not None:
-            daemon.pool.recount()
-            for line in daemon.pool.starved.values():
-                self.look_at(line)
-            daemon.pool.starved = {}
+        pool = daemon.pool
+        assert pool is not None, "I2: what is held is held in a pool"
+        pool.recount()
+        for line in pool.starved.values():
+            self.look_at(line)
+        pool.starved = {}
 
     def _rehouse(self, users: "Iterable[User]") -> None:
         """These users have a pool to wait in that they had not."""
