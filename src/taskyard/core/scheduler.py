@@ -12,10 +12,11 @@ run in the place of those that wait for them (`in_place.py`), and critical tasks
 from typing import Final
 
 from taskyard.core.attempts import grant, withdraw
+from taskyard.core.contest import Contest
 from taskyard.core.in_place import next_in_place
 from taskyard.core.lanes import Lane
 from taskyard.core.limits import LANE_RULES, LINE_RULES, Hold, ages_of, hub_has_room, levels_with_room, watch
-from taskyard.core.lines import Line, Party, Pool, order_of
+from taskyard.core.lines import Line, Pool
 from taskyard.core.placement import choose
 from taskyard.core.preemption import demand_room, next_start
 from taskyard.core.state import State, Turn
@@ -90,36 +91,35 @@ def _fill_pools(turn: Turn) -> None:
 def _fill(turn: Turn, pool: Pool) -> None:
     """Give away the slots of one pool."""
     # 2. Which lines have both a task and room. The others wait for a slot, which will wake them.
-    lines = [line for line in pool.woken.values() if line.blocker is None and line.is_waiting() and line.has_room()]
-    pool.woken = {}
-    ages = ages_of(turn)
-    while lines:
+    woken, pool.woken = pool.woken, {}
+    lines = [line for line in woken.values() if line.blocker is None and line.is_waiting() and line.has_room()]
+    contest = Contest(lines, ages_of(turn))
+    while contest.lines:
         # 3. The user whose turn it is, of the first level that has room and somebody to use it.
-        party = _next_party(turn, pool, lines, ages)
+        party = contest.first(levels_with_room(turn, pool))
         if party is None:
-            pool.starved.update((line.key, line) for line in lines)
+            pool.starved.update((line.key, line) for line in contest.lines)
             return
-        line, lane = party.line, party.first(ages[party.rank])
+        aged_before = contest.ages[party.rank]
+        line, lane = party.line, party.first(aged_before)
         # 4. May it start? What holds the whole line, then what holds this user's work.
         if _is_held(turn, line, lane):
-            if line.blocker is not None or not line.is_waiting():
-                lines.remove(line)
+            contest.settle(party)
             continue
         # 5. Where? A line whose daemons are full drops out until one of them has room again.
         daemon = choose(lane, line)
         if daemon is None:
             turn.state.yard.heed(lane)
             if lane.special.suspect is not None:
-                watch_suspect(turn, lane.head(ages[party.rank]))
-            lines.remove(line)
+                watch_suspect(turn, lane.head(aged_before))
+            contest.drop(line)
             continue
         # 6. It starts there.
-        grant(turn, lane, lane.head(ages[party.rank]), daemon, level=_counted_as(party.rank, lane))
+        grant(turn, lane, lane.head(aged_before), daemon, level=_counted_as(party.rank, lane))
+        contest.settle(party)
         if hub_has_room(turn) is not None:
-            pool.woken = {line.key: line for line in lines}
+            pool.woken = {line.key: line for line in contest.lines}
             return
-        if not line.is_waiting():
-            lines.remove(line)
 
 
 def _is_held(turn: Turn, line: Line, lane: Lane) -> bool:
@@ -151,19 +151,6 @@ def held_by(turn: Turn, lane: Lane) -> Hold | None:
         hold = rule(turn, lane)
         if hold is not None:
             return hold
-    return None
-
-
-def _next_party(turn: Turn, pool: Pool, lines: list[Line], ages: tuple[int, ...]) -> Party | None:
-    for rank in levels_with_room(turn, pool):
-        firsts = (line.parties[rank].first() for line in lines if line.waiting[rank])
-        parties = [party for party in firsts if party is not None]
-        if len(parties) > 1:
-            # Whose turn it is decides most of the time; what they would run is looked at only between equals.
-            turn_now = min(party.user.turn for party in parties)
-            parties = [party for party in parties if party.user.turn == turn_now]
-        if parties:
-            return parties[0] if len(parties) == 1 else min(parties, key=lambda p: order_of(p, ages[rank]))
     return None
 
 

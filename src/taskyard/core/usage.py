@@ -27,6 +27,7 @@ from taskyard.vocabulary import AttemptStatus, Keeps, Refusal
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 HOUR_MS: Final = HOUR_S * 1000
 LOST, REJECTED = AttemptStatus.LOST, AttemptStatus.REJECTED
+USAGE = Keeps.USAGE
 # The two ends after which an attempt can go on (`daemons.ADOPTABLE`).
 _record: Final = Decoder(UsageRecord)
 
@@ -90,11 +91,11 @@ def charge(turn: Turn, task: Task, attempt: Attempt, daemon: Daemon) -> None:
     user = turn.state.users[task.user_id]
     usage = user.usage = usage_at(user, now.wall)
     usage.used_ms += _within(usage, now.wall - (now.mono - ended), ended - begun - attempt.charged_ms)
-    turn.state.ledger.kept[Keeps.USAGE, user.id] = usage
+    turn.state.ledger.kept[USAGE, user.id] = usage
     if attempt.status in (LOST, REJECTED):
         attempt.charged_ms = max(ended - begun, attempt.charged_ms)
-    # A lost one counted up to this instant while it was thought to run: there may be time left after all.
-    turn.state.yard.wake(("hours", user.id))
+        # It counted up to this instant while it was thought to run: there may be time left after all.
+        turn.state.yard.wake(("hours", user.id))
 
 
 def objection(turn: Turn, user: User) -> Refused | None:
