@@ -307,3 +307,13 @@ def test_what_a_heartbeat_lists_and_the_hub_gave_up_is_withdrawn_once() -> None:
         effects = hub.step(Beat(daemon.session, daemon.id, running=[Held(task.id, 1)]))
         assert len(hub.of(effects, CancelWork)) == expected
     assert list(daemon.lingering) == [(task.id, 1)]
+
+
+def test_what_is_known_of_a_log_is_forgotten_with_its_attempt() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.step(ReportProgress("d-mac", task.id, 1, log="hello"))
+    assert list(hub.state.log_bytes) == [(task.id, 1)]
+    hub.complete(task)
+    assert hub.state.log_bytes == {}
