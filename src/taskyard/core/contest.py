@@ -22,6 +22,9 @@ class Contest:
 
     def first(self, ranks: tuple[int, ...]) -> Party | None:
         """Of the first level that has anybody: the user whose turn it is, and what they would run first."""
+        if len(self.lines) == 1:
+            line = self.lines[0]
+            return next((line.parties[rank].first() for rank in ranks if line.waiting[rank]), None)
         for rank in ranks:
             parties = self._parties(rank)
             if parties:
@@ -50,8 +53,9 @@ class Contest:
         """This party's user was given a slot, or put to sleep: where it was first, somebody else may be now."""
         user, line = party.user, party.line
         for firsts in self._firsts:
-            for each in [each for each, first in firsts.items() if first.user is user]:
-                del firsts[each]
+            if firsts:
+                for each in [each for each, first in firsts.items() if first.user is user]:
+                    del firsts[each]
         if line.blocker is not None or not line.is_waiting():
             self.drop(line)
 
