@@ -137,6 +137,25 @@ def _rate_of_a_window(yard: BenchYard) -> float:
     return (len(runs) - 1) / (runs[-1][0] - runs[0][0])
 
 
+NO_LIMIT = """
+[limits]
+running_total = 100000
+running_per_user = 100000
+[limits.running_per_source]
+user = 100000
+[limits.rate.user]
+per_minute = 100000000
+per_hour = 1000000000
+[limits.rate.hub]
+per_minute = 100000000
+per_hour = 1000000000
+[limits.queue_depth]
+warning = 10000000
+critical = 20000000
+[limits.user_queue_depth]
+warning = 10000000
+critical = 20000000
+"""
 EVERY_LIMIT = """
 profile = "service"
 [limits]
@@ -162,22 +181,20 @@ max_concurrent = 64
 [breakers.overrides.noop]
 failure_threshold = 3
 """
+MODELS = (None, "cloud/a", "cloud/b", "local/c")
+USERS = 100
 
 
 def policy(bench: Bench) -> None:
-    """Drain under every limit, plan, queue and breaker with 100 users, against one user under none."""
+    """Drain under every limit, plan, queue and breaker, against the same users and against one, under none."""
     tasks = bench.drained // 2 // 1000 * 1000
-    pairs = []
-    for _ in range(ROUNDS):
-        with a_yard() as plain:
-            asyncio.run(submit_batched(plain.address, tasks))
-            pairs.append((_rate_of_a_drain(plain, tasks), 0.0))
-        with a_yard(EVERY_LIMIT) as limited:
-            asyncio.run(submit_as_crowd(limited.address, tasks, 100, [None, "cloud/a", "cloud/b", "local/c"]))
-            pairs[-1] = (pairs[-1][0], _rate_of_a_drain(limited, tasks, "shared"))
-    bench.note("drain under no limits, one user", statistics.median(rate for rate, _ in pairs), "tasks/s")
-    bench.note("drain under every limit, 100 users", statistics.median(rate for _, rate in pairs), "tasks/s")
-    bench.note("limited against plain, as a ratio", statistics.median(b / a for a, b in pairs), "")
+    rounds = [_drains(tasks) for _ in range(ROUNDS)]
+    alone, crowd, limited = (statistics.median(rates) for rates in zip(*rounds, strict=True))
+    bench.note("drain of one user's tasks under no limit", alone, "tasks/s")
+    bench.note(f"drain of {USERS} users' tasks under no limit", crowd, "tasks/s")
+    bench.note(f"drain of {USERS} users' tasks under every limit", limited, "tasks/s")
+    bench.note("every limit against none, the same users", statistics.median(c / b for _, b, c in rounds), "")
+    bench.note("every limit against none, one user", statistics.median(c / a for a, _, c in rounds), "")
     decided = {
         size: decision_costs(*size)
         for size in ((10_000, 100), (1_000_000 if bench.drained > 10_000 else 100_000, 10_000))
@@ -188,6 +205,19 @@ def policy(bench: Bench) -> None:
     bench.note("the same as a ratio", many.decision_us / few.decision_us, "")
     bench.note("bytes per waiting task of a crowd", many.bytes_per_task, "bytes")
     bench.note("why, of a task in that backlog", many.why_ms, "ms")
+
+
+def _drains(tasks: int) -> tuple[float, float, float]:
+    """One after the other: one user and many under no limit, many under every one."""
+    with a_yard() as yard:
+        asyncio.run(submit_batched(yard.address, tasks))
+        alone = _rate_of_a_drain(yard, tasks)
+    with a_yard(NO_LIMIT) as yard:
+        asyncio.run(submit_as_crowd(yard.address, tasks, USERS, plan=None))
+        crowd = _rate_of_a_drain(yard, tasks, "shared")
+    with a_yard(EVERY_LIMIT) as yard:
+        asyncio.run(submit_as_crowd(yard.address, tasks, USERS, models=MODELS, plan="enterprise"))
+        return alone, crowd, _rate_of_a_drain(yard, tasks, "shared")
 
 
 def _rate_of_a_drain(yard: BenchYard, tasks: int, *options: str) -> float:

@@ -5,6 +5,7 @@ The SDK's clients are measured too (`peers/`); here the client must not be the b
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 import msgspec
 
@@ -83,8 +84,10 @@ async def submit_batched(address: tuple[str, int, str], tasks: int, *, size: int
     return tasks / seconds
 
 
-async def submit_as_crowd(address: tuple[str, int, str], tasks: int, users: int, models: list[str | None]) -> None:
-    """So many users on a plan, each with its share of the tasks, in batches, for several models and levels."""
+async def submit_as_crowd(
+    address: tuple[str, int, str], tasks: int, users: int, *, models: Sequence[str | None] = (None,), plan: str | None
+) -> None:
+    """So many users, each with its share of the tasks, in batches of several models and levels."""
     host, port, key = address
     admin = await Line(host, port, key).open()
     share = tasks // users
@@ -92,7 +95,7 @@ async def submit_as_crowd(address: tuple[str, int, str], tasks: int, users: int,
     batch = [a_task(model=models[n % len(models)], priority=levels[n % len(levels)]) for n in range(share)]
     body = _encode({"tasks": batch})
     for number in range(users):
-        user = {"name": f"user-{number}", "plan": "enterprise", "overrides": {"max_pending": 1_000_000}}
+        user = {"name": f"user-{number}", "plan": plan, "overrides": {"max_pending": 1_000_000}}
         made = msgspec.json.decode(await admin.post("/api/v1/users", _encode(user)))
         grant = {"name": "bench", "scopes": ["tasks"]}
         own = msgspec.json.decode(await admin.post(f"/api/v1/users/{made['id']}/keys", _encode(grant)))["key"]
