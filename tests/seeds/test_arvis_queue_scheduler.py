@@ -5,12 +5,16 @@ Covered here: the queue. Its schedules come with schedules.
 
 import pytest
 
-from taskyard.core.commands import BeginWait, Held
+from taskyard.core.commands import BeginWait, Held, Tick
 from taskyard.core.effects import Done, Refused
 from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Failure, Terms
-from taskyard.vocabulary import Refusal
+from taskyard.vocabulary import AttemptStatus, Refusal, SourceType
+from tests.support.gateway_client import Client
+from tests.support.gateway_hub import GatewayHub
 from tests.support.harness import HubHarness, Status, attempt_of
+
+TASKS = "/api/v1/tasks"
 
 
 def test_the_highest_priority_goes_first_and_between_equals_the_oldest() -> None:
@@ -27,6 +31,14 @@ def test_ten_is_the_most_urgent_whatever_a_job_is() -> None:
     low, high = hub.submit(value=1, type="cron"), hub.submit(value=10, type="message")
     hub.daemon(slots=1)
     assert (high.status, low.status) == (Status.SCHEDULED, Status.QUEUED)
+
+
+def test_background_work_does_not_go_before_what_a_person_asks_for() -> None:
+    hub = HubHarness()
+    heartbeat = hub.submit(source=SourceType.SCHEDULE)
+    message = hub.submit(channel="desktop")
+    hub.daemon(slots=1)
+    assert (message.status, heartbeat.status) == (Status.SCHEDULED, Status.QUEUED)
 
 
 def test_a_job_starts_the_moment_it_is_queued() -> None:
@@ -93,6 +105,24 @@ def test_a_job_that_was_cancelled_is_not_retried() -> None:
     assert answer.code is Refusal.INVALID_TRANSITION
 
 
+@pytest.mark.anyio
+async def test_a_job_that_was_cancelled_is_still_there_with_its_reason_and_its_history(ann: Client) -> None:
+    await ann.post(TASKS, {"input": "a"})
+    await ann.request("DELETE", f"{TASKS}/T-001?reason=no+more")
+    assert (await ann.get(f"{TASKS}/T-001")).json["status"] == "cancelled"
+    events = (await ann.get(f"{TASKS}/T-001/events")).json
+    assert (events[-1]["event"], events[-1]["data"]) == ("task.cancelled", {"reason": "no more"})
+
+
+def test_a_retry_by_hand_keeps_what_was_tried_before() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(max_attempts=1))
+    hub.fail(task, message="first")
+    hub.retry(task)
+    assert [(a.number, a.error and a.error.message) for a in task.attempts or ()] == [(1, "first"), (2, None)]
+
+
 @pytest.mark.parametrize("still_runs", [True, False])
 def test_after_a_restart_a_job_goes_on_if_it_still_runs_and_is_requeued_if_not(still_runs: bool) -> None:
     hub = HubHarness()
@@ -111,6 +141,39 @@ def test_a_long_job_is_not_taken_for_stuck_while_its_daemon_lists_it() -> None:
     task = hub.run(hub.submit(terms=Terms(timeout_ms=3_600_000)))
     hub.live(s=1800)
     assert (task.status, attempt_of(task).number) == (Status.RUNNING, 1)
+
+
+def test_a_job_whose_daemon_is_lost_is_tried_again_and_not_given_up() -> None:
+    hub = HubHarness()
+    hub.daemon("gone")
+    task = hub.run(hub.submit(terms=Terms(max_attempts=1)))
+    hub.advance(s=36)
+    hub.daemon("other")
+    hub.complete(hub.run(task))
+    assert task.status is Status.COMPLETED
+    assert [a.status for a in task.attempts or ()] == [AttemptStatus.LOST, AttemptStatus.SUCCESS]
+
+
+def test_a_completion_that_comes_after_a_job_failed_for_good_is_kept_and_changes_nothing() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit(terms=Terms(timeout_ms=10_000, max_attempts=1)))
+    hub.live(s=10)
+    assert task.status is Status.PERMANENTLY_FAILED
+    hub.complete(task, outcome=b'{"result":"after all"}', known=hub.known(task))
+    assert (task.status, attempt_of(task).status) == (Status.PERMANENTLY_FAILED, AttemptStatus.TIMEOUT)
+    assert [late.body for batch in hub.batches for late in batch.late] == [b'{"result":"after all"}']
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("at", ["2027-01-15T08:00:05Z", "2027-01-15T10:00:05+02:00", "2027-01-14T22:00:05.000-10:00"])
+async def test_a_time_is_an_instant_however_it_is_written(hub: GatewayHub, ann: Client, at: str) -> None:
+    # Given a hub on whose calendar it is 8:00:00 UTC
+    await ann.post(TASKS, {"input": "a", "scheduled_for": at})
+    for later_ms, status in ((4_999, "pending"), (1, "queued")):
+        hub.wall_ms += later_ms
+        hub.tell(Tick())
+        assert (await ann.get(f"{TASKS}/T-001")).json["status"] == status
 
 
 def test_instants_are_compared_as_numbers() -> None:

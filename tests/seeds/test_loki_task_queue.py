@@ -3,6 +3,11 @@
 Everything it says is covered here.
 """
 
+import os
+import subprocess
+import sys
+
+import msgspec
 import pytest
 
 from taskyard.core.breakers import breaker_of, numbers_of, state_of
@@ -11,7 +16,10 @@ from taskyard.core.effects import Done, SlowDown, Submitted
 from taskyard.core.retry import classify
 from taskyard.core.settings import Breaker, Breakers, Settings
 from taskyard.core.task import Failure, Terms
+from taskyard.gateway.translate import digest_of
 from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, BreakerState, Category, EventName, Verdict
+from taskyard.wire.submission import Submission
+from tests.support.gateway_client import Client
 from tests.support.harness import ErrorCode, HubHarness, Level, Status, a_draft, attempt_of
 
 
@@ -59,6 +67,33 @@ def test_a_claim_that_is_not_followed_by_a_start_expires() -> None:
     hub.accept(task)
     hub.live(s=30)
     assert (task.status, attempt_of(task).status) == (Status.QUEUED, AttemptStatus.REJECTED)
+
+
+def test_what_an_agent_had_in_progress_when_it_crashed_is_claimed_by_another() -> None:
+    hub = HubHarness()
+    hub.daemon("crashed")
+    task = hub.run(hub.submit())
+    hub.advance(s=30)
+    assert task.status is Status.RUNNING
+    hub.daemon("other")
+    hub.advance(s=6)
+    assert (task.status, attempt_of(task).daemon_name) == (Status.SCHEDULED, "other")
+
+
+def test_a_failed_task_is_nobodys_while_it_waits_and_anybodys_when_its_wait_is_over() -> None:
+    # Given an agent with one place, whose task failed and waits for its next try
+    hub = HubHarness()
+    agent = hub.daemon("agent", slots=1)
+    task = hub.run(hub.submit(terms=Terms(retry_delay_ms=10_000)))
+    hub.fail(task)
+
+    # Then the place is free for the next one, and who failed is not waited for
+    other = hub.submit()
+    assert attempt_of(other).daemon_name == "agent"
+    hub.disconnect(agent)
+    hub.daemon("second", slots=1)
+    assert hub.await_offer(task, within_s=13) >= 9
+    assert attempt_of(task).daemon_name == "second"
 
 
 def test_a_task_with_unfinished_dependencies_is_not_claimed() -> None:
@@ -140,6 +175,79 @@ def test_a_retried_dead_letter_has_its_tries_again_and_the_decision_is_logged() 
     assert hub.said(EventName.TASK_REVIEWED, task) != []
 
 
+def test_a_retried_dead_letter_waits_as_long_as_at_first() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(retry_delay_ms=60_000, max_attempts=3))
+    for _ in range(2):
+        hub.fail(task)
+        hub.await_offer(task)
+    hub.fail(task)
+    hub.review(task, Verdict.RETRY)
+    hub.fail(task)
+    assert task.not_before is not None
+    assert 60_000 <= task.not_before - hub.now.wall <= 72_000
+
+
+CONTENT = {"type": "eng-backend", "input": "build", "context": {"a": 1}, "payload": {"b": [2]}, "depends_on": ["T-001"]}
+HASHES = """
+import msgspec, sys
+from taskyard.gateway.translate import digest_of
+from taskyard.wire.submission import Submission
+print(digest_of(msgspec.json.decode(sys.argv[1], type=Submission), "ann"))
+"""
+
+
+def digest(**fields: object) -> str:
+    user = str(fields.pop("user", "ann"))
+    return digest_of(msgspec.json.decode(msgspec.json.encode({**CONTENT, **fields}), type=Submission), user)
+
+
+def test_the_same_content_has_the_same_hash_in_every_process() -> None:
+    content = msgspec.json.encode(CONTENT).decode()
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", HASHES, content],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"user": "bob"},
+        {"type": "eng-frontend"},
+        {"input": "test"},
+        {"context": {"a": 2}},
+        {"payload": {"b": [3]}},
+        {"depends_on": []},
+    ],
+)
+def test_whatever_makes_it_other_work_makes_another_hash(other: dict[str, object]) -> None:
+    assert digest(**other) != digest()
+
+
+@pytest.mark.anyio
+async def test_the_callers_key_is_kept_where_content_is_compared_too(ann: Client) -> None:
+    first = await ann.post("/api/v1/tasks", {"input": "a", "dedupe": "content", "idempotency_key": "mine"})
+    assert first.json["idempotency_key"] == "mine"
+    second = await ann.post("/api/v1/tasks", {"input": "a", "dedupe": "content", "idempotency_key": "another"})
+    assert second.json["id"] != first.json["id"]
+
+
+def test_what_was_cancelled_may_be_submitted_again() -> None:
+    hub = HubHarness()
+    task = hub.submit(key="hash", digest="hash")
+    hub.cancel(task)
+    assert hub.submit(key="hash", digest="hash") is not task
+
+
 def test_the_same_content_is_one_task_while_it_is_pending_in_progress_or_completed() -> None:
     hub = HubHarness()
     hub.daemon()
@@ -160,6 +268,24 @@ def test_cancelling_cancels_dependants_recursively_with_the_reason_kept() -> Non
     assert [t.status for t in (first, second, third)] == [Status.CANCELLED] * 3
     assert hub.said(EventName.TASK_CANCELLED, first)[0].data == {"reason": "obsolete"}
     assert hub.said(EventName.TASK_CANCELLED, third)[0].data == {"because": second.id}
+
+
+def test_cancelling_where_ways_meet_again_cancels_each_once() -> None:
+    hub = HubHarness()
+    top = hub.submit()
+    left, right = hub.submit(depends_on=(top.id,)), hub.submit(depends_on=(top.id,))
+    bottom = hub.submit(depends_on=(left.id, right.id))
+    assert hub.cancel(top) == Done(top.id, (left.id, right.id, bottom.id))
+    assert len(hub.said(EventName.TASK_CANCELLED)) == 4
+
+
+def test_cancelling_the_first_of_a_very_long_row_cancels_all_of_it() -> None:
+    hub = HubHarness()
+    names = [f"n{n}" for n in range(2000)]
+    drafts = [a_draft(name=name, depends_on=names[max(0, n - 1) : n]) for n, name in enumerate(names)]
+    tasks = hub.submit_all(*drafts)
+    hub.cancel(tasks[0])
+    assert {task.status for task in tasks} == {Status.CANCELLED}
 
 
 def test_a_task_in_progress_can_be_cancelled() -> None:

@@ -4,13 +4,17 @@ Covered here: routing, refs, states, limits per queue, dependencies, retries, sk
 come with those.
 """
 
+from typing import Any
+
 import pytest
 
 from taskyard.core.commands import Known, PutQueue
 from taskyard.core.effects import Done, Refused
 from taskyard.core.settings import Queue, Settings
+from taskyard.core.story import story_of
 from taskyard.core.task import Task, Terms
-from taskyard.vocabulary import AttemptStatus, DependsPolicy, Refusal
+from taskyard.vocabulary import AttemptStatus, DependsPolicy, LostPolicy, Refusal
+from tests.support.gateway_client import Client, Connection
 from tests.support.harness import HubHarness, ResultStatus, Status, a_draft, attempt_of
 
 SETTINGS = Settings(
@@ -194,6 +198,68 @@ def test_a_task_can_have_several_dependencies() -> None:
     assert len(hub.submit(depends_on=(one.id, two.id)).depends or ()) == 2
 
 
+def test_a_blocked_task_runs_once_its_dependency_was_retried_and_completes() -> None:
+    hub = a_hub()
+    first, second = chain(hub, DependsPolicy.BLOCK)
+    hub.fail(first, code="INVALID_INPUT")
+    assert second.status is Status.BLOCKED
+    hub.retry(first)
+    hub.complete(first)
+    assert second.status is Status.SCHEDULED
+
+
+def test_a_cancelled_dependency_leaves_nobody_waiting() -> None:
+    hub = a_hub()
+    first = hub.submit()
+    strict, warned = (
+        hub.submit(depends_on=(first.id,), terms=Terms(on_depends_fail=policy))
+        for policy in (DependsPolicy.BLOCK, DependsPolicy.CONTINUE)
+    )
+    hub.cancel(first)
+    assert (strict.status, warned.status) == (Status.CANCELLED, Status.QUEUED)
+
+
+def test_a_dependency_on_what_is_nowhere_is_refused() -> None:
+    answer = a_hub().offer(a_draft(depends_on=("T-099",)))
+    assert isinstance(answer, Refused)
+    assert answer.code is Refusal.DEPENDENCY_NOT_FOUND
+
+
+async def executed(daemon: Connection) -> list[dict[str, Any]]:
+    while True:
+        if found := [message for message in await daemon.hear() if message["type"] == "task.execute"]:
+            return found
+
+
+@pytest.mark.anyio
+async def test_who_goes_on_after_a_failure_is_told_whose_and_has_the_whole_result_of_the_others(ann: Client) -> None:
+    # Given a task that waits for two others and goes on without either
+    tasks = [
+        {"input": "a", "name": "a", "execution": {"max_attempts": 1}},
+        {"input": "b", "name": "b"},
+        {"input": "c", "depends_on": ["a", "b"], "on_depends_fail": "continue"},
+    ]
+    async with ann.socket() as daemon:
+        await daemon.next()
+        daemon.say({"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac", "max_concurrent_tasks": 4})
+        await daemon.hear()
+        made = (await ann.post("/api/v1/tasks/batch", {"tasks": tasks})).json["tasks"]
+        first, second = ({"task_id": task["id"], "attempt": 1} for task in made[:2])
+
+        # When one fails, and the other leaves more than a sentence
+        daemon.say({"type": "task.failed", **first, "error": {"code": "INVALID_INPUT", "message": "no"}})
+        daemon.say({"type": "task.completed", **second, "result": {"rows": [1, 2, 3]}, "summary": "three rows"})
+        messages = await executed(daemon)
+        while messages[-1]["task"]["ref"] != "T-003":
+            messages += await executed(daemon)
+
+    # Then it is told both, each with where it came from
+    result, warning = messages[-1]["context_input"]
+    assert (result["ref"], result["result"], result["result_summary"]) == ("T-002", {"rows": [1, 2, 3]}, "three rows")
+    assert (warning["ref"], warning["source_task"], warning["result_status"]) == ("T-001", made[0]["id"], None)
+    assert "T-001" in warning["warning"]
+
+
 # Running
 
 
@@ -238,6 +304,34 @@ def test_a_session_that_was_lost_is_dispatched_again() -> None:
     assert (task.status, attempt_of(task).number) == (Status.SCHEDULED, 2)
 
 
+def test_the_one_place_of_a_source_is_free_again_when_its_session_is_lost() -> None:
+    hub = a_hub()
+    hub.daemon("gone")
+    lost = hub.run(hub.submit(model="ollama/llama3", terms=Terms(on_lost=LostPolicy.FAIL)))
+    waiting = hub.submit(model="ollama/llama3")
+    hub.daemon("other")
+    hub.daemon("gone", boot="boot-2")
+    assert (lost.status, waiting.status) == (Status.PERMANENTLY_FAILED, Status.SCHEDULED)
+
+
+def test_a_failed_task_does_not_use_up_its_tries_at_once() -> None:
+    hub = a_hub()
+    hub.daemon()
+    task = hub.submit(model="ollama/llama3")
+    hub.fail(task)
+    hub.live(s=29)
+    assert (task.status, len(task.attempts or ())) == (Status.PENDING, 1)
+
+
+def test_a_task_that_failed_says_how_often_it_was_tried() -> None:
+    hub = a_hub()
+    hub.daemon()
+    task = hub.submit(terms=Terms(max_attempts=3, retry_delay_ms=0))
+    for _ in range(3):
+        hub.fail(task)
+    assert "Tried 3 times" in story_of(task, hub.now.wall)
+
+
 def test_a_result_that_says_failed_is_a_failure() -> None:
     hub = a_hub()
     hub.daemon()
@@ -267,6 +361,25 @@ def test_skip_leaves_a_task_out_and_it_can_come_back() -> None:
     assert task.status is Status.SKIPPED
     hub.retry(task)
     assert task.status is Status.QUEUED
+
+
+def test_a_source_starts_nothing_in_place_of_a_cancelled_task_before_that_has_stopped() -> None:
+    hub = a_hub()
+    hub.daemon(slots=4)
+    running = hub.run(hub.submit(model="ollama/llama3"))
+    waiting = hub.submit(model="ollama/llama3")
+    hub.cancel(running)
+    assert (running.status, waiting.status) == (Status.RUNNING, Status.QUEUED)
+    hub.confirm_cancel(running)
+    assert (running.status, waiting.status) == (Status.CANCELLED, Status.SCHEDULED)
+
+
+def test_cancel_and_skip_are_not_the_same() -> None:
+    hub = a_hub()
+    cancelled, skipped = hub.submit(), hub.submit()
+    hub.cancel(cancelled)
+    hub.skip(skipped)
+    assert (isinstance(hub.retry(cancelled), Refused), hub.retry(skipped)) == (True, Done(skipped.id))
 
 
 def test_cancel_ends_a_task_for_good() -> None:

@@ -8,11 +8,12 @@ import pytest
 from taskyard.core.commands import CancelTask, ChangeUser, CompleteTask, FailTask
 from taskyard.core.effects import Done, Refused
 from taskyard.core.plans import allowance_of
+from taskyard.core.retry import classify
 from taskyard.core.state import Now
 from taskyard.core.task import Failure, Terms
 from taskyard.core.usage import HOUR_MS, cycle_of, used_ms
-from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, Refusal
-from tests.support.harness import HubHarness, ResultStatus, Status, a_draft, attempt_of
+from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, Category, Refusal, SourceType
+from tests.support.harness import HubHarness, Level, ResultStatus, Status, a_draft, attempt_of
 
 
 def test_users_with_fewer_running_agents_are_served_first() -> None:
@@ -41,6 +42,26 @@ def test_ten_users_who_cannot_run_now_do_not_block_the_others() -> None:
     for user in users[:11]:
         hub.submit(user=user, capabilities=("nobody has this",))
     assert hub.submit(user="u11").status is Status.SCHEDULED
+
+
+def test_a_more_urgent_task_goes_first_also_if_its_user_has_more_running() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    hub.daemon(shared=True, slots=2)
+    running = [hub.run(hub.submit()) for _ in range(2)]
+    bobs = hub.submit(user="bob", level=Level.NORMAL)
+    anns = hub.submit(level=Level.HIGH)
+    hub.complete(running[0])
+    assert (anns.status, bobs.status) == (Status.SCHEDULED, Status.QUEUED)
+
+
+def test_between_users_who_run_as_many_the_one_served_longest_ago_is_next() -> None:
+    users = ("ann", "bob", "cid")
+    hub = HubHarness(users=users)
+    hub.daemon(shared=True, slots=1)
+    tasks = {task.id: task for user in users for task in hub.submit_all(a_draft(), a_draft(), user=user)}
+    for _ in range(5):
+        hub.complete(tasks[hub.sent()[-1][0]])
+    assert [tasks[task_id].user_id for task_id, _ in hub.sent()] == [*users, *users]
 
 
 def test_within_a_user_the_more_urgent_then_the_older_goes_first() -> None:
@@ -130,6 +151,26 @@ def test_a_claim_is_stale_by_when_it_was_claimed_not_by_when_the_task_was_create
     assert (task.status, attempt_of(task).number) == (Status.SCHEDULED, 1)
 
 
+def test_all_that_may_start_starts_at_once_and_not_one_task_a_look() -> None:
+    hub = HubHarness()
+    tasks = hub.submit_all(*(a_draft() for _ in range(12)))
+    hub.daemon(slots=16)
+    assert {task.status for task in tasks} == {Status.SCHEDULED}
+
+
+@pytest.mark.parametrize(
+    ("message", "category"),
+    [
+        ("rate limit exceeded", Category.RATE_LIMITED),
+        ("quota exceeded", Category.RATE_LIMITED),
+        ("page not found", Category.TRANSIENT),
+        ("invalid input in line 3", Category.TRANSIENT),
+    ],
+)
+def test_no_words_in_a_message_make_a_failure_final(message: str, category: Category) -> None:
+    assert classify(Failure("X", message)) is category
+
+
 def test_a_cancelled_task_is_not_started_again_by_a_retry() -> None:
     hub = HubHarness()
     hub.daemon()
@@ -180,6 +221,15 @@ def test_a_plan_says_how_many_run_at_a_time_and_the_rest_waits(plan: str, at_a_t
     hub.daemon(slots=100)
     tasks = hub.submit_all(*(a_draft() for _ in range(at_a_time + 1)))
     assert [t.status for t in tasks].count(Status.SCHEDULED) == at_a_time
+
+
+@pytest.mark.parametrize("source", SourceType)
+def test_no_task_is_outside_the_plan_wherever_it_comes_from(source: SourceType) -> None:
+    hub = on_plan("free")
+    hub.daemon(slots=10)
+    parent = hub.run(hub.submit(source=source))
+    others = hub.submit(source=source), hub.submit(source=source, parent_id=parent.id)
+    assert [task.status for task in others] == [Status.QUEUED, Status.QUEUED]
 
 
 def test_whoever_asks_and_however_often_no_more_run_than_the_plan_allows() -> None:
