@@ -38,7 +38,8 @@ def test_breakers_are_listed_with_when_they_are_tried_again(hub: StubHub, cli: C
 
 def test_where_nothing_failed_that_is_said(hub: StubHub, cli: Cli) -> None:
     hub.on("GET", "breakers", Reply(body=[]))
-    assert cli("breakers") == (0, "", "Every breaker is closed: nothing has failed lately.\n")
+    assert cli("breakers") == (0, "", "Every breaker of yours is closed, and counts no failures.\n")
+    assert cli("breakers", "--user", "ann").err == "Every breaker of ann is closed, and counts no failures.\n"
     assert json.loads(cli("breakers", "--json").out) == []
 
 
@@ -52,7 +53,7 @@ def test_a_breaker_is_forced_open(hub: StubHub, cli: Cli) -> None:
     hub.on("POST", "breakers/general/open", Reply(body={**CLOSED, "state": "open"}))
     assert cli("breakers", "open", "general") == (
         0,
-        "general: the breaker is open for 5 min; `taskyard breakers reset` closes it.\n",
+        "general: the breaker is open for 5 min.\nClose it with: taskyard breakers reset general\n",
         "",
     )
     assert json.loads(cli("breakers", "open", "general", "--json").out)["state"] == "open"

@@ -14,7 +14,7 @@ LOCAL: dict[str, object] = {"id": "u_0", "name": "local", "plan": None, "overrid
 def test_a_user_is_added(hub: StubHub, cli: Cli) -> None:
     hub.on("POST", "users", Reply(status=201, body=ANN))
     result = cli("user", "add", "ann", "--plan", "pro", "--override", "max_pending=200")
-    assert result == (0, "ann is u_1, on plan pro. Give them a key: taskyard key add --user ann NAME\n", "")
+    assert result == (0, "ann is u_1, on plan pro.\nGive them a key: taskyard key add --user ann NAME\n", "")
     assert hub.calls[0].body == {"name": "ann", "plan": "pro", "overrides": {"max_pending": 200}}
     assert json.loads(cli("user", "add", "ann", "--json").out)["id"] == "u_1"
 
@@ -200,13 +200,14 @@ def test_daemons_are_listed_and_drained(hub: StubHub, cli: Cli) -> None:
         "max_concurrent_tasks": 5,
         "last_heartbeat": seen,
         "types": ["echo", "demo"],
+        "models": ["opus"],
     }
     hub.on("GET", "daemons", Reply(body=[daemon]), Reply(body=[daemon]), Reply(body=[]))
     code, out, _ = cli("daemons")
     assert (code, out.replace("3 s ago", "2 s ago")) == (
         0,
-        "NAME   STATUS         TASKS  SEEN     TYPES       CAPABILITIES  ID\n"
-        "mac-1  busy (shared)  2/5    2 s ago  echo, demo  -             d_1\n",
+        "NAME   STATUS         TASKS  SEEN     TYPES       CAPABILITIES  MODELS  ID\n"
+        "mac-1  busy (shared)  2/5    2 s ago  echo, demo  -             opus    d_1\n",
     )
     assert json.loads(cli("daemons", "--json").out)[0]["id"] == "d_1"
     assert cli("daemons") == (0, "", "No daemon has connected yet; start one with `taskyard daemon`.\n")

@@ -19,7 +19,7 @@ def test_the_line_is_shown_with_advice(hub: StubHub, cli: Cli) -> None:
     hub.on("GET", "backpressure", Reply(body=STANDING))
     assert cli("backpressure") == (
         0,
-        "LEVEL    WAITING       WAIT\nwarning  612 of yours  about 90 s\n",
+        "LEVEL    WAITING       WAIT\nwarning  612 of yours  about 1 min\n",
         "Slow down.\n",
     )
 

@@ -26,12 +26,12 @@ def test_queues_are_listed(hub: StubHub, cli: Cli) -> None:
     hub.on("GET", "queues", Reply(body=[OLLAMA, cooling, trying, DEFAULT]))
     assert cli("queues") == (
         0,
-        "NAME     STATE                     WAITING  RUNNING  AT A TIME   MODELS\n"
-        "ollama   open                      7        1        1           llama3, qwen\n"
-        "cloud    cooling (in 2 min)        7        1        1           llama3, qwen\n"
-        "far      cooling (one task tries)  7        1        1           llama3, qwen\n"
-        "default  paused                    0        1        any number  -\n",
-        "",
+        "NAME     STATE                    WAITING  RUNNING  AT A TIME   MODELS\n"
+        "ollama   open                     7        1        1           llama3, qwen\n"
+        "cloud    cooling, over in 2 min   7        1        1           llama3, qwen\n"
+        "far      cooling, one task tries  7        1        1           llama3, qwen\n"
+        "default  paused                   0        1        any number  -\n",
+        "Waiting and running count your own tasks alone.\n",
     )
 
 
@@ -99,7 +99,7 @@ def test_a_queue_is_paused_and_resumed(hub: StubHub, cli: Cli) -> None:
     hub.on("POST", "queues/ollama/pause", Reply(body={**OLLAMA, "state": "paused"}))
     hub.on("POST", "queues/ollama/resume", Reply(body=OLLAMA))
     assert cli("pause", "ollama").out == (
-        "ollama is paused: what runs goes on, nothing new starts. Go on with: taskyard resume ollama\n"
+        "ollama is paused: what runs goes on, nothing new starts.\nGo on with: taskyard resume ollama\n"
     )
     assert json.loads(cli("pause", "ollama", "--json").out)["state"] == "paused"
     assert cli("resume", "ollama") == (0, "ollama is open.\n", "")

@@ -29,7 +29,7 @@ def test_a_calm_yard(hub: StubHub, cli: Cli) -> None:
         f"hub      {hub.url} (local profile)\n"
         "you      ann, no plan, 1.25 hours this month\n"
         "tasks    0 running, 0 waiting for their turn\n"
-        "line     normal, 0 waiting (user)\n"
+        "line     normal, 0 of yours waiting\n"
         "\n"
         "No daemon has connected yet; start one with `taskyard daemon`.\n",
         "",
@@ -81,7 +81,7 @@ def test_a_busy_yard(hub: StubHub, cli: Cli) -> None:
         "you      ann, plan pro, 3 of 3 tasks at a time, 42.50 of 100 hours this month\n"
         "         (resets in 3 d)\n"
         "tasks    3 running, 10 waiting for their turn, 2 not ready yet\n"
-        "line     warning, 700 waiting (hub), about 5 min to wait; Slow down\n"
+        "line     warning, 700 on this hub waiting, about 5 min to wait; Slow down\n"
         "\n"
         "QUEUE                     PRIORITY  RUNNING  WAITING\n"
         "default                   normal          3       10\n"

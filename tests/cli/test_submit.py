@@ -175,7 +175,7 @@ def test_a_batch_taken_in_part_ends_with_6(hub: StubHub, cli: Cli, tmp_path: Pat
     rejected = {"index": 1, "status": 422, "code": "INVALID_INPUT", "detail": "input: expected text"}
     hub.on("POST", "tasks/batch", Reply(status=201, body={"tasks": [a_task()], "rejected": [rejected]}))
     result = cli("submit", "--file", str(file), "--partial", "--json")
-    assert (result.code, result.err) == (6, "not taken: task 1: input: expected text\n")
+    assert (result.code, result.err) == (6, "not taken: tasks[1]: input: expected text\n")
     assert json.loads(result.out)["rejected"] == [rejected]
 
 

@@ -127,3 +127,29 @@ def test_submit_tells_where_it_stands(hub: StubHub, cli: Cli) -> None:
     task = a_task(queue_position=3, estimated_start=in_future(minutes=5, seconds=30))
     hub.on("POST", "tasks", Reply(status=201, body=task))
     assert cli("submit", "hello").err == "T-002 is queued, position 3, expected to start in 5 min.\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"status": "scheduled"}, "T-002 is scheduled: a daemon was given it.\n"),
+        ({"status": "waiting"}, "T-002 is waiting for what it depends on.\n"),
+        ({"status": "pending"}, "T-002 is pending.\n"),
+        ({"waiting_for_daemon": "night"}, "T-002 is queued: it waits for the daemon night, which is not there.\n"),
+    ],
+)
+def test_submit_tells_what_a_status_means(hub: StubHub, cli: Cli, fields: dict[str, str], said: str) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task(**fields)))
+    assert cli("submit", "hello").err == said
+
+
+def test_submit_tells_when_a_task_is_due(hub: StubHub, cli: Cli) -> None:
+    task = a_task(status="pending", scheduled_for=in_future(minutes=5, seconds=30))
+    hub.on("POST", "tasks", Reply(status=201, body=task))
+    assert cli("submit", "hello").err == "T-002 is pending until its time comes, in 5 min.\n"
+
+
+def test_a_promise_is_a_sentence_of_its_own(hub: StubHub, cli: Cli) -> None:
+    reason = {"code": "QUEUE_PAUSED", "message": "It is paused.", "would_help": "It would start now with resuming it"}
+    hub.on("GET", "tasks/T-042/why", Reply(body=an_answer(reasons=[reason], daemons=[])))
+    assert cli("why", "T-042").out.endswith("QUEUE_PAUSED\n  It is paused.\n  It would start now with resuming it.\n")

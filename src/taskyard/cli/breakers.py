@@ -17,7 +17,7 @@ TypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="The type of t
 
 app = typer.Typer(
     cls=ListsByDefault,
-    help="Breakers: types of task that are held back because they kept failing.",
+    help="Breakers: types of task held back for failing.",
     rich_markup_mode=None,
 )
 
@@ -36,7 +36,8 @@ def ls(yard: Yard) -> None:
         headers = ("TYPE", "STATE", "FAILURES", "LAST FAILURE", "TRIED AGAIN", "PROBE")
         output.table(headers, [_row(breaker, at) for breaker in found])
     else:
-        output.note("Every breaker is closed: nothing has failed lately.")
+        whose = "yours" if yard.user is None else yard.user
+        output.note(f"Every breaker of {whose} is closed, and counts no failures.")
 
 
 def _row(breaker: "BreakerRecord", at: "datetime") -> tuple[str, ...]:
@@ -70,4 +71,5 @@ def force_open(type: TypeArgument, yard: Yard) -> None:
         output.say_json(breaker)
     else:
         held_for = times.span(breaker.cooldown)
-        output.say(f"{breaker.type}: the breaker is open for {held_for}; `taskyard breakers reset` closes it.")
+        output.say(f"{breaker.type}: the breaker is open for {held_for}.")
+        output.say(f"Close it with: taskyard breakers reset {breaker.type}")

@@ -9,11 +9,17 @@ import msgspec
 from taskyard.cli import output
 from taskyard.cli.neutral import one_line
 from taskyard.cli.times import relative, span
+from taskyard.cli.why import filled
+from taskyard.vocabulary import Status
 
 if TYPE_CHECKING:
     from taskyard.sdk.answers import Attempt, TaskRecord
 
 TITLE_CHARS_MAX: Final = 60
+_NEXT: Final = {
+    Status.SCHEDULED: ": a daemon was given it",
+    Status.WAITING: " for what it depends on",
+}
 COLUMNS: Final = ("REF", "STATUS", "PRIORITY", "TYPE", "QUEUE", "CREATED", "TITLE")
 
 
@@ -30,7 +36,12 @@ def title_of(task: "TaskRecord") -> str:
 
 def reason_of(task: "TaskRecord") -> str | None:
     """Why it stands as it does, if the hub said."""
-    return task.failure_reason or task.blocked_reason or task.skipped_reason or task.waiting_for_daemon
+    return task.failure_reason or task.blocked_reason or task.skipped_reason or _awaited(task)
+
+
+def _awaited(task: "TaskRecord") -> str | None:
+    name = task.waiting_for_daemon
+    return None if name is None else f"it waits for the daemon {name}, which is not there."
 
 
 def headline(task: "TaskRecord") -> str:
@@ -47,6 +58,10 @@ def _foreseen(task: "TaskRecord") -> str:
     """`, position 3, expected to start in 5 min`"""
     from taskyard.sdk.clock import now
 
+    if task.status is Status.PENDING and (start := task.not_before or task.scheduled_for):
+        return f" until its time comes, {relative(start, now())}"
+    if task.status in _NEXT:
+        return _NEXT[task.status]
     words = f", position {task.queue_position}" if task.queue_position else ""
     return f"{words}, expected to start {relative(task.estimated_start, now())}" if task.estimated_start else words
 
@@ -83,8 +98,10 @@ def card(task: "TaskRecord", now: datetime, *, why: str | None = None) -> str:
     """Everything about a task that a person would ask next; `why` says why it is not running."""
     facts = [(name, value) for name, value in _facts(task, now, why) if value]
     width = max(len(name) for name, _ in facts)
-    lines = [f"{task.ref}  {one_line(task.title or task.type)}", ""]
-    lines += [f"{name.ljust(width)}  {one_line(value)}" for name, value in facts]
+    lines = [f"{task.ref}  {title_of(task) or task.type}", ""]
+    for name, value in facts:
+        line = f"{name.ljust(width)}  {one_line(value)}"
+        lines += filled(line, hang=width + 2) if name == "because" else [line]
     if task.attempts:
         lines += ["", "attempts"] + [f"  {_attempt(attempt, now)}" for attempt in task.attempts]
     for name, body in (("input", task.input), ("result", task.result)):

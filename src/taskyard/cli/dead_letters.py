@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from taskyard.sdk.task import Task
 
 app = typer.Typer(
-    help="Dead letters: tasks that failed for good and wait for a verdict.",
+    help="Dead letters: tasks that failed for good.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -21,7 +21,7 @@ def daemons(yard: Yard) -> None:
     elif found:
         at = now()
         output.table(
-            ("NAME", "STATUS", "TASKS", "SEEN", "TYPES", "CAPABILITIES", "ID"),
+            ("NAME", "STATUS", "TASKS", "SEEN", "TYPES", "CAPABILITIES", "MODELS", "ID"),
             [
                 (
                     daemon.name,
@@ -30,6 +30,7 @@ def daemons(yard: Yard) -> None:
                     times.relative(daemon.last_heartbeat, at),
                     ", ".join(daemon.types) or "all",
                     ", ".join(daemon.capabilities) or "-",
+                    ", ".join(daemon.models) or "-",
                     daemon.id,
                 )
                 for daemon in found

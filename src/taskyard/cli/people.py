@@ -35,7 +35,7 @@ def add_user(
         output.say_json(user)
     else:
         output.say(
-            f"{user.name} is {user.id}, {_plan(user)}. Give them a key: taskyard key add --user {user.name} NAME"
+            f"{user.name} is {user.id}, {_plan(user)}.\nGive them a key: taskyard key add --user {user.name} NAME"
         )
 
 
@@ -93,7 +93,7 @@ def give_plan(
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="One of `taskyard plans`, or none for no plan.")],
     yard: Yard,
 ) -> None:
-    """Give a user another plan; it holds from the next start on."""
+    """Give a user another plan. It holds for whatever starts from now on."""
     changed = yard.client.change_user(user_id_of(who, yard=yard), plan=None if plan == "none" else plan)
     if yard.json:
         output.say_json(changed)
@@ -107,7 +107,7 @@ def show_limits(
     yard: Yard,
     who: Annotated[str | None, typer.Argument(metavar="USER", help="A name or id, if not oneself (admin).")] = None,
 ) -> None:
-    """Show what a user may have, has used this month, and when the next one begins."""
+    """Show a user's limits. And what was used this month, and when the next one begins."""
     from taskyard.sdk.clock import now
 
     yard.user = who or yard.user

@@ -2,6 +2,7 @@
 
 from taskyard.cli import output
 from taskyard.cli.options import Yard, expanded
+from taskyard.cli.times import span
 
 
 @expanded
@@ -15,7 +16,7 @@ def backpressure(yard: Yard) -> None:
     wait_s = found.estimated_wait_time
     output.table(
         ("LEVEL", "WAITING", "WAIT"),
-        [(found.level, f"{found.queue_depth} {whose}", "-" if wait_s is None else f"about {wait_s:.0f} s")],
+        [(found.level, f"{found.queue_depth} {whose}", "-" if wait_s is None else f"about {span(wait_s)}")],
     )
     for advice in found.recommendations:
         output.note(advice)

@@ -25,7 +25,7 @@ QueueArgument = Annotated[str, typer.Argument(metavar="NAME", help="The queue's 
 @app.command("ls")
 @expanded
 def ls(yard: Yard) -> None:
-    """List the queues, with your own tasks in them; this is what `queues` alone does."""
+    """List the queues, with your own tasks in them. This is what `queues` alone does."""
     from taskyard.sdk.clock import now
 
     found = yard.client.queues()
@@ -47,6 +47,8 @@ def ls(yard: Yard) -> None:
             for queue in found
         ],
     )
+    whose = "your own tasks" if yard.user is None else f"the tasks of {yard.user}"
+    output.note(f"Waiting and running count {whose} alone.")
 
 
 @app.command("set")
@@ -59,10 +61,11 @@ def set_queue(
         str | None, typer.Option("--models", metavar="M,N", help="Models whose tasks go to it [those it has].")
     ] = None,
     max_concurrent: Annotated[
-        int | None, typer.Option("--max-concurrent", metavar="N", min=1, help="Tasks at a time [as it is].")
+        int | None,
+        typer.Option("--max-concurrent", metavar="N", min=1, help="Tasks at a time [as it is; a new one: 1]."),
     ] = None,
 ) -> None:
-    """Set what a queue serves and how many it runs; it wins over the hub's file until `queues rm`."""
+    """Set what a queue serves and how many it runs. It wins over the hub's file until `queues rm`."""
     from taskyard.cli.yard import names_of
 
     if models is None and max_concurrent is None:
@@ -82,7 +85,7 @@ def set_queue(
 @app.command("rm")
 @expanded
 def remove(name: QueueArgument, yard: Yard) -> None:
-    """Remove what was set of a queue: what the hub's file says holds again."""
+    """Remove what was set of a queue. What the hub's file says holds again."""
     removed = yard.client.delete_queue(name)
     if yard.json:
         output.say_json(removed)
@@ -97,7 +100,7 @@ def pause(name: QueueArgument, yard: Yard) -> None:
     if yard.json:
         output.say_json(paused)
     else:
-        output.say(f"{name} is paused: what runs goes on, nothing new starts. Go on with: taskyard resume {name}")
+        output.say(f"{name} is paused: what runs goes on, nothing new starts.\nGo on with: taskyard resume {name}")
 
 
 @expanded
@@ -115,7 +118,7 @@ def resume(name: QueueArgument, yard: Yard) -> None:
 def _state(queue: "QueueRecord", at: "datetime") -> str:
     if queue.state != "cooling":
         return queue.state
-    return "cooling (one task tries)" if queue.until is None else f"cooling ({times.relative(queue.until, at)})"
+    return "cooling, one task tries" if queue.until is None else f"cooling, over {times.relative(queue.until, at)}"
 
 
 def _limit(queue: "QueueRecord") -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from taskyard.cli import output
 from taskyard.cli.options import Yard, expanded
 from taskyard.cli.times import relative, span
-from taskyard.cli.why import filled
+from taskyard.cli.why import filled, helpful, idle_because
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -44,7 +44,7 @@ class Standing(Struct):
 
 @expanded
 def status(yard: Yard) -> None:
-    """Show how your tasks stand: what runs, what waits, and what holds most of it back."""
+    """Show how your tasks stand. What runs, what waits, and what holds most of it back."""
     from taskyard.sdk.clock import now
 
     found = _standing(yard.client)
@@ -98,7 +98,8 @@ def _person(found: Standing, now: "datetime") -> str:
 
 def _pressure(pressure: "Backpressure") -> str:
     wait = pressure.estimated_wait_time
-    words = f"{pressure.level}, {pressure.queue_depth} waiting ({pressure.scope})"
+    whose = "on this hub" if pressure.scope == "hub" else "of yours"
+    words = f"{pressure.level}, {pressure.queue_depth} {whose} waiting"
     if wait is not None:
         words += f", about {span(wait)} to wait"
     return "; ".join([words, *pressure.recommendations])
@@ -122,7 +123,7 @@ def _held_back(tasks: "Overview") -> Iterator[str]:
         number = f"{held.tasks} task{'' if held.tasks == 1 else 's'} (such as {held.example})"
         yield from filled(f"{number}: {held.message}", indent=2, hang=4)
         if held.would_help:
-            yield from filled(f"Would help: {held.would_help}", indent=4, hang=6)
+            yield from filled(helpful(held.would_help), indent=4, hang=6)
 
 
 def _daemons(daemons: "list[DaemonRecord]") -> Iterator[str]:
@@ -134,8 +135,7 @@ def _daemons(daemons: "list[DaemonRecord]") -> Iterator[str]:
     for daemon in daemons[:DAEMONS_MAX]:
         used = f"{daemon.active_tasks}/{daemon.max_concurrent_tasks}"
         shared = " (shared)" if daemon.shared else ""
-        because = f" {daemon.idle_because}" if daemon.idle_because else ""
-        yield from filled(f"{daemon.name}{shared}: {daemon.status} {used}.{because}", indent=2, hang=4)
+        yield from filled(f"{daemon.name}{shared}: {daemon.status} {used}. {idle_because(daemon)}", indent=2, hang=4)
     if len(daemons) > DAEMONS_MAX:
         yield f"  and {len(daemons) - DAEMONS_MAX} more: taskyard daemons"
 

@@ -240,7 +240,7 @@ def _batch_told(batch: "Batch[Task]", *, waiting: Waiting, yard: Yard) -> int:
     elif batch.tasks:
         task_table(batch.tasks)
     for refused in batch.rejected:
-        output.note(f"not taken: task {refused.index}: {refused.detail}")
+        output.note(f"not taken: tasks[{refused.index}]: {refused.detail}")
     if waiting.wait and not all(task.succeeded for task in batch.tasks):
         return FAILED
     return IN_PART if batch.rejected else 0

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from taskyard.sdk.answers import TaskRecord
 
 NO: Final = 1
+WAITS: Final = (Status.PENDING, Status.WAITING, Status.BLOCKED, Status.QUEUED)
 
 
 @dataclasses.dataclass
@@ -65,11 +66,11 @@ def show(task: TaskArgument, yard: Yard) -> None:
 
 
 def _why(task: "TaskRecord", yard: Yard) -> str | None:
-    """Of a task that waits for its turn: what holds it, if the hub is new enough to say."""
+    """Of a task that waits: what for, if the hub is new enough to say."""
     from taskyard.sdk.errors import NotFound
 
     try:
-        return yard.client.why(task.id).summary if task.status is Status.QUEUED else None
+        return yard.client.why(task.id).summary if task.status in WAITS else None
     except NotFound:
         return None
 
@@ -101,13 +102,13 @@ def _cancelling(name: str, task: "TaskRecord", also: "Sequence[str]") -> str:
 
 @expanded
 def retry(tasks: TasksArgument, yard: Yard) -> int:
-    """Run failed or skipped tasks again, with a new series of attempts."""
+    """Run failed or skipped tasks again. They get a new series of attempts."""
     return each(tasks, lambda task: told(yard.client.retry(task), yard=yard), yard=yard)
 
 
 @expanded
 def skip(tasks: TasksArgument, yard: Yard, reason: ReasonOption = None) -> int:
-    """Leave tasks out; what depends on them follows its own policy."""
+    """Leave tasks out. What depends on them follows its own policy."""
     return each(tasks, lambda task: told(yard.client.skip(task, reason=reason), yard=yard), yard=yard)
 
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 80
 NAME_CHARS_MAX: Final = 20
+PROMISE: Final = "It would "
 
-WhyArgument = Annotated[str | None, typer.Argument(metavar="[TASK]", help="The task's ref (T-042) or id.")]
+WhyArgument = Annotated[str | None, typer.Argument(metavar="TASK", help="The task's ref (T-042) or id.")]
 DaemonOption = Annotated[
     str | None, typer.Option("--daemon", metavar="NAME", help="Of this daemon: why it gets nothing more.")
 ]
@@ -27,7 +28,7 @@ DaemonOption = Annotated[
 
 @expanded
 def why(yard: Yard, task: WhyArgument = None, daemon: DaemonOption = None) -> None:
-    """Say why a task is not running, what would change that, and when."""
+    """Say why a task is not running. And what would change that, and when."""
     from taskyard.sdk.clock import now
 
     if (task is None) == (daemon is None):
@@ -48,8 +49,12 @@ def why(yard: Yard, task: WhyArgument = None, daemon: DaemonOption = None) -> No
 
 def daemon_told(daemon: "DaemonRecord") -> "Iterator[str]":
     used = f"{daemon.active_tasks} of {daemon.max_concurrent_tasks} tasks"
-    because = daemon.idle_because or ("It is full." if daemon.status == "busy" else "")
-    return filled(f"{daemon.name} is {daemon.status} and runs {used}. {because}")
+    return filled(f"{daemon.name} is {daemon.status} and runs {used}. {idle_because(daemon)}")
+
+
+def idle_because(daemon: "DaemonRecord") -> str:
+    """Why it gets nothing more; empty if it may well get something."""
+    return daemon.idle_because or ("It is full." if daemon.status == "busy" else "")
 
 
 def _told(told: "Why", now: "datetime") -> "Iterator[str]":
@@ -78,7 +83,12 @@ def _reason(reason: "WhyReason", now: "datetime") -> "Iterator[str]":
     yield reason.code + (f" ({relative(reason.until, now)})" if reason.until is not None else "")
     yield from filled(reason.message, indent=2)
     if reason.would_help:
-        yield from filled(f"Would help: {reason.would_help}", indent=2, hang=4)
+        yield from filled(helpful(reason.would_help), indent=2, hang=4)
+
+
+def helpful(would_help: str) -> str:
+    """What would help is a noun, except where it is promised to: that is a sentence."""
+    return f"{would_help}." if would_help.startswith(PROMISE) else f"Would help: {would_help}"
 
 
 def filled(text: str, *, indent: int = 0, hang: int | None = None) -> "Iterator[str]":

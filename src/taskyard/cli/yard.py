@@ -75,7 +75,7 @@ class DaemonOptions:
 
 @expanded
 def daemon(options: DaemonOptions, yard: Yard) -> int:
-    """Run tasks of the types echo and demo for a hub, until stopped."""
+    """Run a daemon for tasks of the types echo and demo. Ctrl-C stops it."""
     from taskyard.daemon.connection import HubRefused
     from taskyard.daemon.journal import JournalLocked
 
@@ -83,7 +83,8 @@ def daemon(options: DaemonOptions, yard: Yard) -> int:
     log = logging.getLogger("taskyard.daemon")
     log.setLevel(logging.INFO)
     log.handlers = [Notes()]
-    output.note(f"Daemon {runner.name} serves {runner.hub} with {runner.slots} slots. Ctrl-C stops it.")
+    slots = "1 slot" if runner.slots == 1 else f"{runner.slots} slots"
+    output.note(f"Daemon {runner.name} serves {runner.hub} with {slots}. Ctrl-C stops it.")
     try:
         runner.run()
     except HubRefused as error:
@@ -154,7 +155,7 @@ def backup(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Copy the hub's database to a new file, also while the hub runs."""
+    """Copy the hub's database to a new file. The hub may run meanwhile."""
     from taskyard.hub.backup import CannotBackUp, back_up
     from taskyard.hub.yard import DATABASE
     from taskyard.sdk.credentials import data_directory
@@ -174,7 +175,7 @@ def backup(
 
 @expanded
 def doctor(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> int:
-    """Check this installation and its data; 1 if something is wrong."""
+    """Check this installation and its data. Exits with 1 if something is wrong."""
     from taskyard.hub.doctor import Health, examine
 
     findings = examine(data, config)
