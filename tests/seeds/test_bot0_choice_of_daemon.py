@@ -126,10 +126,10 @@ def test_a_target_that_is_away_is_told_of_once_and_not_at_every_look_and_forgott
 # Losses
 
 
-def test_what_was_assigned_is_requeued_with_what_ran_and_each_attempt_is_counted_once() -> None:
+def test_what_was_assigned_is_requeued_with_what_ran_and_a_loss_uses_up_no_try() -> None:
     hub = HubHarness()
     hub.daemon("gone")
-    terms = Terms(max_attempts=1)
+    terms = Terms(max_attempts=2, retry_delay_ms=0)
     running, accepted = hub.run(hub.submit(terms=terms)), hub.submit(terms=terms)
     hub.accept(accepted)
     hub.daemon("other")
@@ -140,6 +140,8 @@ def test_what_was_assigned_is_requeued_with_what_ran_and_each_attempt_is_counted
             (2, AttemptStatus.RUNNING),
         ]
         assert attempt_of(task).daemon_name == "other"
+        hub.fail(task)
+        assert task.status is Status.SCHEDULED, "of its two tries one is left"
 
 
 def test_a_lost_task_is_not_given_to_the_daemon_that_has_just_been_lost() -> None:
