@@ -28,6 +28,8 @@ def test_the_hubs_line_is_shown_too_and_a_wait_nobody_knows(hub: StubHub, cli: C
     unknown = {"scope": "hub", "level": "critical", "estimated_wait_time": None, "recommendations": []}
     hub.on("GET", "backpressure", Reply(body=STANDING | unknown))
     assert cli("backpressure").out == "LEVEL     WAITING          WAIT\ncritical  612 on this hub  -\n"
+    hub.on("GET", "backpressure", Reply(body=STANDING | {"queue_depth": 0, "estimated_wait_time": 0.0}))
+    assert cli("backpressure").out == "LEVEL    WAITING     WAIT\nwarning  0 of yours  -\n"
 
 
 def test_programs_get_it_as_it_is(hub: StubHub, cli: Cli) -> None:

@@ -89,7 +89,7 @@ def test_a_busy_yard(hub: StubHub, cli: Cli) -> None:
         "Held back\n"
         "  9 tasks (such as T-4): You run 3 of 3.\n"
         "    Would help: more\n"
-        "  1 task (such as T-9): It is paused.\n"
+        "  1 task (T-9): It is paused.\n"
         "\n"
         "Daemons\n"
         "  mac-0 (shared): online 3/5. Nothing waits.\n"

@@ -16,7 +16,7 @@ def backpressure(yard: Yard) -> None:
     wait_s = found.estimated_wait_time
     output.table(
         ("LEVEL", "WAITING", "WAIT"),
-        [(found.level, f"{found.queue_depth} {whose}", "-" if wait_s is None else f"about {span(wait_s)}")],
+        [(found.level, f"{found.queue_depth} {whose}", f"about {span(wait_s)}" if wait_s else "-")],
     )
     for advice in found.recommendations:
         output.note(advice)

@@ -100,7 +100,7 @@ def _pressure(pressure: "Backpressure") -> str:
     wait = pressure.estimated_wait_time
     whose = "on this hub" if pressure.scope == "hub" else "of yours"
     words = f"{pressure.level}, {pressure.queue_depth} {whose} waiting"
-    if wait is not None:
+    if wait:
         words += f", about {span(wait)} to wait"
     return "; ".join([words, *pressure.recommendations])
 
@@ -120,7 +120,7 @@ def _held_back(tasks: "Overview") -> Iterator[str]:
     yield ""
     yield "Held back"
     for held in tasks.held_by:
-        number = f"{held.tasks} task{'' if held.tasks == 1 else 's'} (such as {held.example})"
+        number = f"1 task ({held.example})" if held.tasks == 1 else f"{held.tasks} tasks (such as {held.example})"
         yield from filled(f"{number}: {held.message}", indent=2, hang=4)
         if held.would_help:
             yield from filled(helpful(held.would_help), indent=4, hang=6)
