@@ -65,7 +65,7 @@ def reset(type: TypeArgument, yard: Yard) -> None:
 @app.command("open")
 @expanded
 def force_open(type: TypeArgument, yard: Yard) -> None:
-    """Hold tasks of this type back for the breaker's cool-down; then one of them is tried."""
+    """Hold tasks of this type back for the breaker's cool-down. Then one of them is tried."""
     breaker = yard.client.open_breaker(type)
     if yard.json:
         output.say_json(breaker)
