@@ -253,7 +253,9 @@ def _greet(data: Path, url: str, link: str, *, profile: Profile, with_daemon: bo
         f"  profile    {profile} — {PROFILES[profile]}",
         "  daemon     local, runs the types echo and demo" if with_daemon else "  daemon     none (--no-daemon)",
         "",
-        f'  try        taskyard submit "hello" --type echo --wait{_where(data)}',
+        f'  try        taskyard submit "hello" --type echo --wait{_where(data)}'
+        if with_daemon
+        else f"  next       connect a daemon, and see it: taskyard daemons{_where(data)}",
     ]
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
