@@ -55,13 +55,13 @@ def test_a_more_urgent_task_goes_first_also_if_its_user_has_more_running() -> No
 
 
 def test_between_users_who_run_as_many_the_one_served_longest_ago_is_next() -> None:
-    hub = HubHarness(users=("ann", "bob", "cid"))
+    hub = HubHarness(users=("ann", "zoe", "bob", "cid"))
     hub.daemon(shared=True, slots=1)
-    numbers = (("ann", 7), ("ann", 7), ("bob", 5), ("cid", 5), ("bob", 6))
+    numbers = (("zoe", 5), ("zoe", 5), ("bob", 7), ("cid", 7), ("bob", 7))
     tasks = {task.id: task for user, value in numbers for task in [hub.submit(user=user, value=value)]}
     for _ in range(4):
         hub.complete(tasks[hub.sent()[-1][0]])
-    assert [tasks[task_id].user_id for task_id, _ in hub.sent()] == ["ann", "bob", "cid", "ann", "bob"]
+    assert [tasks[task_id].user_id for task_id, _ in hub.sent()] == ["zoe", "bob", "cid", "zoe", "bob"]
 
 
 def test_within_a_user_the_more_urgent_then_the_older_goes_first() -> None:
@@ -90,6 +90,16 @@ def test_a_user_can_queue_while_all_their_slots_are_taken() -> None:
     hub.daemon(slots=1)
     hub.run(hub.submit())
     assert hub.submit().status is Status.QUEUED
+
+
+def test_a_user_who_runs_all_that_the_plan_allows_can_queue_for_the_night() -> None:
+    hub = on_plan("free")
+    hub.daemon(slots=10)
+    first = hub.run(hub.submit())
+    second = hub.submit()
+    assert second.status is Status.QUEUED
+    hub.complete(first)
+    assert second.status is Status.SCHEDULED
 
 
 def test_the_sandbox_reports_completion_by_callback() -> None:
