@@ -241,7 +241,6 @@ async def test_the_callers_key_is_kept_where_content_is_compared_too(ann: Client
     assert second.json["id"] != first.json["id"]
 
 
-@pytest.mark.xfail(reason="A name inside a batch goes into the hash as it is written, not as the task that it means.")
 @pytest.mark.anyio
 async def test_a_task_that_waits_for_other_work_of_its_own_batch_is_another_task(ann: Client) -> None:
     # Given a batch whose second task waits for its first

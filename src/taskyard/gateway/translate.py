@@ -1,6 +1,6 @@
 """From what a caller sent to what the core is asked. Shapes change here; no rule is applied."""
 
-import hashlib
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -12,6 +12,7 @@ from taskyard.core.settings import Sizes
 from taskyard.core.task import Failure, Kind, Needs, Terms, Usage
 from taskyard.core.task import ms_of as ms_of_seconds
 from taskyard.gateway.retry_after import retry_after_ms
+from taskyard.gateway.sameness import NO_NAMES, digest_of, input_of, plain
 from taskyard.vocabulary import DEFAULT_QUEUE, ErrorCode, Level, SourceType
 from taskyard.wire.fields import NULL, ms_of
 from taskyard.wire.frames import DecisionReport, WireError, WireUsage
@@ -31,7 +32,6 @@ _TERMS: Final = Terms()
 _CUT_HEAD_BYTES: Final = 64 * 1024
 
 _encoder: Final = msgspec.json.Encoder()
-_canonical: Final = msgspec.json.Encoder(order="deterministic")
 
 
 def draft_of(
@@ -41,15 +41,16 @@ def draft_of(
     user_id: str,
     key: str | None = None,
     as_agent: bool = False,
+    meanings: Mapping[str, str] = NO_NAMES,
 ) -> Draft:
-    """`key` is the header's, for a submission without one of its own."""
+    """`key` is the header's, for a submission without one of its own; `meanings` those of its batch's names."""
     source = submission.source or _SOURCE
     if as_agent and source.type is not SourceType.AGENT:
         source = Source(SourceType.AGENT, source.id, source.channel)
     key = submission.idempotency_key or key
     digest = None
     if key is not None or submission.dedupe is not None:
-        digest = digest_of(submission, user_id)
+        digest = digest_of(submission, user_id, meanings)
         key = key or f"{CONTENT_KEY_PREFIX}{digest}"
     level, value = _priority_of(submission)
     # By place, in the order of the fields: by name takes three times as long, for so many.
@@ -115,12 +116,6 @@ def _terms_of(submission: Submission) -> Terms:
     )
 
 
-def input_of(submission: Submission) -> str:
-    given = submission.description if submission.input is UNSET else submission.input
-    assert isinstance(given, str), "faults_of was asked first"
-    return given
-
-
 def body_of(submission: Submission, source: Source) -> bytes:
     return _encoder.encode(
         Content(
@@ -143,26 +138,8 @@ def body_of(submission: Submission, source: Source) -> bytes:
     )
 
 
-def digest_of(submission: Submission, user_id: str) -> str:
-    """SHA-256 over what makes two submissions the same work, whatever their spacing and key order."""
-    content = [
-        user_id,
-        submission.type,
-        input_of(submission),
-        _plain(submission.context),
-        _plain(submission.payload),
-        submission.depends_on,
-    ]
-    return hashlib.sha256(_canonical.encode(content)).hexdigest()
-
-
-def _plain(raw: Raw | UnsetType) -> object:
-    """Absent, null and empty are the same."""
-    return (None if raw is UNSET else msgspec.json.decode(raw)) or {}
-
-
 def _event_type(submission: Submission) -> str | None:
-    context = _plain(submission.context)
+    context = plain(submission.context)
     said = context.get("event_type") if isinstance(context, dict) else None
     return said if isinstance(said, str) else None
 

@@ -1,5 +1,7 @@
 """`POST /tasks` and `POST /tasks/batch`: from bytes to a committed task."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from taskyard.core.commands import Draft, SubmitTasks
@@ -7,6 +9,7 @@ from taskyard.core.effects import Refused, Submitted
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.present import batch_json, task_json
+from taskyard.gateway.sameness import NO_NAMES, meanings_of
 from taskyard.gateway.translate import draft_of
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Refusal, Scope, Status
@@ -62,9 +65,15 @@ def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draf
     rejected = [_unreadable(index, message) for index, message in unread.items()]
     drafts: list[Draft] = []
     indexes: list[int] = []
+    is_keyed = key is not None or any(
+        item.idempotency_key is not None or item.dedupe is not None for item in body.tasks
+    )
+    meanings = meanings_of(body.tasks, user_id) if is_keyed else NO_NAMES
     for index, item in zip(given, body.tasks, strict=True):
         item_key = None if key is None else f"{key}#{index}"
-        draft = _draft_or_refusal(item, edge, mint(), user_id, key=item_key, as_agent=as_agent, index=index)
+        draft = _draft_or_refusal(
+            item, edge, mint(), user_id, key=item_key, as_agent=as_agent, index=index, meanings=meanings
+        )
         if isinstance(draft, RequestRefused):
             if not body.partial:
                 raise draft
@@ -137,13 +146,14 @@ def _draft_or_refusal(
     key: str | None,
     as_agent: bool,
     index: int | None = None,
+    meanings: Mapping[str, str] = NO_NAMES,
 ) -> Draft | RequestRefused:
     """A draft of it, or what is wrong with its shape or its size; `index` is its place in a batch."""
     faults = faults_of(submission)
     if faults:
         return _refusal(Refusal.INVALID_INPUT, faults, index)
     submission.execution = edge.execution(submission.execution)
-    draft = draft_of(submission, id=id, user_id=user_id, key=key, as_agent=as_agent)
+    draft = draft_of(submission, id=id, user_id=user_id, key=key, as_agent=as_agent, meanings=meanings)
     # The body has all of these fields, and encoded none is shorter: a small one holds none that is too large.
     if len(draft.body) > edge.smallest_field:
         faults = oversize_of(submission, edge.field_sizes)

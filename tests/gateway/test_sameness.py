@@ -1,0 +1,36 @@
+"""What makes two submissions the same work, names inside a batch included."""
+
+from taskyard.gateway.sameness import digest_of, meanings_of
+from taskyard.wire.submission import BatchItem
+
+
+def item(input: str, name: str | None = None, *depends_on: str) -> BatchItem:
+    return BatchItem(input=input, name=name, depends_on=list(depends_on))
+
+
+def test_a_name_means_the_work_it_names() -> None:
+    one, same, other = ([item(text, "first")] for text in ("read 1", "read 1", "read 2"))
+    assert meanings_of(one, "u") == meanings_of(same, "u") != meanings_of(other, "u")
+    assert meanings_of(one, "u")["first"] == digest_of(one[0], "u")
+
+
+def test_what_is_waited_for_counts_through_any_number_of_steps() -> None:
+    def batch(root: str) -> list[BatchItem]:
+        chain = [item("step", f"n{n}", f"n{n - 1}") for n in range(1, 1000)]
+        return [*chain, item(root, "n0")]
+
+    one, other = (meanings_of(batch(root), "u") for root in ("read 1", "read 2"))
+    assert len(one) == len(set(one.values())) == 1000
+    assert not set(one.values()) & set(other.values())
+
+
+def test_the_order_in_which_a_batch_is_written_means_nothing() -> None:
+    first, second, third = item("a", "a"), item("b", "b", "a"), item("c", "c", "a", "b")
+    assert meanings_of([first, second, third], "u") == meanings_of([third, second, first], "u")
+
+
+def test_a_circle_and_what_is_no_submission_are_left_to_those_who_refuse_them() -> None:
+    circle = [item("a", "a", "b"), item("b", "b", "a")]
+    assert set(meanings_of(circle, "u")) == {"a", "b"}
+    assert meanings_of([BatchItem(name="empty")], "u") == {}
+    assert meanings_of([item("a")], "u") == {}
