@@ -1,5 +1,6 @@
 """What runs is counted from the live attempts, and given back once."""
 
+from taskyard.core.commands import ChangeSettings, Held
 from taskyard.core.counts import count, counted, recounted
 from taskyard.core.settings import Limits, Settings, Shares
 from taskyard.vocabulary import SourceType
@@ -107,3 +108,34 @@ def test_a_smaller_shared_pool_makes_less_of_ones_work_critical() -> None:
     assert hub.state.users["ann"].is_over_critical
     hub.daemon("b", user="bob", shared=True, slots=4)
     assert not hub.state.users["ann"].is_over_critical
+
+
+def test_critical_work_goes_with_a_daemon_that_is_shared_no_longer() -> None:
+    # Given a shared daemon with a critical task
+    hub = HubHarness()
+    hub.daemon("box", shared=True)
+    critical = hub.run(hub.submit(level=Level.CRITICAL))
+    held = (Held(critical.id, 1),)
+
+    # When it comes back as its user's own, and as a shared one again
+    for shared in (False, True):
+        hub.daemon("box", shared=shared, inventory=held)
+        assert hub.state.users["ann"].running.shared_critical == shared
+
+    # Then nothing of it is left when it ends
+    hub.complete(critical)
+    assert counted(hub.state) == {}
+
+
+def test_another_reserve_changes_at_once_what_is_ordered_as_critical() -> None:
+    # Given a user who runs as much critical work as the reserve of the shared pool allows
+    hub = HubHarness(Settings(shares=Shares(critical_reserve=0)))
+    hub.daemon("box", shared=True, slots=4)
+    tasks = [hub.submit(level=Level.CRITICAL, model="m") for _ in range(2)]
+    assert [attempt_of(task).level for task in tasks] == [Level.CRITICAL, Level.HIGH]
+
+    # When half of the slots are kept for it
+    hub.step(ChangeSettings(Settings(shares=Shares(critical_reserve=0.5))))
+
+    # Then its next one is critical
+    assert attempt_of(hub.submit(level=Level.CRITICAL)).level is Level.CRITICAL

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from taskyard.core.commands import ChangeUser, Held, RejectTask
+from taskyard.core.commands import ChangeUser, Held, RejectTask, Tick
 from taskyard.core.effects import Refused
 from taskyard.core.scheduler import held_by
 from taskyard.core.state import Now
@@ -457,6 +457,23 @@ def test_more_hours_let_go_on_at_once_and_fewer_hold_at_once() -> None:
     seen.append(task.status)
     hub.ask(ChangeUser("ann", "root", overrides={"monthly_agent_hours": None}))
     assert [*seen, task.status] == [Status.QUEUED, Status.SCHEDULED] * 2
+
+
+def test_time_in_which_the_hub_was_away_is_there_again() -> None:
+    # Given a user whose running task has used up the month, so that another waits
+    hub = a_yard(hours=1)
+    hub.run(hub.submit(terms=LONG))
+    waiting = hub.submit(capabilities=("gpu",))
+    hub.live(s=3600, step_ms=20_000)
+    hub.daemon("big", capabilities=("gpu",))
+    assert waiting.status is Status.QUEUED
+
+    # When a part of that turns out to be a stall of the hub itself
+    hub.step(Tick(lag_ms=MINUTE_MS))
+
+    # Then there is time left, and it starts
+    assert used(hub) < HOUR_MS
+    assert waiting.status is Status.SCHEDULED
 
 
 def test_time_that_turns_out_not_to_be_used_is_there_again() -> None:

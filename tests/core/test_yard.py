@@ -1,7 +1,11 @@
 """Pools and lines: where a lane waits, and who wakes it."""
 
+import pytest
+
+from taskyard.core import yard
+from taskyard.core.commands import Held
 from taskyard.core.lanes import key_of
-from taskyard.core.settings import Settings, Shares
+from taskyard.core.settings import Queue, Settings, Shares
 from taskyard.core.task import Task, Terms
 from tests.support.harness import HubHarness, Level, Status, a_draft
 
@@ -85,3 +89,62 @@ def test_a_line_made_for_those_who_move_in_has_each_daemon_once() -> None:
     # When the daemon comes back without what the line needs, nothing of it stays behind.
     hub.daemon(slots=1, boot="boot-2")
     assert line.servers == []
+
+
+def test_a_lane_leaves_a_pool_that_has_no_daemon_any_more() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    hub.daemon("mac", types=("other",))
+    hub.daemon("box", user="bob", shared=True, types=("other",))
+    task = hub.submit()
+    assert pools_of(hub, task) == ["", "ann"]
+    hub.daemon("mac", types=("other",), shared=True)
+    assert pools_of(hub, task) == [""]
+
+
+def test_what_a_daemon_takes_along_to_another_pool_makes_room_in_its_queue() -> None:
+    # Given a queue that runs one task at a time, and a task that waits for it among the shared daemons
+    hub = HubHarness(Settings(queues={"slow": Queue(models=("m",))}), users=("ann", "bob"))
+    hub.daemon("box", user="bob", shared=True)
+    first = hub.run(hub.submit(model="m", user="bob"))
+    hub.daemon("mac", shared=True)
+    second = hub.submit(model="m")
+    assert second.status is Status.QUEUED
+
+    # When the daemon that runs the first one is shared no longer
+    hub.daemon("box", user="bob", inventory=(Held(first.id, 1),))
+
+    # Then the second one has the queue's place in the pool that is left
+    assert second.status is Status.SCHEDULED
+
+
+def test_what_a_daemon_takes_along_to_another_pool_makes_room_for_its_level() -> None:
+    # Given two shared daemons, of whose slots everything but the reserve is taken
+    hub = HubHarness(users=("ann", "bob"))
+    hub.daemon("box", user="bob", shared=True, slots=5)
+    first = [hub.run(hub.submit(user="bob")) for _ in range(4)]
+    hub.daemon("mac", shared=True, slots=6)
+    others = [hub.submit() for _ in range(6)]
+    assert [t.status for t in others].count(Status.QUEUED) == 1
+
+    # When the fuller one leaves the pool with what it runs
+    on_box = [t for t in (*first, *others) if t.attempts and t.attempts[-1].daemon_name == "box"]
+    hub.daemon("box", user="bob", slots=5, inventory=tuple(Held(t.id, 1) for t in on_box))
+
+    # Then its part of the reserve is gone with it
+    assert all(t.status is not Status.QUEUED for t in others)
+
+
+def test_lines_are_forgotten_without_those_that_are_just_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given as many lines as are kept but one
+    hub = HubHarness(users=("ann", "bob"))
+    hub.daemon("mac", slots=1)
+    hub.daemon("box", user="bob", shared=True, slots=1)
+    running = [hub.submit() for _ in range(2)]
+    monkeypatch.setattr(yard, "LINES_MAX", len(hub.state.yard.lines) + 1)
+
+    # When a task comes that waits in two new ones
+    task = hub.submit(type="other")
+
+    # Then either daemon finds it
+    hub.complete(running[0])
+    assert task.status is Status.SCHEDULED

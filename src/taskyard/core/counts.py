@@ -42,6 +42,9 @@ def take_place(state: State, task: Task, attempt: Attempt, daemon: Daemon) -> No
 
 def leave_place(state: State, task: Task, attempt: Attempt, daemon: Daemon) -> None:
     """An attempt has ended. Who runs in its place takes over what it had: room of its own, or a place."""
+    if attempt.in_place is not None or task.id in state.standing:
+        # In whose place nobody runs any more, and who has room of its own from now on, can be told to make room.
+        state.yard.urgent[task.user_id] = None
     if attempt.in_place is not None:
         del state.standing[attempt.in_place]
         state.yard.places[attempt.in_place] = None
@@ -69,9 +72,23 @@ def fleet_changed(state: State, daemon: Daemon) -> None:
     """A daemon came, went away, or takes nothing more: its pool has other slots, and the reserve another size."""
     state.yard.recount(daemon)
     if daemon.record.shared:
-        for user in state.users.values():
-            if user.running.shared_critical or user.is_over_critical:
-                _regrade(state, user)
+        reserve_changed(state)
+
+
+def pool_changed(state: State, daemon: Daemon) -> None:
+    """A daemon is shared from now on, or no longer: so is the critical work that it holds."""
+    for task in daemon.holding.values():
+        attempt = task.newest
+        if attempt is not None and attempt.level is CRITICAL and attempt.in_place is None:
+            state.users[task.user_id].running.shared_critical += 1 if daemon.record.shared else -1
+    reserve_changed(state)
+
+
+def reserve_changed(state: State) -> None:
+    """The shared pool has other slots, or another part of them is kept for critical work."""
+    for user in state.users.values():
+        if user.running.shared_critical or user.is_over_critical:
+            _regrade(state, user)
 
 
 def wake_room(state: State, task: Task, daemon: Daemon) -> None:

@@ -18,7 +18,7 @@ from taskyard.core.attempts import (
 )
 from taskyard.core.changes import DaemonRecord
 from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, Seen
-from taskyard.core.counts import fleet_changed
+from taskyard.core.counts import fleet_changed, pool_changed
 from taskyard.core.effects import (
     AcknowledgeBeat,
     CancelWork,
@@ -156,10 +156,13 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
         daemon = state.daemons[record.id] = Daemon(record, turn.now.mono)
     elif daemon.session:
         turn.effects.append(CloseSession(daemon.session, "SUPERSEDED", TOOK_OVER))
+    was_shared = daemon.record.shared
     daemon.record, daemon.session, daemon.seen_mono = record, command.session, turn.now.mono
     daemon.joined, daemon.judged_ms = command.session, state.settings.lease.judged_ms
     state.yard.enlist(daemon, state.users.values())
     fleet_changed(state, daemon)
+    if was_shared is not record.shared:
+        pool_changed(state, daemon)
     _watch_lease(turn, daemon)
     turn.tell_of_daemon(EventName.DAEMON_CONNECTED, daemon)
     return daemon
@@ -366,6 +369,8 @@ def allow_for_lag(turn: Turn, lag_ms: int) -> None:
         daemon.seen_mono = min(daemon.seen_mono + lag_ms, now)
     for task_id in begun:
         begun[task_id] = min(begun[task_id] + lag_ms, now)
+        # It has used less of its user's month than it seemed.
+        turn.state.yard.wake(("hours", turn.state.tasks[task_id].user_id))
 
 
 def watch_attempt(turn: Turn, task: Task) -> None:

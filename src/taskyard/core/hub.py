@@ -65,6 +65,7 @@ from taskyard.core.commands import (
     SubmitTasks,
     Tick,
 )
+from taskyard.core.counts import reserve_changed
 from taskyard.core.dependencies import hear_ended, spread
 from taskyard.core.effects import Done, Effect, Reply
 from taskyard.core.scheduler import dispatch, needs_dispatch
@@ -103,6 +104,7 @@ def _archive(turn: Turn, command: Archive) -> None:
 def _change_settings(turn: Turn, command: ChangeSettings) -> None:
     """Whatever waits is looked at anew. What was promised under the old numbers, a lease or a delay, stays promised."""
     turn.state.settings = command.settings
+    reserve_changed(turn.state)
     turn.state.yard.wake_all()
     ageing.watch_all(turn)
     pressure.heed_all(turn)

@@ -192,9 +192,7 @@ class Yard:
                 self.look_at(line)
         pool = daemon.pool
         if pool is not None and pool.starved:
-            for line in pool.starved.values():
-                self.look_at(line)
-            pool.starved = {}
+            self._wake_starved(pool)
         if self._unplaced:
             for line in daemon.lines:
                 self.places.update(self._unplaced.pop(line.key, {}))
@@ -207,11 +205,14 @@ class Yard:
 
     def enlist(self, daemon: "Daemon", users: "Iterable[User]") -> None:
         """A daemon is new, or not what it was: find the lines it could serve, and count its pool anew."""
+        left = daemon.pool
         self.dismiss(daemon)
         pool_id = SHARED if daemon.record.shared else daemon.record.user_id
         is_first = pool_id not in self.pools or not self.pools[pool_id].daemons
         pool = daemon.pool = self.pools.setdefault(pool_id, Pool(pool_id))
         pool.daemons[daemon.id] = daemon
+        if left is not None and left is not pool:
+            self._vacate(left, daemon, users)
         if is_first:
             self._rehouse(user for user in users if pool_id in (SHARED, user.id))
         # Lines that were made for those who moved in just now know it already.
@@ -237,12 +238,23 @@ class Yard:
         pool = daemon.pool
         assert pool is not None, "I2: what is held is held in a pool"
         pool.recount()
+        self._wake_starved(pool)
+
+    def _wake_starved(self, pool: Pool) -> None:
         for line in pool.starved.values():
             self.look_at(line)
         pool.starved = {}
 
+    def _vacate(self, pool: Pool, daemon: "Daemon", users: "Iterable[User]") -> None:
+        """It belongs to another pool now and took with it what it holds: that counts in this one no longer."""
+        for queue in {task.kind.queue: None for task in daemon.holding.values()}:
+            self.wake(("queue", queue, pool.id))
+        self._wake_starved(pool)
+        if not pool.daemons:
+            self._rehouse(user for user in users if pool.id in (SHARED, user.id))
+
     def _rehouse(self, users: "Iterable[User]") -> None:
-        """These users have a pool to wait in that they had not."""
+        """These users have a pool to wait in that they had not, or one less."""
         for user in users:
             for lane in [lane for lane in user.lanes.values() if lane.blocker is None]:
                 self._unseat(lane)
@@ -258,7 +270,11 @@ class Yard:
         return [own, shared] if shared.daemons else [own]
 
     def lines_for(self, user: "User", key: LaneKey) -> list[Line]:
-        return [self._line(pool, key) for pool in self.pools_for(user)]
+        pools = self.pools_for(user)
+        if len(self.lines) >= LINES_MAX and any(line_key(pool.id, key) not in self.lines for pool in pools):
+            # Before the first of them is made: an empty one would be forgotten while the second is.
+            self._prune()
+        return [self._line(pool, key) for pool in pools]
 
     def lines_seen_by(self, user: "User", key: LaneKey) -> list[Line]:
         """The same for a question, which changes nothing: a line that is not there is not kept either."""
@@ -306,7 +322,6 @@ class Yard:
         name = line_key(pool.id, key)
         line = self.lines.get(name)
         if line is None:
-            self._prune()
             line = self.lines[name] = self._made(name, pool)
             for daemon in line.servers:
                 daemon.lines.append(line)
@@ -319,8 +334,6 @@ class Yard:
 
     def _prune(self) -> None:
         """Forget lines nobody waits in, once there are many: each odd requirement once made one."""
-        if len(self.lines) < LINES_MAX:
-            return
         for key, line in list(self.lines.items()):
             if not line.is_waiting() and line.blocker is None and key not in self._unplaced:
                 del self.lines[key]
