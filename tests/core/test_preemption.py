@@ -3,7 +3,16 @@
 import pytest
 
 from taskyard.core import preemption
-from taskyard.core.commands import ChangeSettings, ConfirmCancel, Held, ResetBreaker, SaveCheckpoint
+from taskyard.core.commands import (
+    BeginWait,
+    ChangeSettings,
+    ConfirmCancel,
+    Held,
+    PauseQueue,
+    ResetBreaker,
+    ResumeQueue,
+    SaveCheckpoint,
+)
 from taskyard.core.effects import CancelWork, Effect
 from taskyard.core.settings import Lease, Limits, Preemption, Queue, Settings, Shares
 from taskyard.core.task import Task, Terms
@@ -620,3 +629,38 @@ def test_the_time_to_save_a_checkpoint_is_a_setting() -> None:
     hub, _ = a_full_machine(lease=Lease(cancel_grace_s=42))
     effects = hub.offer(a_draft(level=CRITICAL)) and hub.effects
     assert [e.grace_ms for e in hub.of(effects, CancelWork)] == [42_000]
+
+
+def test_a_low_task_that_began_while_the_critical_one_was_held_back_goes_when_it_no_longer_is() -> None:
+    # Given a critical task of a paused queue, before any low task ran
+    hub = HubHarness(Settings(shares=NO_RESERVE, queues={"slow": Queue(models=("m",))}))
+    hub.daemon(slots=1)
+    hub.step(PauseQueue("slow", "admin"))
+    urgent = hub.submit(level=CRITICAL, model="m")
+    low = running(hub)
+    hub.live(s=10)
+    assert told(hub) == []
+
+    # When the queue goes on
+    hub.step(ResumeQueue("slow", "admin"))
+
+    # Then the low task makes room
+    assert told(hub) == [low.id]
+    hub.confirm_cancel(low)
+    assert urgent.status is Status.SCHEDULED
+
+
+def test_a_waiting_parent_can_be_told_to_go_once_nobody_runs_in_its_place() -> None:
+    # Given a low task in whose place its sub-task runs, and a critical one that finds the daemon full
+    hub, [low] = a_full_machine()
+    child = hub.submit(level=LOW, parent_id=low.id)
+    hub.step(BeginWait(low.id, 1, "w1"))
+    hub.run(child)
+    hub.submit(level=CRITICAL)
+    assert told(hub) == []
+
+    # When the sub-task has ended
+    effects = hub.complete(child)
+
+    # Then its parent makes room
+    assert told(hub, effects) == [low.id]

@@ -14,7 +14,12 @@ from taskyard.core.task import Attempt, Task
 
 Hook = Callable[[Turn, Task, Attempt, Daemon], None]
 
-ON_GRANT: Final[tuple[Hook, ...]] = (breakers.become_probe, cooling.begin_probe, pressure.note_grant)
+ON_GRANT: Final[tuple[Hook, ...]] = (
+    breakers.become_probe,
+    cooling.begin_probe,
+    preemption.note_low,
+    pressure.note_grant,
+)
 """An attempt was granted just now; its clock has not begun."""
 ON_END: Final[tuple[Hook, ...]] = (breakers.learn, usage.charge, cooling.end_probe, preemption.yielded)
 """The attempt has its end: `status` and `error` say which."""

@@ -47,6 +47,12 @@ def look_again(turn: Turn, user_id: str) -> None:
     turn.state.yard.urgent[user_id] = None
 
 
+def note_low(turn: Turn, task: Task, attempt: Attempt, _daemon: Daemon) -> None:
+    """A low task was granted: what held its user's critical work, while there was none to go, is looked at again."""
+    if attempt.level is Level.LOW and attempt.in_place is None:
+        turn.state.yard.urgent[task.user_id] = None
+
+
 def came_back(turn: Turn, daemon: Daemon) -> None:
     """A daemon that can be told something again: those whose low tasks it holds may have waited for that."""
     for task in daemon.holding.values():
