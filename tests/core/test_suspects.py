@@ -2,6 +2,7 @@
 
 import pytest
 
+from taskyard.core.commands import OpenBreaker, ResetBreaker
 from taskyard.core.state import Daemon
 from taskyard.core.suspects import _avoid, end_avoidance
 from taskyard.core.task import Avoidance, Task, Terms, Trouble
@@ -271,3 +272,34 @@ def test_what_a_waiting_task_avoids_cannot_change_under_it() -> None:
     task.trouble = None
     with pytest.raises(AssertionError, match="I5"):
         end_avoidance(hub.core.turn(hub.now), task)
+
+
+def test_a_daemon_is_not_kept_on_for_a_suspect_that_something_else_holds() -> None:
+    # Given a daemon that is emptied for a suspect
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=61)
+    kept = one if one.alone else two
+    assert kept.alone == task.id
+
+    # When its breaker opens before the daemon is empty
+    hub.step(OpenBreaker("ann", "general", "admin"))
+    for held in list(kept.holding.values()):
+        hub.complete(held)
+
+    # Then others may use it meanwhile
+    assert task.status is Status.QUEUED
+    assert hub.submit(type="other", target=kept.record.name).status is Status.SCHEDULED
+
+
+def test_no_daemon_is_emptied_for_a_suspect_that_something_else_holds() -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.step(OpenBreaker("ann", "general", "admin"))
+    hub.live(s=100)
+    assert (task.status, one.alone, two.alone) == (Status.QUEUED, None, None)
+
+    # But once that is over, one is
+    hub.step(ResetBreaker("ann", "general", "admin"))
+    hub.live(s=61)
+    assert task.id in (one.alone, two.alone)

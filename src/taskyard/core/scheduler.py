@@ -20,7 +20,7 @@ from taskyard.core.lines import Line, Pool
 from taskyard.core.placement import choose
 from taskyard.core.preemption import demand_room, next_start
 from taskyard.core.state import State, Turn
-from taskyard.core.suspects import watch_suspect
+from taskyard.core.suspects import let_go, watch_suspect
 from taskyard.core.yard import rank_in
 from taskyard.vocabulary import RANK, CancelReason, Level
 
@@ -78,14 +78,15 @@ def _demand_room(turn: Turn) -> None:
 
 def _fill_pools(turn: Turn) -> None:
     yard = turn.state.yard
-    # 1. A user's own daemons first: who could use both leaves the shared ones to others.
-    for pool_id in sorted(yard.woken, reverse=True) if len(yard.woken) > 1 else list(yard.woken):
-        if hub_has_room(turn) is not None:
-            # Whoever ends next anywhere makes room; until then everything stays as it is.
-            return
-        _fill(turn, yard.woken[pool_id])
-        if not yard.woken[pool_id].woken:
-            del yard.woken[pool_id]
+    while yard.woken:
+        # 1. A user's own daemons first: who could use both leaves the shared ones to others.
+        for pool_id in sorted(yard.woken, reverse=True) if len(yard.woken) > 1 else list(yard.woken):
+            if hub_has_room(turn) is not None:
+                # Whoever ends next anywhere makes room; until then everything stays as it is.
+                return
+            _fill(turn, yard.woken[pool_id])
+            if not yard.woken[pool_id].woken:
+                del yard.woken[pool_id]
 
 
 def _fill(turn: Turn, pool: Pool) -> None:
@@ -105,6 +106,10 @@ def _fill(turn: Turn, pool: Pool) -> None:
         # 4. May it start? What holds the whole line, then what holds this user's work.
         if _is_held(turn, line, lane):
             contest.settle(party)
+            if lane.special.suspect is not None and pool.woken:
+                # The daemon that was kept for it is there for all: they are asked anew.
+                pool.woken.update((each.key, each) for each in contest.lines)
+                return
             continue
         # 5. Where? A line whose daemons are full drops out until one of them has room again.
         daemon = choose(lane, line)
@@ -133,6 +138,9 @@ def _is_held(turn: Turn, line: Line, lane: Lane) -> bool:
             return False
         turn.state.yard.sleep(lane, hold.blocker)
     watch(turn, hold)
+    if lane.special.suspect is not None:
+        # What is kept for it stays of use to others for as long as it sleeps.
+        let_go(turn, turn.state.tasks[lane.special.suspect])
     return True
 
 

@@ -34,14 +34,19 @@ def hold_daemon(turn: Turn, task: Task) -> None:
     """The timer of `watch_suspect`: keep the emptiest daemon that could run it free of anything new."""
     if task.status is not Status.QUEUED:
         return
-    lines = turn.state.yard.lines_for(turn.state.users[task.user_id], key_of(task))
+    user, key = turn.state.users[task.user_id], key_of(task)
+    if user.lanes[key].blocker is not None:
+        # Not an empty daemon is what it waits for. When it is woken and finds none, it is watched anew.
+        return
+    lines = [line for line in turn.state.yard.lines_for(user, key) if line.blocker is None]
     servers = [daemon for line in lines for daemon in line.servers]
     if any(d.alone == task.id and d.is_open for d in servers):
         return
     let_go(turn, task)
     free = [d for d in servers if d.is_open and d.alone is None]
     if not free:
-        watch_suspect(turn, task)
+        if lines:
+            watch_suspect(turn, task)
         return
     daemon = min(free, key=lambda d: (d.active, d.used))
     daemon.alone = task.id
