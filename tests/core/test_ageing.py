@@ -156,3 +156,22 @@ def test_what_was_old_is_old_after_a_restart() -> None:
     other.advance(s=4 * HOUR_S + 1)
     found = [other.state.tasks[task.id].trouble for task in (old, young)]
     assert [trouble is not None and trouble.aged for trouble in found] == [True, True]
+
+
+def test_who_waited_long_enough_grows_old_also_behind_one_that_came_back() -> None:
+    # Given a low task that came back to its place before another that waits since the beginning
+    hub = a_hub()
+    first, second = (hub.submit(level=Level.LOW, type="other") for _ in range(2))
+    hub.advance(s=3 * HOUR_S)
+    mac = hub.daemon("mac", types=("other",), slots=1)
+    assert (first.status, second.status) == (Status.SCHEDULED, Status.QUEUED)
+    hub.drain(mac)
+    hub.reject(first, drained=True)
+
+    # When the other has waited four hours
+    hub.advance(s=HOUR_S + 1)
+
+    # Then it is ordered as normal, and the one that came back is not
+    assert second.trouble is not None
+    assert second.trouble.aged
+    assert first.trouble is None or not first.trouble.aged

@@ -53,7 +53,7 @@ def _waiting(user: User) -> list[Lane]:
 
 
 def _watch_oldest(turn: Turn, user_id: str, waiting: list[Lane]) -> None:
-    oldest = [lane.eldest()[0] for lane in waiting if lane.size]
+    oldest = [lane.longest().queued_at or 0 for lane in waiting if lane.size]
     if oldest:
         turn.state.timers.set(Clock.WALL, Due.AGEING, user_id, _aged_at(turn, min(oldest)))
 
@@ -62,7 +62,7 @@ def _promote(turn: Turn, user: User, lane: Lane, left: int) -> int:
     """Move up to so many of a lane's tasks; how many may still be moved."""
     before = turn.now.wall - ms_of(turn.state.settings.ageing.low_s)
     while left and lane.size:
-        task = min(lane.heads(), key=lambda head: head.queued_at or 0)
+        task = lane.longest()
         if (task.queued_at or 0) > before:
             break
         left -= 1

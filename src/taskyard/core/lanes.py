@@ -108,6 +108,14 @@ class Shelf:
                 heappop(returned)
         return None
 
+    def longest(self) -> Task | None:
+        """Who has waited longest: not always the head, for one that came back waits anew in its old place."""
+        arrived = self._arrived
+        while arrived and not self._is_here(arrived[0]):
+            arrived.popleft()
+        returned = [task for _, _, task in self._returned if self._is_here(task)]
+        return min((*returned, *([arrived[0]] if arrived else [])), key=age_of, default=None)
+
     def tidy(self) -> None:
         """Throw out the leftovers."""
         self._arrived = deque(sorted(self.tasks(), key=lambda task: task.id))
@@ -205,6 +213,10 @@ class Lane:
     def eldest(self) -> tuple[int, str]:
         """Its place among its user's lanes by age."""
         return min(age_of(head) for head in self.heads())
+
+    def longest(self) -> Task:
+        """Who has waited longest; the lane must not be empty."""
+        return min((task for shelf in self._shelves if (task := shelf.longest()) is not None), key=age_of)
 
     def before(self, task: Task, aged_before: int) -> int:
         """How many of these go before this task, which is ordered at the same level, here or in another lane.
