@@ -27,6 +27,7 @@ from taskyard.core.commands import (
     Held,
     JoinDaemon,
     LeaveDaemon,
+    ResumeQueue,
     StartTask,
     SubmitTasks,
     Tick,
@@ -39,10 +40,11 @@ from taskyard.core.limits import LEVEL_RULES, ages_of, hub_has_room
 from taskyard.core.lines import Line, Pool
 from taskyard.core.placement import choose
 from taskyard.core.scheduler import held_by, held_by_line
-from taskyard.core.settings import Limits, Plan, Queue, Rate, Retry, Settings, Shares
+from taskyard.core.settings import Breakers, Limits, Plan, Preemption, Queue, Rate, Retry, Settings, Shares, Suspects
 from taskyard.core.state import Daemon, Now, State, Turn, User
 from taskyard.core.task import Attempt, Failure, Kind, Needs, Task, Terms
 from taskyard.vocabulary import ENDED, HELD, HUB_RATE, Level, SourceType, Status
+from tests.simulation.crowd_acts import QUEUES, Acts, Disk, could_have_a_place, could_have_room_made, misplaced
 from tests.support.invariants import check_invariants
 
 START_MS: Final = 1_800_000_000_000
@@ -76,13 +78,22 @@ def some_settings(rng: random.Random) -> Settings:
         queues={"local": Queue(models=("m1",)), "cloud": Queue(models=("m2",), max_concurrent=rng.choice((1, 3)))},
         plans=PLANS,
         retry=Retry(rate_limit_s=5.0),
+        breakers=Breakers(failure_threshold=rng.choice((1, 3)), half_open_after=2.0, cooldown=8.0),
+        preemption=Preemption(min_run_s=rng.choice((0.0, 2.0))),
+        suspects=Suspects(deaths_max=2, hold_after_s=3.0, avoid_lost_s=5.0),
     )
 
 
-class Crowd:
+class Crowd(Acts):
     """One life. `step` does one thing that could happen."""
 
+    types = TYPES
+    plans = tuple(PLANS)
+
     def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.disk = Disk()
+        self._handed: str | None = None
         self.rng = random.Random(seed)
         self.now = Now(START_MS, 1_000)
         self.state = State(some_settings(self.rng), cluster_id="c", epoch=1, seq=0)
@@ -94,6 +105,7 @@ class Crowd:
         for n in range(self.rng.choice((2, 5, 12))):
             record = UserRecord(f"u{n}", f"u{n}", START_MS, self.rng.choice((None, *PLANS)), {"max_pending": 10**6})
             self.state.users[record.id] = User(record, 0)
+            self.state.names[record.name] = record.id
         for n in range(self.rng.choice((1, 3, 5))):
             self._join(f"d{n}", slots=self.rng.choice((1, 3, 10)))
 
@@ -101,15 +113,20 @@ class Crowd:
 
     def decide(self, command: Command) -> None:
         turn = self.core.turn(self.now)
-        with patch.object(scheduler, "grant", self._judged_grant(scheduler.grant)):
+        judged, noted = self._judged_grant(scheduler.grant), self._noted_start(scheduler.next_start)
+        with patch.object(scheduler, "grant", judged), patch.object(scheduler, "next_start", noted):
             self.core.decide(turn, command)
             self.core.dispatch(turn)
             while self.state.echoes:
                 self.core.dispatch(turn)
-        self.core.forget(through_seq=self.core.cut(batch_id="b", now=self.now).seq)
+        batch = self.core.cut(batch_id="b", now=self.now)
+        self.disk.write(batch)
+        self.core.forget(through_seq=batch.seq)
         for effect in turn.effects:
-            if isinstance(effect, CancelWork) and self.rng.random() < 0.8:
+            if isinstance(effect, CancelWork) and self.rng.random() < 0.6:
                 self.decide(ConfirmCancel(self._holder(effect.task_id), effect.task_id, effect.attempt, effect.session))
+            elif isinstance(effect, CancelWork):
+                self._unconfirmed.append(effect)
         if self.core.next_due_ms(self.now) != 0:
             # Everything that is due has happened: what waits now, waits.
             nobody_sleeps_who_could_start(self.core.turn(self.now))
@@ -120,7 +137,7 @@ class Crowd:
 
     def _judged_grant(self, grant: Callable[..., None]) -> Callable[..., None]:
         def judged(turn: Turn, lane: Lane, task: Task, daemon: Daemon, **how: object) -> None:
-            if not how.get("in_place"):
+            if not how.get("in_place") and task.id != self._handed:
                 it_was_their_turn(turn, lane, daemon)
             grant(turn, lane, task, daemon, **how)
             self.grants += 1
@@ -130,20 +147,36 @@ class Crowd:
 
         return judged
 
+    def _noted_start(self, next_start: Callable[[Turn, str], object]) -> Callable[[Turn, str], object]:
+        """For whom room was made goes before whose turn it is."""
+
+        def noted(turn: Turn, task_id: str) -> object:
+            self._handed = task_id
+            return next_start(turn, task_id)
+
+        return noted
+
     def step(self) -> None:
         self.steps += 1
-        acts = (
-            self._submit,
-            self._begin,
-            self._end,
-            self._end,
-            self._fail,
-            self._cancel,
-            self._flap,
-            self._change,
-            self._wait,
-        )
-        self.rng.choices(acts, weights=(6 if self._is_flooding else 0, 8, 8, 4, 3, 1, 1, 1, 4))[0]()
+        arrivals = {self._submit: 6, self._have_a_child: 3, self._press: 4, self._change: 1}
+        acts: dict[Callable[[], None], float] = {
+            **(arrivals if self._is_flooding else {}),
+            self._begin: 8,
+            self._end: 12,
+            self._fail: 3,
+            self._cancel: 1,
+            self._flap: 1,
+            self._wait: 4,
+            self._end_wait: 1,
+            self._stop: 3,
+            self._reject: 0.5,
+            self._say_of_a_queue: 1,
+            self._say_of_a_breaker: 0.3,
+            self._change_plan: 0.5,
+            self._crash: 0.5,
+            self._restart: 0.3,
+        }
+        self.rng.choices(list(acts), weights=list(acts.values()))[0]()
         if self.steps % INVARIANTS_EVERY == 0:
             check_invariants(self.state)
 
@@ -154,14 +187,13 @@ class Crowd:
         known = self.state.daemons.get(name)
         if known is not None:
             owner, shared, slots = known.record.user_id, known.record.shared, known.record.slots
+        boot = "boot" if known is None else known.record.boot_id
         held = [] if known is None else [Held(t.id, t.newest.number) for t in known.holding.values() if t.newest]
         types = tuple(self.rng.sample(TYPES, self.rng.choice((0, 1, 2)))) if name != "d0" else ()
         if known is not None:
             types = known.record.types
         self.decide(
-            JoinDaemon(
-                self._sessions, owner, name, "boot", name, shared, slots=slots, types=types, inventory=tuple(held)
-            )
+            JoinDaemon(self._sessions, owner, name, boot, name, shared, slots=slots, types=types, inventory=tuple(held))
         )
 
     def _submit(self) -> None:
@@ -245,6 +277,8 @@ class Crowd:
     def drain(self) -> None:
         """No more arrivals, everybody there: everything must end."""
         self._is_flooding = False
+        for queue in QUEUES:
+            self.decide(ResumeQueue(queue, "admin"))
         for daemon in list(self.state.daemons.values()):
             if not daemon.session:
                 self._join(daemon.id, slots=0)
@@ -302,7 +336,8 @@ def limits_in_force(state: State, task: Task, attempt: Attempt, pool: Pool) -> l
     per_source = settings.limits.running_per_source.get(task.kind.source)
     if per_source is not None and plan is not None and per_user is not None:
         per_source = max(per_source, per_user)
-    queue = settings.queues.get(task.kind.queue)
+    said = state.queues.get(task.kind.queue)
+    queue = settings.queues.get(task.kind.queue) if said is None or said.config is None else said.config
     per_queue = None if queue is None else queue.max_concurrent or 1
     rank = list(Level).index(attempt.level)
     rest = pool.slots - floor(settings.shares.critical_reserve * pool.slots)
@@ -334,6 +369,10 @@ def could_start(turn: Turn, lane: Lane, line: Line) -> bool:
 def nobody_sleeps_who_could_start(turn: Turn) -> None:
     """A ready task that a free daemon may run does not wait for anything."""
     yard = turn.state.yard
+    for judge in (could_have_a_place, could_have_room_made, misplaced):
+        missed = judge(turn)
+        if missed is not None:
+            raise Violation(f"{missed.id}: {judge.__doc__}")
     for user in turn.state.users.values():
         for lane in user.lanes.values():
             for line in yard.lines_for(user, lane.key):

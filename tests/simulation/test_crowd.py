@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from taskyard.core import attempts, counts, limits, scheduler
+from taskyard.core import attempts, counts, hub, limits, scheduler
 from taskyard.core.changes import UserRecord
 from taskyard.core.commands import CompleteTask, Draft, JoinDaemon, SubmitTasks
 from taskyard.core.effects import Execute
@@ -84,6 +84,18 @@ def count_a_slot_twice_when_it_is_given_back() -> Any:
     return patch.object(attempts, "count", twice)
 
 
+def forget_who_waits_in_the_pool_that_was_left() -> Any:
+    return patch.object(Yard, "_vacate", lambda self, pool, daemon, users: None)
+
+
+def forget_who_sleeps_beside_a_waiting_parent() -> Any:
+    return patch.object(Yard, "sleep_place", lambda self, parent_id, blocker: None)
+
+
+def forget_that_more_is_kept_for_critical_work() -> Any:
+    return patch.object(hub, "reserve_changed", lambda state: None)
+
+
 MISTAKES: Final[dict[str, Callable[[], Any]]] = {
     "forget to wake": forget_to_wake_who_waited_for_room,
     "no user limit": lambda: forget_one_rule(limits.user_has_room),
@@ -95,6 +107,9 @@ MISTAKES: Final[dict[str, Callable[[], Any]]] = {
     "no refresh": forget_whose_turn_came_nearer,
     "starved for ever": forget_who_starved_for_a_level,
     "given back twice": count_a_slot_twice_when_it_is_given_back,
+    "left pool": forget_who_waits_in_the_pool_that_was_left,
+    "empty place": forget_who_sleeps_beside_a_waiting_parent,
+    "other reserve": forget_that_more_is_kept_for_critical_work,
 }
 
 
