@@ -456,3 +456,24 @@ def test_the_shared_pools_news_is_for_admins() -> None:
     refuse(hub, hub.submit(model=MODEL))
     (event,) = hub.said(EventName.QUEUE_COOLING)
     assert event.user_id is None
+
+
+def test_a_task_that_is_refused_each_time_does_not_keep_others_from_being_asked() -> None:
+    # Given a queue of one, a task that is refused whenever it runs, and another of the same user behind it
+    hub = HubHarness(Settings(queues={"local": Queue(models=("m",), max_concurrent=1)}))
+    hub.daemon()
+    refused = hub.submit(model="m")
+    other = hub.submit(model="m")
+
+    # When it was refused twice
+    for _ in range(2):
+        hub.run(refused)
+        hub.fail(refused, code="RATE_LIMITED", message="too many requests", retry_after_ms=10_000)
+        hub.live(s=10)
+
+    # Then the other one is asked next
+    assert other.status is Status.SCHEDULED
+    hub.run(other)
+    hub.complete(other)
+    hub.live(s=2)
+    assert refused.status is Status.SCHEDULED

@@ -82,7 +82,7 @@ def test_what_a_daemon_lacks_at_the_moment_is_said_too() -> None:
     hub.drain(daemon)
     assert lacks(hub, task) == [Lack.DAEMON_DRAINING, Lack.DAEMON_FULL]
     hub.disconnect(daemon)
-    assert lacks(hub, task) == [Lack.DAEMON_OFFLINE, Lack.DAEMON_DRAINING, Lack.DAEMON_FULL]
+    assert lacks(hub, task) == [Lack.DAEMON_OFFLINE, Lack.DAEMON_FULL]
 
 
 def test_an_avoided_daemon_and_a_daemon_held_for_a_suspect_say_so() -> None:

@@ -242,7 +242,8 @@ def follow(turn: Turn, task: Task, error: Failure, category: Category, *, said_m
     if category is Category.RATE_LIMITED and decision.due is not None:
         cool_down(turn, task, decision.due)
     if category is Category.RATE_LIMITED and decision.at is not None:
-        hold_until(turn, task, decision.at, event=EventName.TASK_RETRYING, data={"code": error.code})
+        at = decision.at + _aside_ms(turn, task)
+        hold_until(turn, task, at, event=EventName.TASK_RETRYING, data={"code": error.code})
         return
     bad = Status.TIMEOUT if category is Category.TIMEOUT else Status.FAILED
     move(turn, task, bad, data={"code": error.code, "will_retry": decision.at is not None})
@@ -252,6 +253,12 @@ def follow(turn: Turn, task: Task, error: Failure, category: Category, *, said_m
         hold_until(turn, task, decision.at, event=EventName.TASK_RETRYING)
     else:
         enqueue(turn, task, event=EventName.TASK_RETRYING)
+
+
+def _aside_ms(turn: Turn, task: Task) -> int:
+    """One that is refused whenever it is asked must not be the first to be asked each time: others wait behind it."""
+    is_refused_again = task.trouble is not None and task.trouble.rate_limits > 1
+    return ms_of(turn.state.settings.cooling.aside_s) if is_refused_again else 0
 
 
 def give_up(turn: Turn, task: Task, error: Failure) -> None:

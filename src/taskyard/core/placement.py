@@ -72,7 +72,8 @@ def is_online(lane: "Lane", daemon: "Daemon") -> Lack | None:
 
 
 def is_not_draining(lane: "Lane", daemon: "Daemon") -> Lack | None:
-    return Lack.DAEMON_DRAINING if daemon.record.draining else None
+    """One that is away has nothing to drain: it comes back as a new process."""
+    return Lack.DAEMON_DRAINING if daemon.record.draining and daemon.session else None
 
 
 def has_free_slot(lane: "Lane", daemon: "Daemon") -> Lack | None:

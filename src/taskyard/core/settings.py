@@ -226,6 +226,8 @@ class Breakers(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Cooling(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     probe_s: float = 60.0
     """A probe that has run this long without a rate limit has passed."""
+    aside_s: float = 1.0
+    """A task refused more than once waits this much longer than its queue, so that another is asked first."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
