@@ -2,7 +2,7 @@
 
 import pytest
 
-from taskyard.core.commands import OpenBreaker, ResetBreaker
+from taskyard.core.commands import CompleteTask, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
 from taskyard.core.state import Daemon
 from taskyard.core.suspects import _avoid, end_avoidance
 from taskyard.core.task import Avoidance, Task, Terms, Trouble
@@ -301,5 +301,36 @@ def test_no_daemon_is_emptied_for_a_suspect_that_something_else_holds() -> None:
 
     # But once that is over, one is
     hub.step(ResetBreaker("ann", "general", "admin"))
+    hub.live(s=61)
+    assert task.id in (one.alone, two.alone)
+
+
+def test_those_who_wait_for_a_daemon_kept_for_a_suspect_get_it_the_moment_the_suspect_is_held() -> None:
+    # Given a daemon that was emptied for a suspect, and others who wait for that daemon
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=61)
+    kept = one if one.alone else two
+    other = hub.submit(type="other", target=kept.record.name)
+    assert other.status is Status.QUEUED
+
+    # When the suspect's breaker is opened while the last of what ran there ends
+    turn = hub.core.turn(hub.now)
+    hub.core.decide(turn, OpenBreaker("ann", "general", "admin"))
+    for held in list(kept.holding.values()):
+        hub.core.decide(turn, CompleteTask(kept.id, held.id, attempt_of(held).number, kept.session, b"{}"))
+    hub.core.dispatch(turn)
+
+    # Then the other starts in the same turn
+    assert (task.status, other.status) == (Status.QUEUED, Status.SCHEDULED)
+
+
+def test_no_daemon_is_emptied_for_a_suspect_whose_queue_is_paused() -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.ask(PauseQueue("default", "admin"))
+    hub.live(s=100)
+    assert (task.status, one.alone, two.alone) == (Status.QUEUED, None, None)
+    hub.ask(ResumeQueue("default", "admin"))
     hub.live(s=61)
     assert task.id in (one.alone, two.alone)

@@ -42,9 +42,8 @@ def take_place(state: State, task: Task, attempt: Attempt, daemon: Daemon) -> No
 
 def leave_place(state: State, task: Task, attempt: Attempt, daemon: Daemon) -> None:
     """An attempt has ended. Who runs in its place takes over what it had: room of its own, or a place."""
-    if attempt.in_place is not None or task.id in state.standing:
-        # In whose place nobody runs any more, and who has room of its own from now on, can be told to make room.
-        state.yard.urgent[task.user_id] = None
+    # In whose place nobody runs any more, and who has room of its own from now on, can be told to make room.
+    state.yard.urgent[task.user_id] = None
     if attempt.in_place is not None:
         del state.standing[attempt.in_place]
         state.yard.places[attempt.in_place] = None
