@@ -664,3 +664,24 @@ def test_a_waiting_parent_can_be_told_to_go_once_nobody_runs_in_its_place() -> N
 
     # Then its parent makes room
     assert told(hub, effects) == [low.id]
+
+
+def test_a_low_task_elsewhere_goes_once_a_daemon_that_could_run_the_critical_one_has_room() -> None:
+    # Given a plan of one whose low task runs where the critical one cannot, and is too young to go
+    hub = HubHarness(Settings(shares=NO_RESERVE), users=("ann", "bob"))
+    hub.state.users["ann"].record.plan = "free"
+    hub.daemon("own", slots=2, types=("mail",))
+    hub.daemon("shared", user="bob", shared=True, slots=1)
+    low = running(hub, type="mail")
+    urgent = hub.submit(level=CRITICAL, type="report")
+
+    # When it is old enough, the daemon that could run the critical one is full: its going would not help
+    other = hub.run(hub.submit(user="bob"))
+    hub.live(s=11)
+    assert told(hub) == []
+
+    # Then it goes the moment that daemon has room
+    hub.complete(other)
+    assert told(hub) == [low.id]
+    hub.confirm_cancel(low)
+    assert urgent.status is Status.SCHEDULED

@@ -102,6 +102,9 @@ def _victim_for(turn: Turn, lane: Lane, task: Task) -> Task | None:
         soonest = due if soonest is None else min(due, soonest)
     if soonest is not None:
         _watch(turn, lane.user, soonest)
+    # Nobody's going would help as long as the daemons are full; that changes with every slot that comes free.
+    for line in lines:
+        turn.state.yard.sleep_urgent(lane.user.id, ("room", line.pool.id))
     return None
 
 

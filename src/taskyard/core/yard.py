@@ -193,6 +193,8 @@ class Yard:
         pool = daemon.pool
         if pool is not None and pool.starved:
             self._wake_starved(pool)
+        if pool is not None and self._urgent_asleep:
+            self.urgent.update(self._urgent_asleep.pop(("room", pool.id), {}))
         if self._unplaced:
             for line in daemon.lines:
                 self.places.update(self._unplaced.pop(line.key, {}))
