@@ -2,7 +2,7 @@
 
 Identifiers and tokens are minted outside and arrive inside the command. So does what the core no
 longer holds: `Known` carries ended tasks that the shell looked up in the store, with the sequence
-number it read at (see `lookups.py`).
+number it read at (see `lookups.py`). Commands are tagged, because a hub that does not lead hands them on.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,11 @@ class Draft(Struct):
     traceparent: str | None = None
 
 
-class SubmitTasks(Struct):
+class Told(Struct, tag=True, tag_field="command", omit_defaults=True):
+    """What every command is."""
+
+
+class SubmitTasks(Told):
     user_id: str
     drafts: list[Draft]
     partial: bool = False
@@ -68,7 +72,7 @@ class SubmitTasks(Struct):
     reply_to: int = 0
 
 
-class CancelTask(Struct):
+class CancelTask(Told):
     user_id: str
     task_id: str
     reason: str | None = None
@@ -77,7 +81,7 @@ class CancelTask(Struct):
     reply_to: int = 0
 
 
-class RetryTask(Struct):
+class RetryTask(Told):
     user_id: str
     task_id: str
     actor: str = ""
@@ -85,7 +89,7 @@ class RetryTask(Struct):
     reply_to: int = 0
 
 
-class SkipTask(Struct):
+class SkipTask(Told):
     user_id: str
     task_id: str
     reason: str | None = None
@@ -101,7 +105,7 @@ class Keep(Struct, frozen=True):
 KEEP = Keep()
 
 
-class ChangeTask(Struct):
+class ChangeTask(Told):
     """PATCH of a task that has not started."""
 
     user_id: str
@@ -116,7 +120,7 @@ class ChangeTask(Struct):
     reply_to: int = 0
 
 
-class ReviewTask(Struct):
+class ReviewTask(Told):
     """A person's verdict on a dead letter."""
 
     user_id: str
@@ -144,7 +148,7 @@ class Seen(Struct, frozen=True):
     seq: int
 
 
-class JoinDaemon(Struct):
+class JoinDaemon(Told):
     """`hello`: a daemon connected, with the list of what it still holds."""
 
     session: int
@@ -164,14 +168,14 @@ class JoinDaemon(Struct):
     inventory: Sequence[Held] = ()
 
 
-class LeaveDaemon(Struct):
+class LeaveDaemon(Told):
     """Its socket closed. Nothing ends by that: the lease decides."""
 
     session: int
     daemon_id: str
 
 
-class Beat(Struct):
+class Beat(Told):
     session: int
     daemon_id: str
     load: float = 0.0
@@ -179,7 +183,7 @@ class Beat(Struct):
     running: Sequence[Held] = ()
 
 
-class DrainDaemon(Struct):
+class DrainDaemon(Told):
     """No new work for this daemon: asked by itself (`session` set) or by a person."""
 
     daemon_id: str
@@ -190,21 +194,21 @@ class DrainDaemon(Struct):
     reply_to: int = 0
 
 
-class AcceptTask(Struct):
+class AcceptTask(Told):
     session: int
     daemon_id: str
     task_id: str
     attempt: int
 
 
-class StartTask(Struct):
+class StartTask(Told):
     session: int
     daemon_id: str
     task_id: str
     attempt: int
 
 
-class RejectTask(Struct):
+class RejectTask(Told):
     session: int
     daemon_id: str
     task_id: str
@@ -214,7 +218,7 @@ class RejectTask(Struct):
     """Handed back by a daemon that is leaving, after it had accepted."""
 
 
-class ReportProgress(Struct):
+class ReportProgress(Told):
     """Soft news of a running attempt: shown and logged, never decided upon."""
 
     daemon_id: str | None
@@ -228,7 +232,7 @@ class ReportProgress(Struct):
     reply_to: int = 0
 
 
-class SaveCheckpoint(Struct):
+class SaveCheckpoint(Told):
     daemon_id: str | None
     task_id: str
     attempt: int
@@ -237,7 +241,7 @@ class SaveCheckpoint(Struct):
     reply_to: int = 0
 
 
-class BeatTask(Struct):
+class BeatTask(Told):
     """An attempt's own heartbeat, by token: renews nothing but its claim to be alive."""
 
     task_id: str
@@ -245,7 +249,7 @@ class BeatTask(Struct):
     reply_to: int = 0
 
 
-class CompleteTask(Struct):
+class CompleteTask(Told):
     daemon_id: str | None
     task_id: str
     attempt: int
@@ -260,7 +264,7 @@ class CompleteTask(Struct):
     reply_to: int = 0
 
 
-class FailTask(Struct):
+class FailTask(Told):
     daemon_id: str | None
     task_id: str
     attempt: int
@@ -273,7 +277,7 @@ class FailTask(Struct):
     reply_to: int = 0
 
 
-class ConfirmCancel(Struct):
+class ConfirmCancel(Told):
     """The daemon stopped the work it was told to stop."""
 
     daemon_id: str
@@ -283,7 +287,7 @@ class ConfirmCancel(Struct):
     reason: str = ""
 
 
-class BeginWait(Struct):
+class BeginWait(Told):
     """A running task waits for one of its own sub-tasks, by its token."""
 
     task_id: str
@@ -293,14 +297,14 @@ class BeginWait(Struct):
     """A name of its own, since a task may wait for several."""
 
 
-class EndWait(Struct):
+class EndWait(Told):
     """It waits no longer: it was answered, its time is up, or its connection ended."""
 
     task_id: str
     wait: str
 
 
-class CreateUser(Struct):
+class CreateUser(Told):
     user_id: str
     name: str
     actor: str
@@ -309,7 +313,7 @@ class CreateUser(Struct):
     reply_to: int = 0
 
 
-class ChangeUser(Struct):
+class ChangeUser(Told):
     user_id: str
     actor: str
     name: str | Keep = KEEP
@@ -318,7 +322,7 @@ class ChangeUser(Struct):
     reply_to: int = 0
 
 
-class CreateKey(Struct):
+class CreateKey(Told):
     key_id: str
     user_id: str
     name: str
@@ -332,13 +336,13 @@ class CreateKey(Struct):
     reply_to: int = 0
 
 
-class RevokeKey(Struct):
+class RevokeKey(Told):
     key_id: str
     actor: str
     reply_to: int = 0
 
 
-class PutQueue(Struct):
+class PutQueue(Told):
     name: str
     models: tuple[str, ...]
     max_concurrent: int | None
@@ -347,7 +351,7 @@ class PutQueue(Struct):
     reply_to: int = 0
 
 
-class DeleteQueue(Struct):
+class DeleteQueue(Told):
     """What the file says of it, if anything, holds again."""
 
     name: str
@@ -355,19 +359,19 @@ class DeleteQueue(Struct):
     reply_to: int = 0
 
 
-class PauseQueue(Struct):
+class PauseQueue(Told):
     name: str
     actor: str
     reply_to: int = 0
 
 
-class ResumeQueue(Struct):
+class ResumeQueue(Told):
     name: str
     actor: str
     reply_to: int = 0
 
 
-class ResetBreaker(Struct):
+class ResetBreaker(Told):
     """A person's word: let this type of task run again."""
 
     user_id: str
@@ -376,7 +380,7 @@ class ResetBreaker(Struct):
     reply_to: int = 0
 
 
-class OpenBreaker(Struct):
+class OpenBreaker(Told):
     """A person's word: hold this type of task back for its cool-down."""
 
     user_id: str
@@ -385,7 +389,7 @@ class OpenBreaker(Struct):
     reply_to: int = 0
 
 
-class Archive(Struct):
+class Archive(Told):
     """Move ended tasks older than this out of the way, and drop old events; a chunk at a time."""
 
     ended_before: int
@@ -393,19 +397,19 @@ class Archive(Struct):
     reply_to: int = 0
 
 
-class Tick(Struct):
+class Tick(Told):
     """Time went on: let due timers act. `lag_ms`: how long the hub itself was away before this."""
 
     lag_ms: int = 0
 
 
-class HearEnded(Struct):
+class HearEnded(Told):
     """After a start: what became of tasks that open ones still wait for."""
 
     known: Known = NOTHING
 
 
-class ChangeSettings(Struct):
+class ChangeSettings(Told):
     """Other numbers hold from here on; `names` says which of them changed."""
 
     settings: Settings
@@ -413,7 +417,7 @@ class ChangeSettings(Struct):
     reply_to: int = 0
 
 
-class RefuseSettings(Struct):
+class RefuseSettings(Told):
     """They were to change, and what was written cannot be used: told to admins, and everything stays."""
 
     reason: str

@@ -22,7 +22,7 @@ class Signal(Struct, frozen=True):
     advice: tuple[str, ...] = ()
 
 
-class Refused(Struct, frozen=True):
+class Refused(Struct, frozen=True, tag=True, omit_defaults=True):
     """The hub says no; nothing changed."""
 
     code: Refusal
@@ -38,7 +38,7 @@ class Refused(Struct, frozen=True):
     """With a limit on what comes in: how it stands with the line."""
 
 
-class Submitted(Struct, frozen=True):
+class Submitted(Struct, frozen=True, tag=True, omit_defaults=True):
     """Per draft, in order: the task's id, whether it was there already; and what was refused."""
 
     ids: tuple[str, ...]
@@ -46,7 +46,7 @@ class Submitted(Struct, frozen=True):
     rejected: tuple[Refused, ...] = ()
 
 
-class Done(Struct, frozen=True):
+class Done(Struct, frozen=True, tag=True, omit_defaults=True):
     """It is so. `task_id` names the task to show, if the caller is shown one."""
 
     task_id: str | None = None
