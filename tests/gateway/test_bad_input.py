@@ -137,10 +137,10 @@ async def test_an_unknown_address_and_a_wrong_method_are_problems_too(ann: Clien
 
 
 async def test_a_fault_of_ours_tells_nothing(app: GatewayApp, ann: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: str) -> None:
+    def broken(_: object) -> None:
         raise RuntimeError("/secret/path")
 
-    monkeypatch.setattr(app.door.hub, "progress", broken)
+    monkeypatch.setattr(app.door.hub, "read", broken)
     await ann.post(TASKS, {"input": "a"})
     response = await ann.get(TASKS)
     assert (response.status, response.json["code"]) == (500, "INTERNAL_ERROR")

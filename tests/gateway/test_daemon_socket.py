@@ -290,7 +290,8 @@ async def test_callbacks_by_token_are_the_attempts_own(owner: Client, daemon: Co
     message = await executed(daemon)
     agent = Client(owner.app, message["token"])
     assert (await agent.post(f"{TASKS}/T-001/progress", {"percent": 40, "message": "reading"})).json == {"ok": True}
-    assert (await owner.get(f"{TASKS}/T-001")).json["progress"] == {"percent": 40, "message": "reading"}
+    shown = [(await owner.get(f"{TASKS}/T-001")).json, *(await owner.get(TASKS)).json]
+    assert [one["progress"] for one in shown] == [{"percent": 40, "message": "reading"}] * 2
     assert (await agent.post(f"{TASKS}/T-001/checkpoint", {"data": {"page": 3}})).status == 200
     assert (await owner.get(f"{TASKS}/T-001")).json["checkpoint"] == {"page": 3}
     assert (await agent.post(f"{TASKS}/T-001/heartbeat")).status == 200

@@ -18,6 +18,7 @@ def test_what_is_there_is_explained_and_what_is_not_is_none() -> None:
     assert foreseen is not None
     assert (found.task, found.position, foreseen.position) == ("T-002", 1, 1)
     assert (why_of(core, hub.now, "nowhere", {}), forecast_of(core, hub.now, "nowhere")) == (None, None)
-    assert idle_because(core, hub.now, "d-mac", "ann") is None
-    assert idle_because(core, hub.now, "nowhere", "ann") is None
     assert overview_of(core, hub.now, "ann").waiting == 1
+    hub.daemon("spare")
+    told = idle_because(core, hub.now, ["d-mac", "d-spare", "nowhere"], "ann")
+    assert told == {"d-spare": "Nothing waits."}, "the first is full"

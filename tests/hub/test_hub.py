@@ -76,11 +76,11 @@ def test_a_restart_keeps_what_was_set_of_queues_and_that_one_cools_down(opened: 
             refused = Failure("RATE_LIMITED", "slow down")
             scene.hub.tell(FailTask("d_one", task_id, attempt, refused, daemon.id, retry_after_ms=60_000))
             await daemon.message("ack")
-            before = scene.hub.queues(USER)
+            before = await scene.hub.queues(USER)
 
         # When the hub starts anew, then all of it is as it was
         async with a_scene(opened(), with_user=False) as scene:
-            assert scene.hub.queues(USER) == before
+            assert await scene.hub.queues(USER) == before
             states = {view.name: (view.state, view.max_concurrent) for view in before}
             assert states == {"cloud": (QueueState.COOLING, 3), "default": (QueueState.PAUSED, None)}
 
@@ -226,22 +226,22 @@ def test_a_read_that_finds_what_was_never_written_serves_nothing_and_stops_the_h
 def test_daemons_are_shown_with_what_they_run_and_how_they_are() -> None:
     async def scenario() -> None:
         async with a_scene() as scene:
-            assert scene.hub.daemons() == []
+            assert await scene.hub.daemons() == []
             daemon = await scene.daemon()
             task_id = await scene.submit()
             attempt = await scene.run(daemon, task_id)
-            (view,) = scene.hub.daemons()
+            (view,) = await scene.hub.daemons()
             assert (view.id, view.user_id, view.status) == ("d_one", USER, DaemonStatus.ONLINE)
             assert (view.active_tasks, view.running) == (1, [(task_id, attempt)])
             for _ in range(4):
                 await scene.submit(level=Level.CRITICAL)
-            (view,) = scene.hub.daemons()
+            (view,) = await scene.hub.daemons()
             assert view.status is DaemonStatus.BUSY
             watcher = scene.watcher()
             scene.hub.tell(LeaveDaemon(daemon.id, "d_one"))
             scene.hub.detach(daemon)
             await watcher.event("daemon.disconnected")
-            (view,) = scene.hub.daemons()
+            (view,) = await scene.hub.daemons()
             assert view.status is DaemonStatus.OFFLINE
 
     asyncio.run(scenario())

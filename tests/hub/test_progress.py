@@ -150,7 +150,7 @@ def test_progress_is_forgotten_when_the_attempt_ends() -> None:
             told = [one.event.data["percent"] for one in watcher.told.all if one.event.name == "task.progress"]
             assert told == [30, 90]
             assert watcher.names.index("task.completed") > watcher.names.index("task.progress")
-            assert scene.hub.progress(task_id) is None
+            assert await scene.hub.progress([task_id]) == {}
 
     asyncio.run(scenario())
 
@@ -164,9 +164,9 @@ def test_progress_of_an_attempt_that_never_started_is_forgotten_too() -> None:
             watcher = scene.watcher()
             scene.progress(daemon, task_id, 1)
             await watcher.event("task.progress")
-            assert scene.hub.progress(task_id) == ProgressView(1, None)
+            assert await scene.hub.progress([task_id, "nowhere"]) == {task_id: ProgressView(1, None)}
             await scene.daemon(holds=())
             await watcher.event("task.lost")
-            assert scene.hub.progress(task_id) is None
+            assert await scene.hub.progress([task_id]) == {}
 
     asyncio.run(scenario())

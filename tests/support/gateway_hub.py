@@ -5,7 +5,7 @@ from the store, so that a test of a route is a test of what the route does.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -214,19 +214,19 @@ class GatewayHub:
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self._subscribers.remove(subscriber)
 
-    def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
+    async def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
         return why_of(self.core, self._now(), task_id, names)
 
-    def forecast(self, task_id: str) -> Forecast | None:
+    async def forecast(self, task_id: str) -> Forecast | None:
         return forecast_of(self.core, self._now(), task_id)
 
-    def idle_because(self, daemon_id: str, viewer: str | None) -> str | None:
-        return idle_because(self.core, self._now(), daemon_id, viewer)
+    async def idle_because(self, daemon_ids: Sequence[str], viewer: str | None) -> dict[str, str]:
+        return idle_because(self.core, self._now(), daemon_ids, viewer)
 
-    def overview(self, user_id: str) -> Overview:
+    async def overview(self, user_id: str) -> Overview:
         return overview_of(self.core, self._now(), user_id)
 
-    def daemons(self) -> list[DaemonView]:
+    async def daemons(self) -> list[DaemonView]:
         return [
             DaemonView(
                 id=record.id,
@@ -250,26 +250,26 @@ class GatewayHub:
             for record in (daemon.record,)
         ]
 
-    def queues(self, user_id: str | None) -> list[QueueView]:
+    async def queues(self, user_id: str | None) -> list[QueueView]:
         return queue_views(self.core.state, user_id, self.wall_ms)
 
-    def pressure(self, user_id: str) -> Signal:
+    async def pressure(self, user_id: str) -> Signal:
         return signal_for(self.core.state, self.core.state.users[user_id], self._now())
 
-    def breakers(self, user_id: str) -> list[BreakerView]:
+    async def breakers(self, user_id: str) -> list[BreakerView]:
         return breaker_views(self.core.state, user_id, self.wall_ms)
 
-    def breaker(self, user_id: str, type: str) -> BreakerView:
+    async def breaker(self, user_id: str, type: str) -> BreakerView:
         return breaker_view(self.core.state, user_id, type, self.wall_ms)
 
-    def usage(self, user_id: str) -> UsageView:
+    async def usage(self, user_id: str) -> UsageView:
         return usage_view(self.core.state, user_id, self._now())
 
     async def figures(self) -> Figures:
         return await self.metrics.figures(self.core.state)
 
-    def progress(self, task_id: str) -> ProgressView | None:
-        return self._progress.get(task_id)
+    async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
+        return {task_id: self._progress[task_id] for task_id in task_ids if task_id in self._progress}
 
     async def ended(self, task_id: str, wait_s: float) -> None:
         event = self._ended.setdefault(task_id, asyncio.Event())

@@ -5,7 +5,7 @@ committed rows, `bus` carries released events. The gateway parses, authenticates
 nothing and keeps nothing that matters.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -178,36 +178,43 @@ class Hub(Protocol):
 
     def unsubscribe(self, subscriber: Subscriber) -> None: ...
 
-    def daemons(self) -> list[DaemonView]: ...
+    # Below: the live state, which only the hub that leads has. A gateway of another one asks it over the link,
+    # so each of these may take a round trip and raise `Unavailable`; a page should need one of them, not one a row.
 
-    def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
+    async def daemons(self) -> list[DaemonView]: ...
+
+    async def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
         """Why a task does not run; None if it is in the live state no longer. `names` are refs by id."""
 
-    def forecast(self, task_id: str) -> Forecast | None:
+    async def forecast(self, task_id: str) -> Forecast | None:
         """Where a queued task stands and when it will presumably start; None for others."""
 
-    def idle_because(self, daemon_id: str, viewer: str | None) -> str | None:
-        """Why a daemon is given nothing more, from what this user may see; None: an admin, who sees everything."""
+    async def idle_because(self, daemon_ids: Sequence[str], viewer: str | None) -> dict[str, str]:
+        """Why daemons are given nothing more, from what this user may see; None: an admin, who sees everything.
 
-    def overview(self, user_id: str) -> Overview: ...
+        Those that are full or unknown are not in it.
+        """
 
-    def queues(self, user_id: str | None) -> list[QueueView]:
+    async def overview(self, user_id: str) -> Overview: ...
+
+    async def queues(self, user_id: str | None) -> list[QueueView]:
         """As this user sees them; None: an admin, who sees everybody's."""
 
-    def breakers(self, user_id: str) -> list[BreakerView]:
+    async def breakers(self, user_id: str) -> list[BreakerView]:
         """Those of a user that count something or hold something back, the newest failure first."""
 
-    def breaker(self, user_id: str, type: str) -> BreakerView:
+    async def breaker(self, user_id: str, type: str) -> BreakerView:
         """One of them; what never failed is closed."""
 
-    def usage(self, user_id: str) -> UsageView: ...
+    async def usage(self, user_id: str) -> UsageView: ...
 
     async def figures(self) -> Figures:
         """What it counts and measures, of everybody."""
 
-    def progress(self, task_id: str) -> ProgressView | None: ...
+    async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
+        """The last word of those that said one in the attempt that runs."""
 
-    def pressure(self, user_id: str) -> Signal:
+    async def pressure(self, user_id: str) -> Signal:
         """How long the line is for this user, who must exist."""
 
     async def ended(self, task_id: str, wait_s: float) -> None:

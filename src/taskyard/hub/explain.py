@@ -1,6 +1,6 @@
 """What the live state says when it is asked for reasons: read on the loop's own thread, and changed by nobody here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from taskyard.core.forecast import Forecast, forecast
 from taskyard.core.hub import Core
@@ -19,9 +19,10 @@ def forecast_of(core: Core, now: Now, task_id: str) -> Forecast | None:
     return None if task is None else forecast(core.turn(now), task)
 
 
-def idle_because(core: Core, now: Now, daemon_id: str, viewer: str | None) -> str | None:
-    daemon = core.state.daemons.get(daemon_id)
-    return None if daemon is None else why_idle(core.turn(now), daemon, viewer)
+def idle_because(core: Core, now: Now, daemon_ids: Sequence[str], viewer: str | None) -> dict[str, str]:
+    turn, known = core.turn(now), core.state.daemons
+    told = ((id, why_idle(turn, known[id], viewer)) for id in daemon_ids if id in known)
+    return {id: reason for id, reason in told if reason is not None}
 
 
 def overview_of(core: Core, now: Now, user_id: str) -> Overview:

@@ -1,7 +1,7 @@
 """One hub as its gateway sees it (`gateway/port.py`): the loop, the outbox, and what stands around them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
@@ -161,41 +161,42 @@ class Hub:
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self._outbox.subscribers.pop(id(subscriber), None)
 
-    def daemons(self) -> list[DaemonView]:
+    async def daemons(self) -> list[DaemonView]:
         return daemon_views(self.state)
 
-    def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
+    async def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
         return why_of(self._loop.core, self._clock(), task_id, names)
 
-    def forecast(self, task_id: str) -> Forecast | None:
+    async def forecast(self, task_id: str) -> Forecast | None:
         return forecast_of(self._loop.core, self._clock(), task_id)
 
-    def idle_because(self, daemon_id: str, viewer: str | None) -> str | None:
-        return idle_because(self._loop.core, self._clock(), daemon_id, viewer)
+    async def idle_because(self, daemon_ids: Sequence[str], viewer: str | None) -> dict[str, str]:
+        return idle_because(self._loop.core, self._clock(), daemon_ids, viewer)
 
-    def overview(self, user_id: str) -> Overview:
+    async def overview(self, user_id: str) -> Overview:
         return overview_of(self._loop.core, self._clock(), user_id)
 
-    def queues(self, user_id: str | None) -> list[QueueView]:
+    async def queues(self, user_id: str | None) -> list[QueueView]:
         return queue_views(self.state, user_id, self._clock().wall)
 
-    def pressure(self, user_id: str) -> Signal:
+    async def pressure(self, user_id: str) -> Signal:
         return signal_for(self.state, self.state.users[user_id], self._clock())
 
-    def breakers(self, user_id: str) -> list[BreakerView]:
+    async def breakers(self, user_id: str) -> list[BreakerView]:
         return breaker_views(self.state, user_id, self.now_ms())
 
-    def breaker(self, user_id: str, type: str) -> BreakerView:
+    async def breaker(self, user_id: str, type: str) -> BreakerView:
         return breaker_view(self.state, user_id, type, self.now_ms())
 
-    def usage(self, user_id: str) -> UsageView:
+    async def usage(self, user_id: str) -> UsageView:
         return usage_view(self.state, user_id, self._clock())
 
     async def figures(self) -> Figures:
         return await self._metrics.figures(self.state)
 
-    def progress(self, task_id: str) -> ProgressView | None:
-        return self._outbox.progress.view(task_id)
+    async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
+        view = self._outbox.progress.view
+        return {task_id: found for task_id in task_ids if (found := view(task_id)) is not None}
 
     async def ended(self, task_id: str, wait_s: float) -> None:
         """Returns when the task has ended or the time is up."""

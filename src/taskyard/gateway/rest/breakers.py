@@ -12,19 +12,19 @@ from taskyard.wire.problems import FieldError
 
 async def list_breakers(call: Call[OfUser], _body: Empty) -> Reply:
     user_id = call.user_id(call.query.user)
-    return Reply([_answer(view) for view in call.hub.breakers(user_id)])
+    return Reply([_answer(view) for view in await call.hub.breakers(user_id)])
 
 
 async def reset(call: Call[OfUser], _body: Empty) -> Reply:
     user_id, type = call.user_id(call.query.user), _type(call)
     await ask(call, ResetBreaker(user_id=user_id, type=type, actor=call.principal.actor))
-    return Reply(_answer(call.hub.breaker(user_id, type)))
+    return Reply(_answer(await call.hub.breaker(user_id, type)))
 
 
 async def force_open(call: Call[OfUser], _body: Empty) -> Reply:
     user_id, type = call.user_id(call.query.user), _type(call)
     await ask(call, OpenBreaker(user_id=user_id, type=type, actor=call.principal.actor))
-    return Reply(_answer(call.hub.breaker(user_id, type)))
+    return Reply(_answer(await call.hub.breaker(user_id, type)))
 
 
 def _type(call: Call[OfUser]) -> str:

@@ -28,7 +28,7 @@ async def show(call: Call[Empty], _body: Empty) -> Reply:
 
 
 async def limits(call: Call[OfUser], _body: Empty) -> Reply:
-    usage = call.hub.usage(call.user_id(call.query.user))
+    usage = await call.hub.usage(call.user_id(call.query.user))
     return Reply(
         LimitsAnswer(
             plan=usage.plan,
@@ -42,7 +42,7 @@ async def limits(call: Call[OfUser], _body: Empty) -> Reply:
 
 
 async def queue_status(call: Call[OfUser], _body: Empty) -> Reply:
-    usage = call.hub.usage(call.user_id(call.query.user))
+    usage = await call.hub.usage(call.user_id(call.query.user))
     return Reply(
         QueueStatusAnswer(
             running=usage.running,

@@ -5,4 +5,4 @@ from taskyard.gateway.pressure import shown
 
 
 async def show(call: Call[OfUser], _body: Empty) -> Reply:
-    return Reply(shown(call.hub.pressure(call.user_id(call.query.user))))
+    return Reply(shown(await call.hub.pressure(call.user_id(call.query.user))))

@@ -11,7 +11,7 @@ from taskyard.wire.tasks import OkAnswer
 
 
 async def list_queues(call: Call[OfUser], _body: Empty) -> Reply:
-    return Reply([_answer(view) for view in call.hub.queues(call.users(call.query.user))])
+    return Reply([_answer(view) for view in await call.hub.queues(call.users(call.query.user))])
 
 
 async def put(call: Call[OfUser], body: QueueChange) -> Reply:
@@ -27,7 +27,7 @@ async def put(call: Call[OfUser], body: QueueChange) -> Reply:
         actor=call.principal.actor,
     )
     await ask(call, command)
-    return _shown(call)
+    return await _shown(call)
 
 
 async def delete(call: Call[OfUser], _body: Empty) -> Reply:
@@ -37,17 +37,17 @@ async def delete(call: Call[OfUser], _body: Empty) -> Reply:
 
 async def pause(call: Call[OfUser], _body: Empty) -> Reply:
     await ask(call, PauseQueue(name=call.id, actor=call.principal.actor))
-    return _shown(call)
+    return await _shown(call)
 
 
 async def resume(call: Call[OfUser], _body: Empty) -> Reply:
     await ask(call, ResumeQueue(name=call.id, actor=call.principal.actor))
-    return _shown(call)
+    return await _shown(call)
 
 
-def _shown(call: Call[OfUser]) -> Reply:
+async def _shown(call: Call[OfUser]) -> Reply:
     """The queue as it now is; one that was removed in the same moment is not there."""
-    views = call.hub.queues(call.users(call.query.user))
+    views = await call.hub.queues(call.users(call.query.user))
     found = next((view for view in views if view.name == call.id), None)
     if found is None:
         raise RequestRefused(Refusal.QUEUE_NOT_FOUND, f"There is no queue {call.id}.")

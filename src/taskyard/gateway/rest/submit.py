@@ -36,7 +36,7 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
     submitted, written = await _ask(call, user_id, [draft], partial=False)
     task_id, deduplicated = submitted.ids[0], submitted.deduplicated[0]
     stored = written.get(task_id) or await _stored(call, user_id, task_id)
-    forecast = call.hub.forecast(task_id) if stored.task.status is Status.QUEUED else None
+    forecast = await call.hub.forecast(task_id) if stored.task.status is Status.QUEUED else None
     answer = task_json(stored, deduplicated=deduplicated, forecast=forecast)
     return Reply(answer, status=200 if deduplicated else 201)
 

@@ -1,5 +1,6 @@
 """Reading tasks and acting on them."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final, TypeVar
 
 from msgspec import Meta, Struct
@@ -9,12 +10,13 @@ from taskyard.core.effects import Done, Refused
 from taskyard.core.priority import level_of
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse, task_not_found
 from taskyard.gateway.pages import link_to_next, place_of
+from taskyard.gateway.port import ProgressView
 from taskyard.gateway.present import event_answer, task_answer
 from taskyard.gateway.translate import change_of
 from taskyard.gateway.waiting import until_ended
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
-from taskyard.vocabulary import ENDED, STATUS_ALIASES, Level, Refusal, SourceType, Status
+from taskyard.vocabulary import ENDED, HELD, STATUS_ALIASES, Level, Refusal, SourceType, Status
 from taskyard.wire.fields import WAIT_S_MAX, Limit, Name, instant_of
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Change
@@ -82,8 +84,8 @@ async def list_tasks(call: Call[TaskQuery], _body: Empty) -> Reply:
     )
     found = await call.hub.read(lambda reader: reader.tasks(wanted))
     page = found[: query.limit]
-    progress = call.hub.progress
-    answers = [task_answer(one, progress=progress(one.task.id), in_list=True) for one in page]
+    progress = await _progress(call, page)
+    answers = [task_answer(one, progress=progress.get(one.task.id), in_list=True) for one in page]
     headers = []
     if len(found) > query.limit:
         headers = link_to_next(call.path, query, cursor_of(page[-1], user_id=user_id))
@@ -137,16 +139,23 @@ async def whole(call: Call[Q], user_id: str, task_id: str) -> Reply:
     shown = await call.hub.read(lambda reader: _look(reader, user_id, task_id))
     if shown is None:
         raise task_not_found()
+    progress = await _progress(call, [shown.stored])
     return Reply(
         task_answer(
             shown.stored,
-            progress=call.hub.progress(task_id),
+            progress=progress.get(task_id),
             parents=shown.parents,
             checkpoint=shown.checkpoint,
-            forecast=call.hub.forecast(task_id) if shown.stored.task.status is Status.QUEUED else None,
+            forecast=await call.hub.forecast(task_id) if shown.stored.task.status is Status.QUEUED else None,
             size=call.door.edge.size,
         )
     )
+
+
+async def _progress(call: Call[Q], stored: Sequence[StoredTask]) -> dict[str, ProgressView]:
+    """Of all of them in one question, and in none if no daemon holds one: only an attempt that runs has progress."""
+    held = [one.task.id for one in stored if one.task.status in HELD]
+    return await call.hub.progress(held) if held else {}
 
 
 def _look(reader: Reader, user_id: str, task_id: str) -> Shown | None:

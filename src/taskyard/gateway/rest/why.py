@@ -25,7 +25,7 @@ async def why(call: Call[OfUser], _body: Empty) -> Reply:
     """From the live state; an ended task, which is in it no longer, from its record."""
     stored = await find(call, call.query.user)
     names = await call.hub.read(lambda reader: _names(reader, stored)) if stored.task.depends else {}
-    found = call.hub.why(stored.task.id, names)
+    found = await call.hub.why(stored.task.id, names)
     if found is None:
         # It may have ended since it was read.
         task = (await find(call, call.query.user)).task
@@ -41,7 +41,7 @@ def _names(reader: Reader, stored: StoredTask) -> Mapping[str, str]:
 
 
 async def overview(call: Call[OfUser], _body: Empty) -> Reply:
-    return Reply(_overview_answer(call.hub.overview(call.user_id(call.query.user))))
+    return Reply(_overview_answer(await call.hub.overview(call.user_id(call.query.user))))
 
 
 def _why_answer(found: Why) -> WhyAnswer:
