@@ -147,7 +147,7 @@ def test_a_fifth_of_the_slots_rounded_down_is_kept_for_critical(slots: int, free
     critical = many(hub, free, level=Level.CRITICAL)
     assert started(critical) == free
     hold = reserve_is_kept(hub.core.turn(hub.now), hub.state.yard.pools["ann"], RANK[Level.HIGH])
-    assert hold == Hold(Reason.CRITICAL_RESERVE, ("level", "ann"), slots - free, slots - free)
+    assert hold == Hold(Reason.CRITICAL_RESERVE, ("room", "ann"), slots - free, slots - free)
     assert reserve_is_kept(hub.core.turn(hub.now), hub.state.yard.pools["ann"], RANK[Level.CRITICAL]) is None
 
 
@@ -198,7 +198,7 @@ def test_strict_shares_are_caps_of_at_least_one() -> None:
     assert started(many(hub, 40, level=Level.NORMAL)) == 7
     assert started(many(hub, 40, level=Level.LOW)) == 3
     turn, pool = hub.core.turn(hub.now), hub.state.yard.pools["ann"]
-    assert share_is_kept(turn, pool, RANK[Level.LOW]) == Hold(Reason.PRIORITY_SHARE, ("level", "ann"), 3, 3)
+    assert share_is_kept(turn, pool, RANK[Level.LOW]) == Hold(Reason.PRIORITY_SHARE, ("room", "ann"), 3, 3)
     assert share_is_kept(turn, pool, RANK[Level.CRITICAL]) is None
     assert shares_of(1, Shares(strict=True)) == (1, 1, 1, 1)
 

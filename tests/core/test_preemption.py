@@ -685,3 +685,41 @@ def test_a_low_task_elsewhere_goes_once_a_daemon_that_could_run_the_critical_one
     assert told(hub) == [low.id]
     hub.confirm_cancel(low)
     assert urgent.status is Status.SCHEDULED
+
+
+def held_by_the_reserve_too() -> tuple[HubHarness, Task, Task, Task]:
+    """Ann has called enough critical on the shared machines: her next is ordered as high and leaves the reserve alone.
+
+    Her low task, hers that waits, and the one of another user that runs elsewhere.
+    """
+    hub = HubHarness(Settings(shares=Shares(critical_reserve=0.5)), users=("ann", "bob"))
+    hub.daemon("mail", user="bob", shared=True, slots=3, types=("mail",))
+    hub.daemon("report", user="bob", shared=True, slots=1, types=("report",))
+    low = running(hub, type="mail")
+    for _ in range(2):
+        running(hub, level=CRITICAL, type="mail")
+    other = hub.run(hub.submit(user="bob", type="report"))
+    hub.live(s=10)
+    urgent = hub.submit(level=CRITICAL, type="mail")
+    assert (urgent.status, told(hub)) == (Status.QUEUED, [])
+    return hub, low, urgent, other
+
+
+def test_a_low_task_goes_once_an_end_elsewhere_leaves_the_critical_one_only_a_full_daemon_to_wait_for() -> None:
+    hub, low, urgent, other = held_by_the_reserve_too()
+    hub.complete(other)
+    assert told(hub) == [low.id]
+    hub.confirm_cancel(low)
+    assert (urgent.status, attempt_of(urgent).level) == (Status.SCHEDULED, HIGH)
+
+
+def test_a_low_task_goes_once_a_daemon_that_left_makes_the_reserve_smaller() -> None:
+    hub, low, _, other = held_by_the_reserve_too()
+    hub.disconnect(hub.state.daemons[attempt_of(other).daemon_id])
+    assert told(hub) == [low.id]
+
+
+def test_a_low_task_goes_once_a_daemon_that_came_leaves_more_than_the_reserve() -> None:
+    hub, low, _, _ = held_by_the_reserve_too()
+    hub.daemon("code", user="bob", shared=True, slots=1, types=("code",))
+    assert told(hub) == [low.id]

@@ -192,7 +192,7 @@ def reserve_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
     if rank == CRITICAL:
         return None
     used, limit = pool.others_running, shares_of(pool.slots, turn.state.settings.shares)[0]
-    return None if used < limit else Hold(Reason.CRITICAL_RESERVE, ("level", pool.id), used, limit)
+    return None if used < limit else Hold(Reason.CRITICAL_RESERVE, ("room", pool.id), used, limit)
 
 
 def share_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
@@ -201,7 +201,7 @@ def share_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
     if rank == CRITICAL or not shares.strict:
         return None
     used, limit = pool.running[rank], shares_of(pool.slots, shares)[rank]
-    return None if used < limit else Hold(Reason.PRIORITY_SHARE, ("level", pool.id), used, limit)
+    return None if used < limit else Hold(Reason.PRIORITY_SHARE, ("room", pool.id), used, limit)
 
 
 LevelRule = Callable[[Turn, Pool, int], Hold | None]

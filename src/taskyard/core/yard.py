@@ -191,10 +191,8 @@ class Yard:
             if line.is_waiting():
                 self.look_at(line)
         pool = daemon.pool
-        if pool is not None and pool.starved:
-            self._wake_starved(pool)
-        if pool is not None and self._urgent_asleep:
-            self.urgent.update(self._urgent_asleep.pop(("room", pool.id), {}))
+        if pool is not None and (pool.starved or self._urgent_asleep):
+            self._wake_pool(pool)
         if self._unplaced:
             for line in daemon.lines:
                 self.places.update(self._unplaced.pop(line.key, {}))
@@ -240,18 +238,20 @@ class Yard:
         pool = daemon.pool
         assert pool is not None, "I2: what is held is held in a pool"
         pool.recount()
-        self._wake_starved(pool)
+        self._wake_pool(pool)
 
-    def _wake_starved(self, pool: Pool) -> None:
+    def _wake_pool(self, pool: Pool) -> None:
+        """A daemon or a level of it has, or may have, room."""
         for line in pool.starved.values():
             self.look_at(line)
         pool.starved = {}
+        self.urgent.update(self._urgent_asleep.pop(("room", pool.id), {}))
 
     def _vacate(self, pool: Pool, daemon: "Daemon", users: "Iterable[User]") -> None:
         """It belongs to another pool now and took with it what it holds: that counts in this one no longer."""
         for queue in {task.kind.queue: None for task in daemon.holding.values()}:
             self.wake(("queue", queue, pool.id))
-        self._wake_starved(pool)
+        self._wake_pool(pool)
         if not pool.daemons:
             self._rehouse(user for user in users if pool.id in (SHARED, user.id))
 
