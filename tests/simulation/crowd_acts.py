@@ -4,11 +4,8 @@
 """
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
 from typing import Final
-from unittest.mock import patch
 
 from msgspec.json import Decoder
 from msgspec.structs import replace
@@ -35,14 +32,9 @@ from taskyard.core.commands import (
 )
 from taskyard.core.effects import CancelWork
 from taskyard.core.hub import Core
-from taskyard.core.in_place import next_in_place
-from taskyard.core.limits import ages_of, hub_has_room
-from taskyard.core.preemption import _victim_for
 from taskyard.core.recovery import restore
-from taskyard.core.state import Daemon, Now, State, Turn
+from taskyard.core.state import Daemon, Now, State
 from taskyard.core.task import Attempt, Kind, Needs, Task, Terms
-from taskyard.core.timers import Timers
-from taskyard.core.yard import Yard, rank_in
 from taskyard.vocabulary import Keeps, Level, SourceType, Status
 
 QUEUES: Final = {"local": ("m1",), "cloud": ("m2",)}
@@ -197,61 +189,3 @@ class Acts:
         for name in list(self.state.daemons):
             if self.rng.random() < 0.8:
                 self._join(name, slots=0)
-
-
-# --- judges ------------------------------------------------------------------------------------------------
-
-
-def could_have_a_place(turn: Turn) -> Task | None:
-    """A ready sub-task that could run in the place of its waiting parent, if there is one."""
-    with without_a_trace():
-        found = [next_in_place(turn, parent_id) for parent_id in list(turn.state.waits)]
-    return next((each[1] for each in found if each is not None), None)
-
-
-def could_have_room_made(turn: Turn) -> Task | None:
-    """A critical task that waits for nothing but the room of a low one that nobody told to go, if there is one."""
-    if hub_has_room(turn) is not None:
-        return None
-    aged_before = ages_of(turn)[0]
-    with without_a_trace():
-        for user in turn.state.users.values():
-            for lane in [each for each in user.lanes.values() if each.rank == 0 and user.running.low]:
-                task = lane.head(aged_before)
-                # Whose parents have ended is spared them only as long as they are remembered.
-                is_judged = task.parent_id is None and task.id not in turn.state.preempting
-                if is_judged and _victim_for(turn, lane, task) is not None:
-                    return task
-    return None
-
-
-@contextmanager
-def without_a_trace() -> Iterator[None]:
-    """What is asked here puts nobody to sleep, and sets no timer."""
-
-    def nothing(*_: object) -> None: ...
-
-    with (
-        patch.object(Yard, "sleep_place", nothing),
-        patch.object(Yard, "sleep_urgent", nothing),
-        patch.object(Yard, "await_daemon", nothing),
-        patch.object(Timers, "set", nothing),
-    ):
-        yield
-
-
-def misplaced(turn: Turn) -> Task | None:
-    """A task that is ordered at another level than its user's critical work in the shared pool leaves it, if any."""
-    state = turn.state
-    reserve = max(1, state.settings.shares.reserve_of(state.yard.shared.slots))
-    shared: dict[str, int] = {}
-    for task, attempt in state.live_attempts():
-        is_critical = attempt.level is Level.CRITICAL and attempt.in_place is None
-        if is_critical and state.daemons[attempt.daemon_id].record.shared:
-            shared[task.user_id] = shared.get(task.user_id, 0) + 1
-    for user in state.users.values():
-        for lane in user.lanes.values():
-            rank = 1 if lane.rank == 0 and shared.get(user.id, 0) >= reserve else lane.rank
-            if rank_in(lane, state.yard.shared) != rank:
-                return lane.heads()[0]
-    return None
