@@ -22,12 +22,35 @@ class StoreUnavailable(Exception):
     """The batch was not written, or nobody can tell; the store may come back (no room, busy, gone)."""
 
 
+class StoreFenced(StoreUnavailable):
+    """Another hub leads and has written since: nothing of this batch was written, and nothing more may be."""
+
+
 class StoreBroken(Exception):
     """The disk or the file cannot be trusted any more: stop the process, repeat nothing."""
 
 
 class StoreRefused(Exception):
     """The store cannot be opened as it is. The message says what to do; nothing was changed."""
+
+
+class Holder(Struct, frozen=True):
+    """Whom the lease names. `left_ms` is what is left of it on the database's clock, not above 0 if it has run out."""
+
+    id: str
+    address: str
+    """Where its links are: `host:port`."""
+    epoch: int
+    since: int
+    left_ms: int
+
+
+class LedElsewhere(StoreRefused):
+    """Another hub leads."""
+
+    def __init__(self, holder: Holder) -> None:
+        super().__init__(f"The hub {holder.id} leads this yard.")
+        self.holder = holder
 
 
 class BadCursor(ValueError):
