@@ -294,6 +294,35 @@ def test_work_goes_on_while_the_hub_is_away(tmp_path: Path) -> None:
     play(scenario)
 
 
+def test_work_goes_on_and_the_socket_stays_while_the_lead_moves(tmp_path: Path) -> None:
+    runs: list[str] = []
+    release = asyncio.Event()
+
+    async def waits(task: Task) -> str:
+        runs.append(task.id)
+        await release.wait()
+        return "done"
+
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path, waits)):
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            await session.receive(TaskStarted)
+            await session.send(frames.Rejoin())
+            greeting = await session.welcome({ONE: InventoryVerdict.CONTINUE}, epoch=2)
+            assert (greeting.daemon_id, greeting.inventory) == ("d_1", [Item(*ONE)])
+            release.set()
+            first = await completed(session)
+            await session.send(frames.Rejoin())
+            greeting = await session.welcome({ONE: InventoryVerdict.SEND_RESULT}, epoch=3)
+            assert greeting.inventory == [Item(*ONE, InventoryState.ENDED)]
+            assert await completed(session) == first
+            assert (runs, hub.sessions.empty()) == (["t1"], True)
+
+    play(scenario)
+
+
 @pytest.mark.parametrize("dies", [True, False])
 def test_a_finished_result_survives_the_process(tmp_path: Path, dies: bool) -> None:
     directory = tmp_path / "daemon"

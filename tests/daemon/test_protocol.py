@@ -762,6 +762,118 @@ def test_what_the_hub_says_about_its_queues_changes_nothing_here() -> None:
     assert (scene.sent, scene.stops, scene.hung_up) == ([], [], False)
 
 
+# --- when the lead moves -----------------------------------------------------------------------------------
+
+
+def test_who_is_asked_to_rejoin_says_hello_again_and_runs_on() -> None:
+    scene = Scene().join()
+    scene.runs(ONE)
+    scene.runs(TWO)
+    scene.ends(done(TWO))
+    scene.sent.clear()
+    scene.hears(frames.Rejoin())
+    (greeting,) = scene.sent
+    assert isinstance(greeting, Hello)
+    assert (greeting.boot_id, greeting.daemon_id, greeting.seen) == ("boot", "d_1", Position("c1", 1, 1))
+    assert greeting.inventory == [Item(*ONE), Item(*TWO, InventoryState.ENDED)]
+    assert (scene.stops, scene.hung_up, scene.connect_in_ms) == ([], False, None)
+    assert len(scene.started) == 2
+
+
+def test_from_rejoin_to_welcome_there_is_no_word_but_hello_and_afterwards_all_is_told_anew() -> None:
+    # Given a daemon that was asked to rejoin
+    scene = Scene().join()
+    scene.hears(execute(ONE), execute(TWO))
+    scene.hears(frames.Rejoin())
+    scene.sent.clear()
+
+    # When its work goes on and heartbeats would be due, then it keeps still
+    scene.begins(ONE)
+    scene.machine.work_checkpointed(ONE, b"1")
+    scene.machine.work_progressed(ONE, scene.now, percent=1.0)
+    scene.begins(TWO)
+    scene.ends(done(TWO))
+    scene.hears(execute(("t3", 1)), cancel(ONE), frames.Ack(*TWO, "c1", 1, 2))
+    scene.passes(9_999)
+    assert (scene.sent, scene.stops) == ([], [])
+
+    # When the new leader welcomes it, then it hears of everything, and of heartbeats as before
+    verdicts = {ONE: InventoryVerdict.CONTINUE, TWO: InventoryVerdict.CONTINUE}
+    scene.welcome(verdicts, epoch=2)
+    assert scene.take_sent() == [TaskStarted(*ONE), TaskCheckpoint(*ONE, Raw(b"1")), done(TWO)]
+    scene.passes(5_000)
+    assert scene.sent == [frames.Heartbeat(0.2, running=[Item(*ONE)])]
+
+
+def test_what_the_old_leader_sent_before_is_held_and_what_was_about_to_be_told_is_not() -> None:
+    scene = Scene().join()
+    scene.runs(ONE)
+    scene.sent.clear()
+    scene.machine.work_checkpointed(ONE, b"1")
+    scene.machine.work_ended(done(ONE), scene.now)
+    scene.hears(execute(TWO), frames.Rejoin(), execute(("t3", 1)))
+    assert hello(scene).inventory == [Item(*TWO, InventoryState.ACCEPTED), Item(*ONE, InventoryState.ENDED)]
+    assert len(scene.sent) == 1
+    assert [start.key for start in scene.started] == [ONE, TWO]
+
+
+def test_what_is_owed_when_the_lead_moves_is_written_at_once() -> None:
+    scene = Scene().join()
+    scene.runs()
+    scene.ends(done())
+    assert scene.written == []
+    scene.hears(frames.Rejoin())
+    assert scene.written == [ONE]
+
+
+def test_who_waits_for_a_welcome_can_be_asked_to_rejoin_too() -> None:
+    scene = Scene()
+    scene.connect()
+    scene.hears(frames.Rejoin())
+    assert scene.sent == [hello(scene)] * 2
+    scene.welcome()
+    assert scene.machine.welcomed
+
+
+def test_a_new_leader_that_does_not_welcome_is_hung_up_on_and_the_fence_has_not_moved() -> None:
+    # Given exclusive work under a lease of 30 s, and a lead that moves when half of it is over
+    scene = Scene().join()
+    scene.runs(ONE, exclusive="db")
+    scene.passes(14_900)
+    scene.hears(frames.Rejoin())
+
+    # When an answer to the old leader's heartbeats comes, then it is not taken for one of the new one
+    scene.hears(frames.HeartbeatAck("c1", 1, 1))
+    scene.passes(9_999)
+    assert not scene.hung_up
+    scene.passes(1)
+    assert (scene.hung_up, scene.stops) == (True, [])
+    scene.passes(100)
+    assert scene.stops == [Stop(ONE, Ending.FENCED, 5_000)]
+
+
+def test_the_welcome_renews_the_lease_from_when_hello_was_said() -> None:
+    scene = Scene().join()
+    scene.runs(ONE, exclusive="db")
+    scene.passes(14_000)
+    scene.hears(frames.Rejoin())
+    scene.passes(1_000)
+    scene.welcome({ONE: InventoryVerdict.CONTINUE}, epoch=2)
+    scene.disconnect()
+    scene.passes(23_999)
+    assert scene.stops == []
+    scene.passes(1)
+    assert [stop.key for stop in scene.stops] == [ONE]
+
+
+def test_a_protocol_error_after_a_rejoin_is_one_more_reconnect() -> None:
+    scene = Scene().join()
+    scene.hears(frames.Rejoin())
+    scene.disconnect(frames.CLOSE_PROTOCOL, "hello: odd")
+    assert scene.left is None
+    assert scene.connect_in_ms is not None
+
+
 # --- timeouts ----------------------------------------------------------------------------------------------
 
 

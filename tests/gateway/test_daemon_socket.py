@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import ChangeUser, FailTask, LeaveDaemon, RejectTask, RevokeKey
+from taskyard.core.commands import Beat, ChangeUser, FailTask, JoinDaemon, LeaveDaemon, RejectTask, RevokeKey
 from taskyard.gateway import daemon_socket
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.auth import NOBODY
@@ -394,3 +394,111 @@ async def test_daemons_are_shown_to_their_owner(owner: Client, daemon: Connectio
     assert (await bob.get("/api/v1/daemons")).json == []
     assert (await bob.post("/api/v1/daemons/mac-1/drain")).json["code"] == "DAEMON_NOT_FOUND"
     assert (await owner.post("/api/v1/daemons/mac-1/drain")).json == {"ok": True}
+
+
+# --- when the lead moves -----------------------------------------------------------------------------------
+
+
+async def asked_to_rejoin(hub: GatewayHub, daemon: Connection) -> None:
+    hub.lead_moves()
+    assert await daemon.hear() == [{"type": "rejoin"}]
+
+
+async def test_a_daemon_joins_the_next_leader_on_the_socket_it_has(
+    hub: GatewayHub, owner: Client, daemon: Connection
+) -> None:
+    # Given work that began, and a lead that moves while its result is under way
+    await owner.post(TASKS, {"input": "a"})
+    about = {"task_id": (await executed(daemon))["task"]["id"], "attempt": 1}
+    daemon.say({"type": "task.started", **about})
+    daemon.say({"type": "heartbeat", "running": [about]})
+    await daemon.hear()
+    hub.lead_moves()
+    daemon.say({"type": "task.completed", **about, "result": 1})
+    assert await daemon.hear() == [{"type": "rejoin"}]
+
+    # When it says hello again, then it is asked for what was dropped
+    daemon.say({**HELLO, "inventory": [{**about, "state": "ended"}]})
+    (welcome,) = await daemon.hear()
+    assert (welcome["type"], welcome["inventory"]) == ("welcome", [{**about, "verdict": "send_result"}])
+    assert (await owner.get(f"{TASKS}/T-001")).json["status"] == "running"
+    daemon.say({"type": "task.completed", **about, "result": 1})
+    assert (await daemon.hear())[0]["type"] == "ack"
+    assert (await owner.get(f"{TASKS}/T-001")).json["result"] == 1
+
+    # And to the hub it is the same daemon at the same socket
+    first, second = (command for command in hub.told if isinstance(command, JoinDaemon))
+    assert (second.session, second.daemon_id) == (first.session, first.daemon_id)
+    assert not any(isinstance(command, LeaveDaemon) for command in hub.told)
+
+
+async def test_of_a_frame_that_says_hello_again_what_follows_it_counts(hub: GatewayHub, daemon: Connection) -> None:
+    await asked_to_rejoin(hub, daemon)
+    del hub.told[:]
+    daemon.say({"type": "heartbeat"}, {"type": "drain"}, HELLO, {"type": "heartbeat"})
+    heard = await daemon.hear()
+    while len(heard) < 2:
+        heard += await daemon.hear()
+    assert [message["type"] for message in heard] == ["welcome", "heartbeat.ack"]
+    assert [type(command) for command in hub.told] == [JoinDaemon, Beat]
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [
+        {**HELLO, "boot_id": "b2"},
+        {**HELLO, "daemon_id": "d_another"},
+        {**HELLO, "protocol": 2},
+        {**HELLO, "name": ""},
+        {**HELLO, "shared": True},
+    ],
+)
+async def test_a_bad_hello_is_not_welcome_again(hub: GatewayHub, daemon: Connection, hello: dict[str, Any]) -> None:
+    await asked_to_rejoin(hub, daemon)
+    del hub.told[:]
+    daemon.say(hello)
+    assert (await daemon.hear())[0]["code"] == "BAD_MESSAGE"
+    assert (await daemon.next())["code"] == frames.CLOSE_PROTOCOL
+    await daemon.ended()
+    assert [type(command) for command in hub.told] == [LeaveDaemon]
+
+
+async def test_a_lead_that_moves_again_asks_once_and_a_hello_too_many_is_an_error(
+    hub: GatewayHub, daemon: Connection
+) -> None:
+    hub.lead_moves()
+    await asked_to_rejoin(hub, daemon)
+    daemon.say(HELLO)
+    assert (await daemon.hear())[0]["type"] == "welcome"
+    await asked_to_rejoin(hub, daemon)
+    daemon.say(HELLO)
+    assert (await daemon.hear())[0]["type"] == "welcome"
+    daemon.say(HELLO)
+    assert (await daemon.hear())[0]["message"] == "hello: said already"
+
+
+async def test_a_daemon_that_does_not_know_the_question_is_sent_home_to_come_back(
+    hub: GatewayHub, daemon: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon_socket, "HELLO_S", 0.01)
+    await asked_to_rejoin(hub, daemon)
+    del hub.told[:]
+    daemon.say({"type": "heartbeat"})
+    closed = await daemon.next()
+    assert (closed["code"], closed["reason"]) == (
+        frames.CLOSE_RESTARTING,
+        "another hub leads now; come back with your list",
+    )
+    await daemon.ended()
+    assert [type(command) for command in hub.told] == [LeaveDaemon]
+
+
+async def test_whoever_answered_is_not_sent_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon_socket, "HELLO_S", 0)
+    answered, silent = DaemonSession(1, NOBODY), DaemonSession(2, NOBODY)
+    answered.rejoin()
+    answered.rejoined()
+    silent.rejoin()
+    async with asyncio.timeout(WAIT_S):
+        await silent.closing.wait()
+    assert not answered.closing.is_set()

@@ -2,14 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from taskyard.core.commands import JoinDaemon
+from taskyard.daemon.daemon import Daemon
+from taskyard.daemon.task import Task
 from taskyard.gateway import server as server_module
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.server import GatewayServer
 from taskyard.vocabulary import Scope
+from tests.support.gateway_client import WAIT_S, Client
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
@@ -85,3 +90,37 @@ async def test_stopping_ends_open_streams(hub: GatewayHub, app: GatewayApp) -> N
         await server.stop()
         await reader.read()
     writer.close()
+
+
+async def test_a_daemons_socket_and_its_work_outlive_a_leader(
+    hub: GatewayHub, server: GatewayServer, ann: Client, tmp_path: Path
+) -> None:
+    # Given a real daemon at work
+    key = hub.a_key("u_ann", Scope.DAEMON)
+    daemon = Daemon(f"http://127.0.0.1:{server.port}", key, name="mac-1", data_dir=tmp_path)
+    began, release = asyncio.Event(), asyncio.Event()
+
+    @daemon.task("wait")
+    async def waits(task: Task) -> str:
+        began.set()
+        await release.wait()
+        return f"did {task.input}"
+
+    serving = asyncio.create_task(daemon.serve())
+    try:
+        await ann.post("/api/v1/tasks", {"input": "it", "type": "wait"})
+        async with asyncio.timeout(WAIT_S):
+            await began.wait()
+
+        # When the lead moves as the work ends
+        hub.lead_moves()
+        release.set()
+
+        # Then the next leader gets the result of that one attempt, from the same daemon at the same socket
+        task = (await ann.get(f"/api/v1/tasks/T-001?wait_s={WAIT_S}")).json
+        assert (task["status"], task["result"], len(task["attempts"])) == ("completed", "did it", 1)
+        first, second = (command for command in hub.told if isinstance(command, JoinDaemon))
+        assert (second.session, second.daemon_id) == (first.session, first.daemon_id)
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)

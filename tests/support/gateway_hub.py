@@ -121,6 +121,15 @@ class GatewayHub:
         )
         return secret
 
+    def lead_moves(self) -> None:
+        """Another hub leads: it has what was committed, and knows none of the sockets that stay."""
+        self.store.crash()
+        self.identity = self.store.open()
+        self._frames = Frames(self.identity, self.settings, self._tokens)
+        self.core = self._restored()
+        for session in self._sessions.values():
+            session.rejoin()
+
     def _done(self, command: Command) -> None:
         answer, _ = self.decide(command)
         assert not isinstance(answer, Refused), answer

@@ -207,6 +207,9 @@ class ASession:
         if not self.closed.done():
             self.closed.set_result((code, reason))
 
+    def rejoin(self) -> None:
+        self.told.add({"type": "rejoin"})
+
     @property
     def types(self) -> list[str]:
         return [message["type"] for message in self.told.all]

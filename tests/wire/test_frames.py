@@ -68,6 +68,7 @@ TO_DAEMON: list[tuple[ToDaemon, bytes]] = [
         b'{"type":"welcome","protocol":1,"daemon_id":"d","heartbeat_s":5.0,"lease_s":30.0,'
         b'"inventory":[{"task_id":"t","attempt":1,"verdict":"abort"}],"cluster_id":"c","epoch":2,"seq":3}',
     ),
+    (frames.Rejoin(), b'{"type":"rejoin"}'),
     (
         frames.TaskExecute(Raw(b'{"id":"t"}'), 1, 300.0, "tok", Raw(b"[]"), Raw(b"null"), Raw(b"[]")),
         b'{"type":"task.execute","task":{"id":"t"},"attempt":1,"timeout":300.0,"token":"tok","context_input":[],'

@@ -38,7 +38,8 @@ class Lease:
         self._listening_from = now_ms
         self.beat_at = now_ms + self.heartbeat_ms
 
-    def lost_connection(self) -> None:
+    def fell_silent(self) -> None:
+        """There is nobody to send to. The fence stays where it is: only an answer moves it."""
         self.beat_at = None
         self._listening_from = None
         self._unanswered.clear()

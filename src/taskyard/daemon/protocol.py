@@ -14,7 +14,7 @@ What it promises:
 2. An attempt starts once. A repeated `task.execute` is answered with the attempt's present state.
 3. Of what changes between two `take()` the hub hears the newest: work that ends at once is told by its outcome
    alone.
-4. What the hub misses while there is no connection is not queued: state is told anew. `hello` lists every
+4. What the hub misses while it has not welcomed us is not queued: state is told anew. `hello` lists every
    attempt, and after the welcome each one says what changed since.
 5. Nothing is called stopped before it has stopped. Work that ends well although it was to be stopped is
    told as the result it is; the hub decides what it is worth.
@@ -34,7 +34,7 @@ from taskyard.daemon.lease import Lease
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop
 from taskyard.daemon.outcome import pack
-from taskyard.daemon.redial import CLOSE_CODES, DELAY_MS_MAX, Redial, refusal
+from taskyard.daemon.redial import CLOSE_CODES, DELAY_MS_MAX, Redial
 from taskyard.vocabulary import InventoryState, InventoryVerdict
 from taskyard.wire import frames
 from taskyard.wire.frames import TaskCompleted, TaskFailed, ToDaemon
@@ -93,17 +93,21 @@ class Protocol:
         if self._error is not None:
             close_code = CLOSE_CODES.get(self._error.code.lower(), close_code)
             reason = self._error.message
-        final = refusal(close_code, reason, was_welcome=self.welcomed)
-        self.welcomed = False
-        self._lease.lost_connection()
-        self.ledger.hurry()
-        self._stirred.clear()
-        self._orders.send.clear()
+        final = self._redial.refusal(close_code, reason)
+        self._fall_silent()
         if final is not None:
             self._orders.leave = final
         else:
             within_ms = self._lease.redial_ms if self.live or self.ledger.ended else DELAY_MS_MAX
             self._orders.connect_in_ms = self._redial.delay_ms(close_code, within_ms=within_ms)
+
+    def _fall_silent(self) -> None:
+        """What was said last may not have arrived. Until a welcome there is nothing but `hello`, and no heartbeat."""
+        self.welcomed = False
+        self._lease.fell_silent()
+        self.ledger.hurry()
+        self._stirred.clear()
+        self._orders.send.clear()
 
     # --- what the hub says ---------------------------------------------------------------------------------
 
@@ -114,7 +118,7 @@ class Protocol:
         for message in messages:
             if self._orders.hang_up:
                 break
-            if not self.welcomed and not isinstance(message, frames.Welcome | frames.Error):
+            if not self.welcomed and not isinstance(message, frames.Welcome | frames.Rejoin | frames.Error):
                 continue
             match message:
                 case frames.TaskExecute():
@@ -129,6 +133,9 @@ class Protocol:
                         self._lease.answered(now_ms)
                 case frames.Welcome():
                     self._welcome(message, now_ms)
+                case frames.Rejoin():  # another hub leads now, and knows nothing of this connection
+                    self._fall_silent()
+                    self.connected(now_ms)
                 case frames.Error():
                     self._error = message
                 case frames.SlowDown() | frames.Backpressure():

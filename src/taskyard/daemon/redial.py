@@ -32,9 +32,12 @@ class Redial:
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._tries = 0
+        self._was_welcome = False
+        """On this connection, once: so whatever it ends of, our protocol it is not."""
 
     def welcomed(self) -> None:
         self._tries = 0
+        self._was_welcome = True
 
     def delay_ms(self, close_code: int | None, *, within_ms: int = DELAY_MS_MAX) -> int:
         if close_code in _WAIT_LONG:
@@ -43,11 +46,11 @@ class Redial:
         self._tries += 1
         return int(self._rng.random() * ceiling)
 
-
-def refusal(close_code: int | None, reason: str, *, was_welcome: bool) -> str | None:
-    """Why no later try can succeed, in words for whoever started the daemon; None if one can."""
-    if close_code == frames.CLOSE_UNAUTHENTICATED:
-        return f"the hub does not accept this daemon: {reason or 'unauthenticated'}"
-    if close_code == frames.CLOSE_PROTOCOL and not was_welcome:
-        return f"the hub does not speak protocol {frames.PROTOCOL}: {reason or 'refused at hello'}"
-    return None
+    def refusal(self, close_code: int | None, reason: str) -> str | None:
+        """The connection ended: why no later try can succeed, in words for whoever started the daemon, if so."""
+        was_welcome, self._was_welcome = self._was_welcome, False
+        if close_code == frames.CLOSE_UNAUTHENTICATED:
+            return f"the hub does not accept this daemon: {reason or 'unauthenticated'}"
+        if close_code == frames.CLOSE_PROTOCOL and not was_welcome:
+            return f"the hub does not speak protocol {frames.PROTOCOL}: {reason or 'refused at hello'}"
+        return None

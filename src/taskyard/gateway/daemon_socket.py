@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from taskyard.core.commands import LeaveDaemon
+from taskyard.core.commands import JoinDaemon, LeaveDaemon
 from taskyard.core.settings import Sizes
 from taskyard.gateway.asgi import Receive, Send
 from taskyard.gateway.auth import Principal
@@ -34,6 +34,7 @@ REASON_BYTES_MAX: Final = 123
 
 log = logging.getLogger(__name__)
 
+_REJOIN: Final = frames.encode(frames.Rejoin())
 _parts: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -49,6 +50,8 @@ class DaemonSession:
         self._wake = asyncio.Event()
         self._good_bye: tuple[int, str] | None = None
         self.closing = asyncio.Event()
+        self._patience: asyncio.TimerHandle | None = None
+        """Runs while a hello is waited for that was asked for."""
 
     def send(self, messages: list[bytes]) -> None:
         if self._good_bye is not None:
@@ -67,6 +70,26 @@ class DaemonSession:
             self._good_bye = (code, reason)
             self.closing.set()
             self._wake.set()
+
+    @property
+    def is_rejoining(self) -> bool:
+        return self._patience is not None
+
+    def rejoin(self) -> None:
+        # Asked already: that hello is as exact, since the daemon keeps still from it to the welcome.
+        if self._patience is None:
+            self.send([_REJOIN])
+            self._patience = asyncio.get_running_loop().call_later(HELLO_S, self._lose_patience)
+
+    def rejoined(self) -> None:
+        """It said hello, or is gone."""
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _lose_patience(self) -> None:
+        # One that is older than this message does not know it, and comes back with its list like this.
+        self.close(frames.CLOSE_RESTARTING, "another hub leads now; come back with your list")
 
     def show_out(self) -> None:
         self.send([frames.encode(frames.Error(Refusal.UNAUTHENTICATED, "The key has ended."))])
@@ -113,6 +136,7 @@ class DaemonSocket:
         self._session = DaemonSession(next(door.session_ids), principal, self._size.frame)
         self._daemon_id: str | None = None
         """Set once it has joined: from then on its leaving must be told."""
+        self._boot_id = ""
 
     @property
     def _size(self) -> Sizes:
@@ -129,6 +153,7 @@ class DaemonSocket:
             await asyncio.wait((reader, writer, closing), return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._door.leave(session)
+            session.rejoined()
             reader.cancel()
             if session.closing.is_set():
                 # We said good-bye: what is queued has a moment to leave, no more.
@@ -159,30 +184,51 @@ class DaemonSocket:
         hello = first[0] if first else None
         if not isinstance(hello, frames.Hello):
             raise BadMessage("the first message must be hello")
-        if hello.protocol != frames.PROTOCOL:
-            raise BadMessage(f"this hub speaks protocol {frames.PROTOCOL}, not {hello.protocol}")
-        if hello.shared and Scope.ADMIN not in self._principal.scopes:
-            raise BadMessage("a shared daemon needs a key with the scopes admin and daemon")
         session = self._session
         daemon_id = hello.daemon_id or f"d_{self._hub.mint()}"
-        user_id, size = self._principal.user_id, self._size
-        join = join_of(hello, session=session.id, user_id=user_id, daemon_id=daemon_id, size=size)
-        translator = Translator(session=session.id, daemon_id=daemon_id, size=size)
-        self._daemon_id = daemon_id
+        join = self._join_of(hello, daemon_id)
+        translator = Translator(session=session.id, daemon_id=daemon_id, size=self._size)
+        self._daemon_id, self._boot_id = daemon_id, hello.boot_id
         self._hub.attach(session)
         self._hub.tell(join)
         for message in first[1:]:
             self._hub.tell(translator.command_of(message, self._hub.now_ms()))
         return translator
 
+    def _join_of(self, hello: frames.Hello, daemon_id: str) -> JoinDaemon:
+        if hello.protocol != frames.PROTOCOL:
+            raise BadMessage(f"this hub speaks protocol {frames.PROTOCOL}, not {hello.protocol}")
+        if hello.shared and Scope.ADMIN not in self._principal.scopes:
+            raise BadMessage("a shared daemon needs a key with the scopes admin and daemon")
+        user_id, session = self._principal.user_id, self._session.id
+        return join_of(hello, session=session, user_id=user_id, daemon_id=daemon_id, size=self._size)
+
+    def _rejoin(self, messages: list[frames.FromDaemon]) -> list[frames.FromDaemon]:
+        """Join anew by the hello that was asked for, if it is among these; answers what followed it."""
+        for index, message in enumerate(messages):
+            if isinstance(message, frames.Hello):
+                self._hub.tell(self._join_again(message))
+                self._session.rejoined()
+                return messages[index + 1 :]
+        return []
+
+    def _join_again(self, hello: frames.Hello) -> JoinDaemon:
+        daemon_id = self._daemon_id
+        assert daemon_id is not None, "only who has joined is asked to rejoin"
+        # One that never heard the old leader's welcome does not know its id yet.
+        if hello.daemon_id not in (None, daemon_id) or hello.boot_id != self._boot_id:
+            raise BadMessage("hello: `daemon_id` and `boot_id` stay the same on one connection")
+        return self._join_of(hello, daemon_id)
+
     async def _obey(self, translator: Translator) -> None:
         loop = asyncio.get_running_loop()
-        tell, command_of = self._hub.tell, translator.command_of
+        tell, command_of, session = self._hub.tell, translator.command_of, self._session
         allowance, since = float(MESSAGES_PER_S), loop.time()
         while (messages := await self._next_frame()) is not None:
             now_ms = self._hub.now_ms()
             translator.size = self._size
-            for message in messages:
+            heard = self._rejoin(messages) if session.is_rejoining else messages
+            for message in heard:
                 tell(command_of(message, now_ms))
             now = loop.time()
             allowance = min(MESSAGES_PER_S, allowance + (now - since) * MESSAGES_PER_S) - len(messages)

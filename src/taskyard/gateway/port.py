@@ -131,6 +131,13 @@ class Session(Protocol):
 
     def close(self, code: int, reason: str) -> None: ...
 
+    def rejoin(self) -> None:
+        """Another hub leads now: have the daemon say `hello` again.
+
+        Only of an attached session, and once the old leader's effects reach it no more. What the daemon says before
+        its `hello` is dropped: it was meant for the old leader, and is told anew after the welcome.
+        """
+
 
 class Subscriber(Protocol):
     """One event reader. `offer` never blocks; a reader that falls behind is cut."""

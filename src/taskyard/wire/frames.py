@@ -179,6 +179,10 @@ class Welcome(Struct, tag="welcome"):
     seq: int
 
 
+class Rejoin(Struct, tag="rejoin"):
+    """Another hub leads now: say `hello` again, on this connection."""
+
+
 class TaskExecute(Struct, tag="task.execute"):
     task: Raw
     """The task's object: `id`, `ref`, `type`, `input` and the rest of its content."""
@@ -231,7 +235,7 @@ class Error(Struct, tag="error"):
     message: str
 
 
-ToDaemon = Welcome | TaskExecute | CancelTask | Ack | HeartbeatAck | SlowDown | Backpressure | Error
+ToDaemon = Welcome | Rejoin | TaskExecute | CancelTask | Ack | HeartbeatAck | SlowDown | Backpressure | Error
 
 
 _from_daemon = msgspec.json.Decoder(FromDaemon | list[FromDaemon])
