@@ -6,7 +6,7 @@ import pytest
 from taskyard.core.changes import AuditRecord, DaemonRecord, KeyRecord, LateResult, LogChunk, UserRecord
 from taskyard.core.task import Attempt, Dependency, Task
 from taskyard.store.paging import cursor_of
-from taskyard.store.port import BadCursor, Identity, Store, StoredTask, StoreRefused, TaskFilter
+from taskyard.store.port import REQUESTS_KEPT_MS, BadCursor, Identity, Store, StoredTask, StoreRefused, TaskFilter
 from taskyard.vocabulary import EPOCHS_PER_ERA, EventName, Level, Scope, SourceType, Status
 from tests.support.records import NOW, USER, Yard, a_batch, a_body, a_task, an_event, an_id, assigned, ended
 
@@ -605,3 +605,21 @@ def test_a_new_era_begins_past_every_epoch_of_the_one_before(yard: Yard) -> None
     assert first == EPOCHS_PER_ERA
     yard.store.close()
     assert yard.store.open().epoch == first + 1
+
+
+# --- requests of other hubs ---
+
+
+def test_the_answer_to_a_request_is_found_by_its_name(yard: Yard) -> None:
+    yard.write(events=[an_event(a_task())], requests=[("r_1", b"one"), ("r_2", b"two")])
+    assert [yard.reader.request(name) for name in ("r_1", "r_2", "r_3")] == [b"one", b"two", None]
+
+
+def test_answers_to_requests_are_forgotten_after_a_while(yard: Yard) -> None:
+    yard.write(events=[an_event(a_task())], requests=[("r_old", b"old")], at=NOW)
+    yard.write(events=[an_event(a_task())], requests=[("r_new", b"new")], at=NOW + REQUESTS_KEPT_MS + 1)
+    assert (yard.reader.request("r_old"), yard.reader.request("r_new")) == (None, b"new")
+
+
+def test_a_batch_that_only_answers_is_empty() -> None:
+    assert a_batch(Identity("c_test", 1, 0), requests=[("r_1", b"one")]).is_empty()

@@ -184,6 +184,9 @@ class Batch(Struct):
     kept: list[Kept] = field(default_factory=list)
     archive: tuple[int, int] | None = None
     """(ended before, events before): move and drop up to a chunk of rows that old."""
+    requests: list[tuple[str, bytes]] = field(default_factory=list)
+    """Answers that this commit gives to requests which another hub handed on, by the name it may ask for them again.
+    The shell adds them: they change nothing, and a batch of nothing else is empty."""
 
     def is_empty(self) -> bool:
         """Nothing to write: its effects only wait for the commits before it."""

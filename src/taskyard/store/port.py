@@ -14,6 +14,8 @@ from taskyard.core.commands import Known
 from taskyard.core.task import Task
 from taskyard.vocabulary import EPOCHS_PER_ERA, Level, SourceType, Status
 
+REQUESTS_KEPT_MS = 600_000
+# How long the answer to a request can be asked for again: many times as long as a gateway tries.
 ARCHIVE_ROWS_MAX = 500
 # Rows one commit moves to the archive: about 1 ms of writing, so that a sweep never holds up a batch.
 
@@ -185,6 +187,9 @@ class Reader(Protocol):
 
     def has_old(self, *, ended_before: int, events_before: int) -> bool:
         """Whether another commit with this `archive` would move or drop anything."""
+
+    def request(self, name: str) -> bytes | None:
+        """What a commit of the last ten minutes answered to the request of this name."""
 
     def position(self) -> int:
         """The newest sequence number this reader sees."""

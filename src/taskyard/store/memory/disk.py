@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from taskyard.core.changes import Batch, TaskRow
 from taskyard.core.task import Task
-from taskyard.store.port import ARCHIVE_ROWS_MAX
+from taskyard.store.port import ARCHIVE_ROWS_MAX, REQUESTS_KEPT_MS
 from taskyard.store.records import TASK, Columns, columns_of, decode_record, encode, encode_events, ended_at, numbered
 from taskyard.vocabulary import Keeps, Status
 
@@ -52,6 +52,8 @@ class Disk(Struct):
     daemons: dict[str, bytes] = field(default_factory=dict)
     audit: list[tuple[int, str, bytes]] = field(default_factory=list)
     kept: dict[tuple[Keeps, str], bytes] = field(default_factory=dict)
+    requests: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    """When, and what was answered; oldest first."""
 
     def places(self) -> tuple[dict[str, Row], dict[str, Row], dict[str, Row]]:
         return self.hot, self.history, self.archive
@@ -70,6 +72,7 @@ def write_batch(disk: Disk, batch: Batch) -> None:
     disk.keys.update((key.id, encode(key)) for key in batch.keys)
     disk.daemons.update((daemon.id, encode(daemon)) for daemon in batch.daemons)
     _write_kept(disk, batch)
+    _write_requests(disk, batch)
     disk.audit.extend((n, entry.subject, encode(entry)) for n, entry in numbered(batch.audit, seq=batch.seq))
     if batch.archive is not None:
         ended_before, events_before = batch.archive
@@ -139,3 +142,11 @@ def _write_kept(disk: Disk, batch: Batch) -> None:
         disk.kept.pop((kept.kind, kept.name), None)
         if kept.record is not None:
             disk.kept[kept.kind, kept.name] = kept.record
+
+
+def _write_requests(disk: Disk, batch: Batch) -> None:
+    if batch.requests:
+        old = takewhile(lambda item: item[1][0] < batch.at - REQUESTS_KEPT_MS, disk.requests.items())
+        for name, _ in list(old):
+            del disk.requests[name]
+        disk.requests.update((name, (batch.at, answer)) for name, answer in batch.requests)

@@ -159,6 +159,10 @@ class MemoryReader:
         kept = sorted((key, chunks) for key, chunks in self._disk.logs.items() if key[0] == task_id)
         return [(number, at, text) for (_, number), chunks in kept for at, text in chunks if attempt in {None, number}]
 
+    def request(self, name: str) -> bytes | None:
+        found = self._disk.requests.get(name)
+        return None if found is None else found[1]
+
     def checkpoint(self, task_id: str) -> bytes | None:
         return self._disk.checkpoints.get(task_id)
 

@@ -180,6 +180,12 @@ class SqliteReader:
     def _checkpoints(self, ids: Sequence[str]) -> dict[str, bytes]:
         return self._contents(SQL["checkpoints_of"], ids, of="checkpoint")
 
+    def request(self, name: str) -> bytes | None:
+        with self._snapshot():
+            for at, answer, crc in self._connection.execute(SQL["request_named"], {"name": name}):
+                return verified(answer, crc, at, of=f"the answer to request {name}")
+            return None
+
     def checkpoint(self, task_id: str) -> bytes | None:
         with self._snapshot():
             return self._checkpoints([task_id]).get(task_id)

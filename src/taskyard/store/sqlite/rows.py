@@ -12,7 +12,7 @@ from zlib import crc32
 import apsw
 
 from taskyard.core.changes import Batch, DaemonRecord, Kept, KeyRecord, LogChunk, TaskRow, UserRecord
-from taskyard.store.port import ARCHIVE_ROWS_MAX
+from taskyard.store.port import ARCHIVE_ROWS_MAX, REQUESTS_KEPT_MS
 from taskyard.store.records import checksum, columns_of, encode, encode_events, ended_at, numbered
 from taskyard.store.sqlite.bulk import Row, write_many
 from taskyard.store.sqlite.statements import SQL
@@ -25,6 +25,8 @@ def write_rows(connection: apsw.Connection, batch: Batch) -> None:
     _write_people(connection, batch)
     if batch.kept:
         _write_kept(connection, batch.kept)
+    if batch.requests:
+        _write_requests(connection, batch)
     if batch.archive is not None:
         ended_before, events_before = batch.archive
         _archive(connection, ended_before=ended_before)
@@ -150,6 +152,15 @@ def _write_kept(connection: apsw.Connection, kept: list[Kept]) -> None:
     written = [(each.kind, each.name, each.record, crc32(each.record)) for each in kept if each.record is not None]
     write_many(connection, SQL["upsert_kept"], written)
     connection.executemany(SQL["delete_kept"], [(each.kind, each.name) for each in kept if each.record is None])
+
+
+def _write_requests(connection: apsw.Connection, batch: Batch) -> None:
+    connection.execute(SQL["drop_requests"], {"before": batch.at - REQUESTS_KEPT_MS})
+    write_many(
+        connection,
+        SQL["upsert_request"],
+        [(name, batch.at, answer, checksum(answer, batch.at)) for name, answer in batch.requests],
+    )
 
 
 def _record_rows(records: Iterable[UserRecord | KeyRecord | DaemonRecord]) -> Iterator[Row]:

@@ -94,6 +94,18 @@ ON CONFLICT (kind, name) DO UPDATE SET record = excluded.record, crc = excluded.
 -- Zero rows: it came and went within one batch.
 DELETE FROM kept WHERE kind = :kind AND name = :name;
 
+-- upsert_request
+INSERT INTO request (name, at, answer, crc) SELECT * FROM (VALUES (:name, :at, :answer, :crc)) WHERE column1 IS NOT NULL
+ON CONFLICT (name) DO UPDATE SET at = excluded.at, answer = excluded.answer, crc = excluded.crc;
+
+-- drop_requests
+-- By `request_age`. Zero rows: none is that old.
+DELETE FROM request WHERE at < :before;
+
+-- request_named
+-- No row: it changed nothing, never came, or is forgotten.
+SELECT at, answer, crc FROM request WHERE name = :name;
+
 -- insert_audit
 INSERT INTO audit (n, subject, record, crc) VALUES (:n, :subject, :record, :crc);
 
