@@ -873,6 +873,11 @@ def test_a_protocol_error_after_a_rejoin_is_one_more_reconnect() -> None:
     assert scene.left is None
     assert scene.connect_in_ms is not None
 
+    # When the next connection is refused at once, then that is for good
+    scene.connect()
+    scene.disconnect(frames.CLOSE_PROTOCOL, "hello: odd")
+    assert scene.left == "the hub does not speak protocol 1: hello: odd"
+
 
 # --- timeouts ----------------------------------------------------------------------------------------------
 
