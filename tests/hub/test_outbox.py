@@ -25,7 +25,7 @@ class Line:
         self.store = HeldStore()
         self.store.open()
         self.log = ALog()
-        self.readers = Readers(self.store)
+        self.readers = Readers(self.store.reader)
         self.out = Outbox(Settings(), Log(self.log), Tokens(SECRET), self.readers)
         self.failures: list[BaseException] = []
         self.out.on_failure = self.failures.append

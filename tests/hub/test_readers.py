@@ -13,7 +13,7 @@ from tests.support.hub_scene import HeldStore
 def test_each_thread_opens_one_reader_and_keeps_it() -> None:
     async def scenario() -> None:
         store = HeldStore()
-        readers = Readers(store)
+        readers = Readers(store.reader)
         meeting = threading.Barrier(READERS)
 
         def look(reader: Reader) -> tuple[str, int]:
@@ -32,7 +32,7 @@ def test_each_thread_opens_one_reader_and_keeps_it() -> None:
 def test_what_goes_wrong_in_a_thread_reaches_whoever_asked_and_the_thread_goes_on() -> None:
     async def scenario() -> None:
         store = HeldStore()
-        readers = Readers(store)
+        readers = Readers(store.reader)
         store.read_faults = [StoreUnavailable("busy")]
         with pytest.raises(StoreUnavailable):
             await readers.read(lambda reader: reader.position())

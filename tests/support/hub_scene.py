@@ -222,10 +222,14 @@ class ASubscriber:
     def __init__(self, user_id: str | None = None) -> None:
         self.user_id = user_id
         self.told = Told()
+        self.is_lost = False
 
     def offer(self, events: list[Numbered]) -> None:
         for numbered in events:
             self.told.add(numbered)
+
+    def lose(self) -> None:
+        self.is_lost = True
 
     @property
     def names(self) -> list[str]:

@@ -71,6 +71,10 @@ class Listener:
         self._waiting.append((place, message))
         self._bytes += len(message)
 
+    def lose(self) -> None:
+        self.overflowed = True
+        self._wake.set()
+
     def wants(self, numbered: Numbered) -> bool:
         event = numbered.event
         if self.user_id is not None and event.user_id != self.user_id:

@@ -147,6 +147,9 @@ class Subscriber(Protocol):
 
     def offer(self, events: list[Numbered]) -> None: ...
 
+    def lose(self) -> None:
+        """Another hub leads now, and what happened meanwhile went by: it has to come anew and read what it missed."""
+
 
 class Hub(Protocol):
     """The door to the hub."""
@@ -224,6 +227,9 @@ class Hub(Protocol):
     async def pressure(self, user_id: str) -> Signal:
         """How long the line is for this user, who must exist."""
 
+    async def redeem(self, ticket_id: str, expires_at: int) -> bool:
+        """True for the first who shows it, of all gateways. Whose epoch it is of, the gateway looks at afterwards."""
+
     async def ended(self, task_id: str, wait_s: float) -> None:
         """Returns when the task has ended or the time is up."""
 
@@ -231,7 +237,7 @@ class Hub(Protocol):
         """A new id: UUIDv7, in order."""
 
     def mint_secret(self) -> str:
-        """256 random bits as 43 url-safe characters: keys, tickets, sessions."""
+        """256 random bits as 43 url-safe characters: keys."""
 
     def now_ms(self) -> int:
         """The wall clock."""
@@ -241,3 +247,9 @@ class Hub(Protocol):
 
     def attempt_of(self, token: str) -> tuple[str, int] | None:
         """The (task id, attempt) a token was made for; None if it is not ours."""
+
+    def seal(self, purpose: str, text: str) -> str:
+        """For a browser to keep: legible, but every hub of the yard notices a change, and only they can make one."""
+
+    def unseal(self, purpose: str, sealed: str) -> str | None:
+        """The text that was sealed for this purpose; None if it is not ours."""

@@ -9,6 +9,11 @@ def read_clock() -> Now:
     return Now(wall=time.time_ns() // 1_000_000, mono=time.monotonic_ns() // 1_000_000)
 
 
+def read_age() -> float:
+    """Seconds since some moment, also those in which the whole machine slept; for how long a promise of ours holds."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 def read_stopwatch() -> float:
     """Seconds since some moment, as finely as the machine can tell; for how long something took, never for when."""
     return time.perf_counter()

@@ -1,6 +1,6 @@
 """Users and keys as committed: what authentication may rely on."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from taskyard.core.changes import KeyRecord, UserRecord
 
@@ -13,8 +13,13 @@ class CommittedDirectory:
         self._names: dict[str, str] = {}
         self._keys: dict[str, KeyRecord] = {}
         self._hashes: dict[str, str] = {}
+        self.watchers: list[Callable[[list[UserRecord], list[KeyRecord]], None]] = []
+        """Told of every change, before anybody is told of what it makes possible."""
 
     def update(self, users: Iterable[UserRecord], keys: Iterable[KeyRecord]) -> None:
+        users, keys = list(users), list(keys)
+        if not users and not keys:
+            return
         changed = {user.id: user for user in users}
         for user_id in changed:
             # First every old name goes: one commit may let two users swap theirs.
@@ -25,6 +30,8 @@ class CommittedDirectory:
         for key in keys:
             self._keys[key.id] = key
             self._hashes[key.hash] = key.id
+        for watch in self.watchers:
+            watch(users, keys)
 
     def key_by_hash(self, digest: str) -> KeyRecord | None:
         key_id = self._hashes.get(digest)
@@ -32,6 +39,9 @@ class CommittedDirectory:
 
     def key(self, key_id: str) -> KeyRecord | None:
         return self._keys.get(key_id)
+
+    def keys(self) -> list[KeyRecord]:
+        return list(self._keys.values())
 
     def keys_of(self, user_id: str) -> list[KeyRecord]:
         return [key for key in self._keys.values() if key.user_id == user_id]

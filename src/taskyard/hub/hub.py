@@ -1,11 +1,13 @@
 """One hub as its gateway sees it (`gateway/port.py`): the loop, the outbox, and what stands around them."""
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
+from taskyard.core.changes import Batch
 from taskyard.core.commands import Archive, ChangeSettings, Command
 from taskyard.core.effects import Signal
 from taskyard.core.forecast import Forecast
@@ -25,8 +27,8 @@ from taskyard.gateway.port import (
     Unavailable,
     UsageView,
 )
-from taskyard.hub.askers import RETRY_AFTER_S, Answered
-from taskyard.hub.clock import read_clock
+from taskyard.hub.askers import RETRY_AFTER_S, Answered, read_answer
+from taskyard.hub.clock import read_age, read_clock
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
@@ -35,6 +37,7 @@ from taskyard.hub.metrics import Metrics
 from taskyard.hub.observe import Log
 from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
+from taskyard.hub.spent import Spent
 from taskyard.hub.tokens import Tokens
 from taskyard.hub.traces import Traces
 from taskyard.hub.views import breaker_view, breaker_views, daemon_views, queue_views, usage_view
@@ -63,11 +66,14 @@ class Hub:
         self._settings = settings
         self.is_prepared = True
         """False while whoever starts it still makes what a first caller needs (the owner's key)."""
+        self.trusted_until = math.inf
+        """By `read_age`: from then on another hub may lead, and nothing here is certain."""
         self._sweep_s = sweep_s
         self._clock = clock
         self.keep_for(archive_after_s=archive_after_s, events_s=events_s)
-        self._readers = Readers(store)
+        self._readers = Readers(store.reader)
         self._tokens = Tokens(secret)
+        self._spent = Spent()
         self._mint = Mint()
         self._outbox = Outbox(settings, log, self._tokens, self._readers)
         self._loop = Loop(store, settings, log, self._outbox, self._readers, mint=self._mint, clock=clock)
@@ -75,6 +81,9 @@ class Hub:
         self._outbox.on_failure = self._loop.fail
         self._metrics = Metrics(clock)
         self._outbox.observers.append(self._metrics.observe)
+        self.positions: list[Callable[[int], None]] = []
+        """Told of every commit that is released: its sequence number."""
+        self._outbox.observers.append(self._on_release)
         self._loop.on_commit = self._metrics.committed
         if traces is not None:
             self._outbox.observers.append(traces.observe)
@@ -121,7 +130,7 @@ class Hub:
     @property
     def ready(self) -> bool:
         """Whether it can be used: open, and whoever starts it has no more to prepare."""
-        return self._loop.is_open and self.is_prepared
+        return self._loop.is_open and self.is_prepared and read_age() < self.trusted_until
 
     @property
     def failure(self) -> "asyncio.Future[None]":
@@ -133,8 +142,31 @@ class Hub:
         """For views and checks; nothing outside the loop may change it."""
         return self._loop.core.state
 
-    async def ask(self, command: Command) -> Answered:
-        return await self._loop.ask(command)
+    @property
+    def deposed(self) -> "asyncio.Future[None]":
+        """Done when another hub leads."""
+        return self._loop.deposed
+
+    def depose(self, reason: str) -> None:
+        self._loop.depose(reason)
+
+    async def retire(self) -> None:
+        """Lead no more, with nothing lost and nobody refused who was already answered for."""
+        await self._loop.retire()
+
+    def _on_release(self, batch: Batch) -> None:
+        for reach in self.positions:
+            reach(batch.seq)
+
+    async def ask(self, command: Command, *, request: str = "", again: bool = False) -> Answered:
+        """Under the name of `request` the answer is found again by whoever asks again, here or of the next leader."""
+        given = await self.answer_given(request) if again else None
+        return await self._loop.ask(command, request) if given is None else given
+
+    async def answer_given(self, request: str) -> Answered | None:
+        """What was answered to a request that changed something, with the tasks that it made."""
+        answer = await self.read(lambda reader: reader.request(request))
+        return None if answer is None else (read_answer(answer), {})
 
     def tell(self, command: Command) -> None:
         self._loop.tell(command)
@@ -181,6 +213,9 @@ class Hub:
 
     async def pressure(self, user_id: str) -> Signal:
         return signal_for(self.state, self.state.users[user_id], self._clock())
+
+    async def redeem(self, ticket_id: str, expires_at: int) -> bool:
+        return self._spent.spend(ticket_id, expires_at=expires_at, now_ms=self.now_ms())
 
     async def breakers(self, user_id: str) -> list[BreakerView]:
         return breaker_views(self.state, user_id, self.now_ms())
@@ -233,6 +268,12 @@ class Hub:
 
     def attempt_of(self, token: str) -> tuple[str, int] | None:
         return self._tokens.read(token)
+
+    def seal(self, purpose: str, text: str) -> str:
+        return self._tokens.seal(purpose, text)
+
+    def unseal(self, purpose: str, sealed: str) -> str | None:
+        return self._tokens.unseal(purpose, sealed)
 
     async def _sweep(self) -> None:
         """Ended tasks go to the archive, old events go: in chunks, now and then, until nothing is old."""

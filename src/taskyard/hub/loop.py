@@ -37,7 +37,7 @@ from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
 from taskyard.hub.revisit import events_between, known_of, newest_id, state_of
 from taskyard.store.committer import Committer, Release
-from taskyard.store.port import Identity, Store, StoreBroken, StoreUnavailable
+from taskyard.store.port import Identity, Store, StoreBroken, StoreFenced, StoreUnavailable
 from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
@@ -87,6 +87,7 @@ class Loop:
         self._clock = clock
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._phase = Phase.CLOSED
+        self._is_retiring = False
         self._inbox = Inbox()
         self._gathered: list[Effect] = []
         self._reading: dict[int, int] = {}
@@ -104,10 +105,13 @@ class Loop:
         self._began_writing = 0.0
         self.failure: asyncio.Future[None]
         """Set when the process must be stopped by whoever runs the hub."""
+        self.deposed: asyncio.Future[None]
+        """Done when another hub leads: this loop decides nothing more."""
 
     async def start(self, *, new_era: bool) -> None:
         self._loop = asyncio.get_running_loop()
         self.failure = self._loop.create_future()
+        self.deposed = self._loop.create_future()
         self._identity = await self._write(partial(self._store.open, new_era=new_era))
         self._committer = Committer(durable_seq=self._identity.seq)
         await self._reload()
@@ -128,6 +132,13 @@ class Loop:
         self._readers.close()
         await self._write(self._store.close)
         self._writer.shutdown()
+
+    async def retire(self) -> None:
+        """Commit what was decided, let it out, and decide nothing more: another hub is to lead."""
+        if self._phase is Phase.OPEN:
+            self._phase, self._is_retiring = Phase.STOPPING, True
+            await self._finish()
+            self.depose("it was told to stop")
 
     async def _finish(self) -> None:
         """What was decided is committed, and leaves."""
@@ -158,11 +169,11 @@ class Loop:
         """For views and checks; nothing outside this file may change it."""
         return self._core
 
-    async def ask(self, command: Command) -> Answered:
-        """The answer, once committed."""
+    async def ask(self, command: Command, request: str = "") -> Answered:
+        """The answer, once committed; under the name of `request` it can be looked up afterwards."""
         if not self.is_open:
-            raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S)
-        number, answer = self._outbox.askers.admit()
+            raise Unavailable(self._away, RETRY_AFTER_S)
+        number, answer = self._outbox.askers.admit(request)
         command.reply_to = number  # type: ignore[union-attr]
         try:
             if not isinstance(command, SubmitTasks):
@@ -173,6 +184,11 @@ class Loop:
             return await answer
         finally:
             self._outbox.askers.leave(number)
+
+    @property
+    def _away(self) -> Refusal:
+        """Why nothing is taken in: the store is away, or it is somebody else's turn to lead."""
+        return Refusal.NO_LEADER if self._is_retiring or self.deposed.done() else Refusal.STORE_UNAVAILABLE
 
     def tell(self, command: Command) -> None:
         """Nobody waits; effects come through the daemon's session."""
@@ -195,6 +211,14 @@ class Loop:
         self._log.fault("store.broken" if isinstance(error, StoreBroken) else "hub.failed", error)
         self.failure.set_exception(error)
         self._outbox.refuse(Refusal.OUTCOME_UNKNOWN)
+
+    def depose(self, reason: str) -> None:
+        """Another hub leads, or may: nothing more is decided here. What is being written is the next one's to find."""
+        if self.deposed.done() or self._phase is Phase.FAILED:
+            return
+        self._log.say("hub.deposed", level="warning", reason=reason)
+        self.deposed.set_result(None)
+        self._drop_all(Refusal.NO_LEADER, in_flight=Refusal.OUTCOME_UNKNOWN)
 
     def watch(self, work: Coroutine[None, None, None]) -> None:
         """Run this beside the loop until it ends or the hub does; should it fail, so does the hub."""
@@ -326,6 +350,9 @@ class Loop:
             return None
         batch = self._core.cut(batch_id=self._mint.id(), now=self._clock())
         effects, self._gathered = self._gathered, []
+        if not batch.is_empty():
+            # What changed nothing may be decided again; what did is answered as it was.
+            batch.requests = self._outbox.askers.requests_in(effects)
         begun = self._committer.begin(batch, effects)
         if isinstance(begun, Release):
             return begun if effects else None
@@ -340,13 +367,15 @@ class Loop:
     def _on_written(self, writing: "asyncio.Future[None]") -> None:
         self._writing = None
         error = writing.exception()
-        if self._phase is Phase.FAILED:
+        if self._phase is Phase.FAILED or self.deposed.done():
             return
         if error is None:
             self._release()
+        elif isinstance(error, StoreFenced):
+            self.depose(str(error))
         elif isinstance(error, StoreUnavailable):
             self._log.say("store.unavailable", level="error", reason=str(error))
-            self._drop_all()
+            self._drop_all(Refusal.STORE_UNAVAILABLE, in_flight=Refusal.OUTCOME_UNKNOWN)
         else:
             self.fail(error)
 
@@ -377,27 +406,30 @@ class Loop:
         except StoreUnavailable as error:
             self._log.say("store.untended", level="warning", reason=str(error))
 
-    def _drop_all(self) -> None:
+    def _drop_all(self, code: Refusal, *, in_flight: Refusal) -> None:
         """Nothing undurable may be seen: refuse whoever waits for it, then begin from what the store holds."""
-        is_stopping = self._phase is Phase.STOPPING
+        is_over = self._phase is Phase.STOPPING or self.deposed.done()
         self._phase = Phase.CLOSED
-        for effect in self._committer.failed():
+        for effect in () if self._committer.idle else self._committer.failed():
             if isinstance(effect, Reply):
-                self._outbox.askers.refuse(effect.to, Refusal.OUTCOME_UNKNOWN)
+                self._outbox.askers.refuse(effect.to, in_flight)
         self._gathered, self._inbox = [], Inbox()
-        self._outbox.refuse(Refusal.STORE_UNAVAILABLE)
-        if not is_stopping:
+        self._outbox.refuse(code)
+        if not is_over:
             self.watch(self._recover())
 
     async def _recover(self) -> None:
         """Probe until the store takes a commit again, then begin anew."""
         wait_s = PROBE_FIRST_S / 2
-        while self._phase is Phase.CLOSED:
+        while self._phase is Phase.CLOSED and not self.deposed.done():
             wait_s = min(wait_s * 2, PROBE_MAX_S)
             await asyncio.sleep(wait_s)
             try:
                 await self._write(self._store.probe)
                 await self._reload()
+            except StoreFenced as error:
+                self.depose(str(error))
+                return
             except StoreUnavailable:
                 continue
             self._log.say("store.recovered")

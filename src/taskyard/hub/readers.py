@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-from taskyard.store.port import Reader, Store
+from taskyard.store.port import Reader
 
 T = TypeVar("T")
 
@@ -14,8 +14,8 @@ READERS: Final = 2
 
 
 class Readers:
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, open_reader: Callable[[], Reader]) -> None:
+        self._open_reader = open_reader
         self._own = threading.local()
         self._opened: list[Reader] = []
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
@@ -26,7 +26,7 @@ class Readers:
     def _look(self, look: Callable[[Reader], T]) -> T:
         reader: Reader | None = getattr(self._own, "reader", None)
         if reader is None:
-            reader = self._own.reader = self._store.reader()
+            reader = self._own.reader = self._open_reader()
             self._opened.append(reader)
         return look(reader)
 

@@ -1,0 +1,140 @@
+"""What hubs say to each other. Both ends run the same code or one version apart: fields are added, never changed.
+
+Commands, answers and views travel as the types they are everywhere else; there is no second form of them.
+"""
+
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from taskyard.core.changes import KeyRecord, UserRecord
+from taskyard.core.commands import Command
+from taskyard.core.effects import Answer
+from taskyard.core.settings import Settings
+from taskyard.store.port import Identity, Numbered, StoredTask
+
+PROTOCOL: Final = 1
+
+
+class Message(Struct, tag=True, tag_field="m", omit_defaults=True):
+    """What every message is."""
+
+
+# From a gateway to the leader.
+
+
+class Ask(Message):
+    """A command that somebody waits for. `request` is the same when it is asked again of the next leader."""
+
+    id: int
+    request: str
+    command: Command
+    again: bool = False
+
+
+class Tell(Message):
+    """What a daemon said on a socket of the gateway's."""
+
+    command: Command
+
+
+class Attach(Message):
+    session: int
+
+
+class Detach(Message):
+    session: int
+
+
+class Watch(Message):
+    """Whether anybody at the gateway follows events."""
+
+    wanted: bool
+
+
+class View(Message):
+    """A look at the leader's live state: one of `remote.VIEWS`, with its arguments."""
+
+    id: int
+    name: str
+    arguments: Raw
+
+
+class Drop(Message):
+    """Whoever waited for this has gone."""
+
+    id: int
+
+
+FromGateway = Ask | Tell | Attach | Detach | Watch | View | Drop
+
+
+# From the leader to a gateway.
+
+
+class Greeting(Message):
+    """The first: who leads, and what a gateway has to know to let people in."""
+
+    identity: Identity
+    settings: Settings
+    users: list[UserRecord]
+    keys: list[KeyRecord]
+
+
+class Known(Message):
+    """Users and keys that a commit changed."""
+
+    users: list[UserRecord]
+    keys: list[KeyRecord]
+
+
+class Adopt(Message):
+    settings: Settings
+
+
+class Answered(Message):
+    id: int
+    answer: Answer
+    tasks: dict[str, StoredTask]
+
+
+class Unanswered(Message):
+    """`Unavailable`, to whoever asked."""
+
+    id: int
+    code: str
+    retry_after_s: int
+
+
+class Shown(Message):
+    id: int
+    value: Raw
+
+
+class Send(Message):
+    session: int
+    messages: list[bytes]
+
+
+class Close(Message):
+    session: int
+    code: int
+    reason: str
+
+
+class Happened(Message):
+    events: list[Numbered]
+
+
+class Reached(Message):
+    """The newest commit that what came before this is of."""
+
+    seq: int
+
+
+FromLeader = Greeting | Known | Adopt | Answered | Unanswered | Shown | Send | Close | Happened | Reached
+
+encode: Final = msgspec.msgpack.Encoder().encode
+decode_from_gateway: Final = msgspec.msgpack.Decoder(list[FromGateway]).decode
+decode_from_leader: Final = msgspec.msgpack.Decoder(list[FromLeader]).decode

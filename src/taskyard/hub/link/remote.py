@@ -1,0 +1,176 @@
+"""The leader as a hub that does not lead sees it: over a link, behind the same words as a hub of this process."""
+
+import asyncio
+from itertools import count
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from msgspec.structs import replace
+
+from taskyard.core.commands import Command
+from taskyard.core.settings import Settings
+from taskyard.gateway.port import Session, Subscriber, Unavailable
+from taskyard.hub.askers import Answered
+from taskyard.hub.directory import CommittedDirectory
+from taskyard.hub.link import messages as m
+from taskyard.hub.link.views import VALUES, LiveViews
+from taskyard.hub.link.wire import LinkLost, Wire
+from taskyard.store.port import Identity, Numbered
+
+
+class Remote(LiveViews):
+    """Made by `dial`. When the link is lost, everyone who waits is told `LinkLost`, and `lost` is done."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._numbers = count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._sessions: dict[int, Session] = {}
+        self._subscribers: dict[int, Subscriber] = {}
+        self.directory = CommittedDirectory()
+        loop = asyncio.get_running_loop()
+        self._greeting: asyncio.Future[m.Greeting] = loop.create_future()
+        self.lost: asyncio.Future[str] = loop.create_future()
+        """Why, once it is."""
+        wire.on_frame = self._hear
+        wire.on_lost = self._lose
+
+    async def greeted(self) -> None:
+        """Until the leader has said who it is. Raises `LinkLost`."""
+        await self._wire.open()
+        greeting = await self._greeting
+        self.identity: Identity = greeting.identity
+        self.settings: Settings = greeting.settings
+        self.directory.update(greeting.users, greeting.keys)
+
+    def close(self) -> None:
+        self._wire.close()
+
+    @property
+    def ready(self) -> bool:
+        return not self.lost.done()
+
+    # What the gateway asks and says.
+
+    async def ask(self, command: Command, *, request: str = "", again: bool = False) -> Answered:
+        """Raises `Unavailable`, or `LinkLost`: then ask the next leader under the same `request`."""
+        number = next(self._numbers)
+        return await self._call(number, m.Ask(number, request, command, again))  # type: ignore[no-any-return]
+
+    async def _call(self, number: int, message: m.Ask | m.View) -> Any:
+        if self.lost.done():
+            raise LinkLost(self.lost.result())
+        future = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._wire.post(message)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._wire.post(m.Drop(number))
+            raise
+        finally:
+            del self._waiting[number]
+
+    def tell(self, command: Command) -> None:
+        self._wire.post(m.Tell(command))
+
+    def attach(self, session: Session) -> None:
+        self._sessions[session.id] = session
+        self._wire.post(m.Attach(session.id))
+
+    def detach(self, session: Session) -> None:
+        if self._sessions.pop(session.id, None) is not None:
+            self._wire.post(m.Detach(session.id))
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        if not self._subscribers:
+            self._wire.post(m.Watch(wanted=True))
+        self._subscribers[id(subscriber)] = subscriber
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        if self._subscribers.pop(id(subscriber), None) is not None and not self._subscribers:
+            self._wire.post(m.Watch(wanted=False))
+
+    # What the leader says.
+
+    def _hear(self, content: bytes) -> None:
+        for message in m.decode_from_leader(content):
+            match message:
+                case m.Send(number, messages):
+                    session = self._sessions.get(number)
+                    if session is not None:
+                        session.send(messages)
+                case m.Answered(number, answer, tasks):
+                    self._settle(number, (answer, tasks))
+                case m.Shown(number, value):
+                    self._settle(number, value)
+                case m.Unanswered(number, code, retry_after_s):
+                    self._settle(number, Unavailable(code, retry_after_s))
+                case m.Reached(seq):
+                    self.identity = replace(self.identity, seq=seq)
+                case m.Happened(events):
+                    self._offer(events)
+                case m.Known(users, keys):
+                    self.directory.update(users, keys)
+                case m.Close(number, code, reason):
+                    session = self._sessions.get(number)
+                    if session is not None:
+                        session.close(code, reason)
+                case m.Adopt(settings):
+                    self.settings = settings
+                case m.Greeting():
+                    if not self._greeting.done():
+                        self._greeting.set_result(message)
+
+    def _settle(self, number: int, outcome: object) -> None:
+        future = self._waiting.get(number)
+        if future is None or future.done():
+            return
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+    def _offer(self, events: list[Numbered]) -> None:
+        for subscriber in list(self._subscribers.values()):
+            user_id = subscriber.user_id
+            subscriber.offer(events if user_id is None else [n for n in events if n.event.user_id == user_id])
+
+    def _lose(self, reason: str) -> None:
+        if not self.lost.done():
+            self.lost.set_result(reason)
+        if not self._greeting.done():
+            self._greeting.set_exception(LinkLost(reason))
+            self._greeting.exception()
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(LinkLost(reason))
+
+    async def _look(self, name: str, *arguments: object) -> Any:
+        number = next(self._numbers)
+        raw = await self._call(number, m.View(number, name, Raw(msgspec.msgpack.encode(arguments))))
+        return VALUES[name](raw)
+
+
+async def dial(host: str, port: int, secret: bytes) -> Remote:
+    """A link to the leader at this address. Raises `OSError`, of which `LinkLost` is one."""
+    loop = asyncio.get_running_loop()
+    _, wire = await loop.create_connection(lambda: Wire(secret, calls=True), host, port)
+    return await _introduced(wire)
+
+
+async def dial_beside(path: str, secret: bytes) -> Remote:
+    """A link to the leader on this machine."""
+    loop = asyncio.get_running_loop()
+    _, wire = await loop.create_unix_connection(lambda: Wire(secret, calls=True), path)
+    return await _introduced(wire)
+
+
+async def _introduced(wire: Wire) -> Remote:
+    remote = Remote(wire)
+    try:
+        await remote.greeted()
+    except BaseException:
+        wire.cut("it was not greeted")
+        raise
+    return remote

@@ -1,0 +1,262 @@
+"""The leader's end of the links: each peer is a gateway, and to the core its daemons are daemons like any other.
+
+A peer's sessions are numbered apart from our own and from other peers'. When a link breaks, its daemons have left as
+if their sockets had closed: the lease decides, and they come back through whichever hub they are connected to.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from itertools import count
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from taskyard.core.changes import KeyRecord, UserRecord
+from taskyard.core.commands import NOTHING, BeginWait, Command, EndWait, JoinDaemon, LeaveDaemon, SubmitTasks
+from taskyard.core.settings import Settings
+from taskyard.gateway.port import Unavailable
+from taskyard.hub.hub import Hub
+from taskyard.hub.link import messages as m
+from taskyard.hub.link.views import ARGUMENTS
+from taskyard.hub.link.wire import Wire
+from taskyard.hub.observe import Log
+from taskyard.store.port import Numbered
+from taskyard.vocabulary import Refusal
+
+SESSIONS_PER_PEER: Final = 1 << 32
+PEERS_MAX: Final = 256
+PENDING_MAX: Final = 20_000
+# What one gateway may wait for at a time: as many as it may have connections, and as many again.
+
+
+class LinkServer:
+    """Listens for as long as the process lives, and lets gateways in while there is a hub that leads here."""
+
+    def __init__(self, secret: bytes, log: Log) -> None:
+        self._hub: Hub | None = None
+        self._secret = secret
+        self._log = log
+        self._numbers = count(1)
+        self._peers: dict[int, Peer] = {}
+        self._server: asyncio.Server | None = None
+
+    async def listen(self, host: str, port: int) -> int:
+        """The port it listens on."""
+        self._server = await asyncio.get_running_loop().create_server(self._accept, host, port)
+        listening: int = self._server.sockets[0].getsockname()[1]
+        return listening
+
+    async def listen_beside(self, path: str) -> None:
+        """On a socket of this machine."""
+        self._server = await asyncio.get_running_loop().create_unix_server(self._accept, path)
+
+    def stop(self) -> None:
+        self.dismiss()
+        if self._server is not None:
+            self._server.close()
+
+    def serve(self, hub: Hub) -> None:
+        """It leads."""
+        self._hub = hub
+        hub.directory.watchers.append(self._on_directory)
+
+    def dismiss(self) -> None:
+        """It leads no more: gateways look for the next one."""
+        if self._hub is None:
+            return
+        self._hub.directory.watchers.remove(self._on_directory)
+        self._hub = None
+        for peer in list(self._peers.values()):
+            peer.close()
+
+    def adopt(self, settings: Settings) -> None:
+        for peer in self._peers.values():
+            peer.post(m.Adopt(settings))
+
+    def _accept(self) -> Wire:
+        wire = Wire(self._secret, calls=False)
+        number = next(self._numbers)
+        if self._hub is None or len(self._peers) >= PEERS_MAX:
+            wire.cut("it does not lead" if self._hub is None else "too many hubs are linked")
+            return wire
+        peer = self._peers[number] = Peer(self._hub, wire, number)
+
+        def forget(reason: str) -> None:
+            self._peers.pop(number, None)
+            peer.leave()
+            self._log.say("link.lost", peer=number, reason=reason)
+
+        wire.on_lost = forget
+        wire.opened.add_done_callback(peer.greet)
+        return wire
+
+    def _on_directory(self, users: list[UserRecord], keys: list[KeyRecord]) -> None:
+        for peer in self._peers.values():
+            peer.post(m.Known(users, keys))
+
+
+class PeerSession:
+    """A daemon's socket at a gateway."""
+
+    def __init__(self, peer: "Peer", id: int) -> None:
+        self._peer = peer
+        self.id = peer.offset + id
+        self.daemon_id: str | None = None
+
+    def send(self, messages: list[bytes]) -> None:
+        self._peer.post(m.Send(self.id - self._peer.offset, messages))
+
+    def close(self, code: int, reason: str) -> None:
+        self._peer.post(m.Close(self.id - self._peer.offset, code, reason))
+
+    def rejoin(self) -> None:
+        """Only a gateway asks for it, of its own sockets."""
+        raise AssertionError("a leader never asks a peer's daemon to rejoin")
+
+
+class Peer:
+    """One linked gateway: also the one subscriber that stands for all of its event readers."""
+
+    user_id: str | None = None
+
+    def __init__(self, hub: Hub, wire: Wire, number: int) -> None:
+        self._hub = hub
+        self._wire = wire
+        self.offset = number * SESSIONS_PER_PEER
+        self._sessions: dict[int, PeerSession] = {}
+        self._pending: dict[int, asyncio.Task[None]] = {}
+        self._waits: dict[str, str] = {}
+        """Tasks that wait for their own sub-tasks through this gateway, by the name of the wait."""
+        self._is_here = False
+        wire.on_frame = self._hear
+
+    def greet(self, opened: "asyncio.Future[None]") -> None:
+        if opened.cancelled() or opened.exception() is not None:
+            return
+        hub, directory = self._hub, self._hub.directory
+        self._is_here = True
+        hub.positions.append(self._reach)
+        self.post(m.Greeting(hub.identity, hub.settings, directory.users(), directory.keys()))
+
+    def post(self, message: m.Message) -> None:
+        if self._is_here:
+            self._wire.post(message)
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def leave(self) -> None:
+        """The gateway has gone: so have its daemons, for now, and whoever waited there."""
+        if not self._is_here:
+            return
+        self._is_here = False
+        self._hub.positions.remove(self._reach)
+        self._hub.unsubscribe(self)
+        for task in self._pending.values():
+            task.cancel()
+        for session in list(self._sessions.values()):
+            self._detach(session)
+        for wait, task_id in self._waits.items():
+            self._hub.tell(EndWait(task_id, wait))
+
+    def offer(self, events: list[Numbered]) -> None:
+        self.post(m.Happened(events))
+
+    def lose(self) -> None:
+        """Events went by unheard: the gateway's readers have to come anew, and so has the gateway."""
+        self._wire.cut("events were missed")
+
+    def _reach(self, seq: int) -> None:
+        self.post(m.Reached(seq))
+
+    # What it says.
+
+    def _hear(self, content: bytes) -> None:
+        for message in m.decode_from_gateway(content):
+            match message:
+                case m.Tell(command):
+                    self._tell(command)
+                case m.Ask():
+                    self._run(message.id, self._answer(message))
+                case m.View():
+                    self._run(message.id, self._show(message))
+                case m.Drop(id):
+                    task = self._pending.get(id)
+                    if task is not None:
+                        task.cancel()
+                case m.Attach(id):
+                    session = self._sessions[id] = PeerSession(self, id)
+                    self._hub.attach(session)
+                case m.Detach(id):
+                    left = self._sessions.get(id)
+                    if left is not None:
+                        self._detach(left)
+                case m.Watch(wanted):
+                    (self._hub.subscribe if wanted else self._hub.unsubscribe)(self)
+
+    def _tell(self, command: Command) -> None:
+        if isinstance(command, JoinDaemon):
+            session = self._sessions.get(command.session)
+            if session is None:
+                return
+            session.daemon_id = command.daemon_id
+        elif isinstance(command, BeginWait):
+            self._waits[command.wait] = command.task_id
+        elif isinstance(command, EndWait):
+            self._waits.pop(command.wait, None)
+        self._hub.tell(self._ours(command))
+
+    def _ours(self, command: Command) -> Command:
+        """Its session under our number."""
+        session = getattr(command, "session", 0)
+        if session:
+            command.session = session + self.offset  # type: ignore[union-attr]
+        return command
+
+    def _detach(self, session: PeerSession) -> None:
+        del self._sessions[session.id - self.offset]
+        if session.daemon_id is not None:
+            self._hub.tell(LeaveDaemon(session.id, session.daemon_id))
+        self._hub.detach(session)
+
+    # What it asks.
+
+    def _run(self, id: int, work: Coroutine[Any, Any, None]) -> None:
+        if len(self._pending) >= PENDING_MAX:
+            work.close()
+            self.post(m.Unanswered(id, Refusal.OVERLOADED, 1))
+            return
+        task = self._pending[id] = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(lambda _: self._pending.pop(id, None))
+
+    async def _answer(self, ask: m.Ask) -> None:
+        command = self._ours(ask.command)
+        if hasattr(command, "known"):
+            command.known = NOTHING
+        self._rename(command)
+        try:
+            answer, tasks = await self._hub.ask(command, request=ask.request, again=ask.again)
+        except Unavailable as refusal:
+            self.post(m.Unanswered(ask.id, refusal.code, refusal.retry_after_s))
+            return
+        self.post(m.Answered(ask.id, answer, tasks))
+
+    def _rename(self, command: Command) -> None:
+        """A task's id says its place in the line, so it is ours to give: the gateway's clock may be wrong."""
+        if isinstance(command, SubmitTasks):
+            for draft in command.drafts:
+                draft.id = self._hub.mint()
+
+    async def _show(self, view: m.View) -> None:
+        decode = ARGUMENTS.get(view.name)
+        if decode is None:
+            # A newer gateway asks for what this leader does not have.
+            self.post(m.Unanswered(view.id, Refusal.NO_LEADER, 1))
+            return
+        try:
+            value = await getattr(self._hub, view.name)(*decode(view.arguments))
+        except Unavailable as refusal:
+            self.post(m.Unanswered(view.id, refusal.code, refusal.retry_after_s))
+            return
+        self.post(m.Shown(view.id, Raw(msgspec.msgpack.encode(value))))

@@ -1,0 +1,90 @@
+"""The looks at a leader's live state that a gateway may ask for: what each takes, and what it shows.
+
+The names are those of `gateway.port.Hub`. Both ends of a link read this table, so a view that is added there is added
+here; `tests/hub/test_link.py` holds the two together.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from taskyard.core.effects import Signal
+from taskyard.core.forecast import Forecast
+from taskyard.core.idle import Overview
+from taskyard.core.why import Why
+from taskyard.gateway.figures import Figures
+from taskyard.gateway.port import BreakerView, DaemonView, ProgressView, QueueView, UsageView
+
+_TYPES: Final[dict[str, tuple[Any, Any]]] = {
+    "daemons": (tuple[()], list[DaemonView]),
+    "why": (tuple[str, dict[str, str]], Why | None),
+    "forecast": (tuple[str], Forecast | None),
+    "idle_because": (tuple[list[str], str | None], dict[str, str]),
+    "overview": (tuple[str], Overview),
+    "queues": (tuple[str | None], list[QueueView]),
+    "breakers": (tuple[str], list[BreakerView]),
+    "breaker": (tuple[str, str], BreakerView),
+    "usage": (tuple[str], UsageView),
+    "figures": (tuple[()], Figures),
+    "progress": (tuple[list[str]], dict[str, ProgressView]),
+    "pressure": (tuple[str], Signal),
+    "redeem": (tuple[str, int], bool),
+    "ended": (tuple[str, float], None),
+}
+
+Decode = Callable[[bytes], Any]
+
+ARGUMENTS: Final[dict[str, Decode]] = {
+    name: msgspec.msgpack.Decoder(takes).decode for name, (takes, _) in _TYPES.items()
+}
+VALUES: Final[dict[str, Decode]] = {name: msgspec.msgpack.Decoder(shows).decode for name, (_, shows) in _TYPES.items()}
+
+
+class LiveViews:
+    """All of them, for whoever has to ask somebody else."""
+
+    async def _look(self, name: str, *arguments: object) -> Any:
+        raise NotImplementedError
+
+    async def daemons(self) -> list[DaemonView]:
+        return await self._look("daemons")  # type: ignore[no-any-return]
+
+    async def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
+        return await self._look("why", task_id, dict(names))  # type: ignore[no-any-return]
+
+    async def forecast(self, task_id: str) -> Forecast | None:
+        return await self._look("forecast", task_id)  # type: ignore[no-any-return]
+
+    async def idle_because(self, daemon_ids: Sequence[str], viewer: str | None) -> dict[str, str]:
+        return await self._look("idle_because", list(daemon_ids), viewer)  # type: ignore[no-any-return]
+
+    async def overview(self, user_id: str) -> Overview:
+        return await self._look("overview", user_id)  # type: ignore[no-any-return]
+
+    async def queues(self, user_id: str | None) -> list[QueueView]:
+        return await self._look("queues", user_id)  # type: ignore[no-any-return]
+
+    async def breakers(self, user_id: str) -> list[BreakerView]:
+        return await self._look("breakers", user_id)  # type: ignore[no-any-return]
+
+    async def breaker(self, user_id: str, type: str) -> BreakerView:
+        return await self._look("breaker", user_id, type)  # type: ignore[no-any-return]
+
+    async def usage(self, user_id: str) -> UsageView:
+        return await self._look("usage", user_id)  # type: ignore[no-any-return]
+
+    async def figures(self) -> Figures:
+        return await self._look("figures")  # type: ignore[no-any-return]
+
+    async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
+        return await self._look("progress", list(task_ids))  # type: ignore[no-any-return]
+
+    async def pressure(self, user_id: str) -> Signal:
+        return await self._look("pressure", user_id)  # type: ignore[no-any-return]
+
+    async def redeem(self, ticket_id: str, expires_at: int) -> bool:
+        return await self._look("redeem", ticket_id, expires_at)  # type: ignore[no-any-return]
+
+    async def ended(self, task_id: str, wait_s: float) -> None:
+        await self._look("ended", task_id, wait_s)
