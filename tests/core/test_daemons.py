@@ -16,7 +16,15 @@ from taskyard.core.commands import (
 from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Refused, Welcome
 from taskyard.core.settings import Lease, Limits, Settings
 from taskyard.core.task import Task, Terms
-from taskyard.vocabulary import EPOCHS_PER_ERA, AttemptStatus, EventName, InventoryVerdict, LostPolicy, Refusal
+from taskyard.vocabulary import (
+    EPOCHS_PER_ERA,
+    SESSIONS_PER_GATEWAY,
+    AttemptStatus,
+    EventName,
+    InventoryVerdict,
+    LostPolicy,
+    Refusal,
+)
 from tests.support.harness import ErrorCode, HubHarness, InventoryState, Level, Status, a_draft, attempt_of
 
 CONTINUE, ABORT = InventoryVerdict.CONTINUE, InventoryVerdict.ABORT
@@ -74,6 +82,24 @@ def test_the_overtaken_hello_of_a_dead_process_pushes_nobody_out() -> None:
     join(hub, session=50, boot_id="boot-2")
     assert closed(hub, join(hub, session=49, boot_id="boot-1")) == ["SUPERSEDED"]
     assert hub.state.daemons["d-mac"].session == 50
+
+
+def test_a_daemon_that_comes_through_another_gateway_is_taken_in_whatever_number_its_session_has() -> None:
+    hub = HubHarness()
+    far = 3 * SESSIONS_PER_GATEWAY + 7
+    join(hub, session=far)
+    assert closed(hub, join(hub, session=5)) == ["SUPERSEDED"], "the old connection, not the new one"
+    assert hub.state.daemons["d-mac"].session == 5
+    join(hub, session=far + 1)
+    assert hub.state.daemons["d-mac"].session == far + 1
+
+
+def test_a_daemon_that_says_hello_again_on_its_socket_keeps_it() -> None:
+    hub = HubHarness()
+    join(hub)
+    effects = join(hub)
+    assert closed(hub, effects) == []
+    assert [welcome.session for welcome in hub.of(effects, Welcome)] == [50]
 
 
 def test_another_users_daemon_id_is_not_taken_over() -> None:

@@ -42,6 +42,7 @@ from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import (
     EPOCHS_PER_ERA,
+    SESSIONS_PER_GATEWAY,
     AttemptStatus,
     CancelReason,
     ErrorCode,
@@ -110,7 +111,7 @@ def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
             "DAEMON_NOT_FOUND",
             "This daemon id is not yours; remove its data directory to register anew.",
         )
-    if command.session < daemon.joined:
+    if command.session < daemon.joined and _are_of_one_gateway(command.session, daemon.joined):
         # The last words of a dead process, overtaken by the first ones of its successor.
         return "SUPERSEDED", TOOK_OVER
     if daemon.session and daemon.record.boot_id != command.boot_id:
@@ -122,6 +123,10 @@ def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
                 "Two processes use this daemon id; give one of them a data directory of its own.",
             )
     return None
+
+
+def _are_of_one_gateway(session: int, other: int) -> bool:
+    return session // SESSIONS_PER_GATEWAY == other // SESSIONS_PER_GATEWAY
 
 
 def _is_ahead(seen: Seen, state: State) -> bool:
@@ -154,7 +159,7 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
     )
     if daemon is None:
         daemon = state.daemons[record.id] = Daemon(record, turn.now.mono)
-    elif daemon.session:
+    elif daemon.session not in (0, command.session):
         turn.effects.append(CloseSession(daemon.session, "SUPERSEDED", TOOK_OVER))
     was_shared = daemon.record.shared
     daemon.record, daemon.session, daemon.seen_mono = record, command.session, turn.now.mono

@@ -22,9 +22,8 @@ from taskyard.hub.link.views import ARGUMENTS
 from taskyard.hub.link.wire import Wire
 from taskyard.hub.observe import Log
 from taskyard.store.port import Numbered
-from taskyard.vocabulary import Refusal
+from taskyard.vocabulary import SESSIONS_PER_GATEWAY, Refusal
 
-SESSIONS_PER_PEER: Final = 1 << 32
 PEERS_MAX: Final = 256
 PENDING_MAX: Final = 20_000
 # What one gateway may wait for at a time: as many as it may have connections, and as many again.
@@ -123,7 +122,7 @@ class Peer:
     def __init__(self, hub: Hub, wire: Wire, number: int) -> None:
         self._hub = hub
         self._wire = wire
-        self.offset = number * SESSIONS_PER_PEER
+        self.offset = number * SESSIONS_PER_GATEWAY
         self._sessions: dict[int, PeerSession] = {}
         self._pending: dict[int, asyncio.Task[None]] = {}
         self._waits: dict[str, str] = {}
