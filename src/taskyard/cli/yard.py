@@ -48,6 +48,9 @@ class HubOptions:
     ] = None
     config: ConfigOption = None
     daemon: Annotated[bool, typer.Option("--daemon/--no-daemon", help="Bring up a local daemon too.")] = True
+    gateways: Annotated[
+        int, typer.Option("--gateways", min=0, max=64, help="Answer in so many more processes [in this one].")
+    ] = 0
     accept_rewind: Annotated[
         bool, typer.Option("--accept-rewind", help="This data is an older copy, and that is meant.")
     ] = False

@@ -115,9 +115,10 @@ class _Server(uvicorn.Server):
 class GatewayServer:
     """Listens from `start` to `stop`, on the loop it is started on."""
 
-    def __init__(self, app: GatewayApp) -> None:
+    def __init__(self, app: GatewayApp, listener: socket.socket | None = None) -> None:
+        """`listener`: one that is shared with other gateways; else it opens its own."""
         self._app = app
-        self._socket: socket.socket | None = None
+        self._socket = listener
         config = GatewayConfig(
             app,
             http=BoundedHttp,
@@ -152,7 +153,8 @@ class GatewayServer:
     async def start(self) -> None:
         """Returns when connections are taken; `OSError` says why none can be."""
         settings = self._app.door.settings
-        self._socket = listen(settings.host, settings.port)
+        if self._socket is None:
+            self._socket = listen(settings.host, settings.port)
         self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started:
             if self._serving.done():

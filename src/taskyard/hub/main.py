@@ -14,11 +14,12 @@ from typing import Final
 import uvloop
 from msgspec import Struct
 
-from taskyard.gateway.app import build_app
+from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.server import GatewayServer
 from taskyard.hub import interpreter
+from taskyard.hub.gateways import Gateways
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.local_daemon import LocalDaemon
@@ -51,6 +52,7 @@ def up(
     profile: str | None,
     config: str | None,
     daemon: bool,
+    gateways: int,
     accept_rewind: bool,
 ) -> int:
     """Run a hub until it is told to stop; the exit code."""
@@ -59,7 +61,9 @@ def up(
         address = address_of(host, port)
         source = FileAndFlags(file_of(directory, config), address[0], profile_of(profile))
         prepare(directory)
-        return uvloop.run(_serve(directory, source, address, with_daemon=daemon, accept_rewind=accept_rewind))
+        return uvloop.run(
+            _serve(directory, source, address, with_daemon=daemon, gateways=gateways, accept_rewind=accept_rewind)
+        )
     except CannotStart as error:
         sys.stderr.write(f"taskyard: {error}\n")
         return error.exit_code
@@ -125,7 +129,13 @@ def refuse_exposure(host: str, settings: FileSettings, file: Path) -> None:
 
 
 async def _serve(
-    data: Path, source: FileAndFlags, address: tuple[str, int], *, with_daemon: bool, accept_rewind: bool
+    data: Path,
+    source: FileAndFlags,
+    address: tuple[str, int],
+    *,
+    with_daemon: bool,
+    gateways: int,
+    accept_rewind: bool,
 ) -> int:
     stopping, told = asyncio.Event(), asyncio.Event()
     for number, event in ((signal.SIGINT, stopping), (signal.SIGTERM, stopping), (signal.SIGHUP, told)):
@@ -142,7 +152,7 @@ async def _serve(
             f"The database in {data} cannot be read ({error}). Check the disk, then start again."
         ) from None
     app = build_app(hub, _gateway_settings(settings, address))
-    server = GatewayServer(app)
+    server = _front(hub, app, gateways, data, log)
     local = LocalDaemon(data)
     try:
         hub.is_prepared = False
@@ -203,7 +213,15 @@ def _gateway_settings(settings: FileSettings, address: tuple[str, int]) -> Gatew
     return GatewaySettings(host=host, port=port, hosts=gateway.hosts, origins=gateway.origins, auth=settings.auth)
 
 
-async def _listen(server: GatewayServer, address: tuple[str, int]) -> str:
+def _front(hub: Hub, app: GatewayApp, gateways: int, data: Path, log: Log) -> GatewayServer | Gateways:
+    """What listens: this process, or several others."""
+    if not gateways:
+        return GatewayServer(app)
+    gateway = app.door.settings
+    return Gateways(hub, gateways, log, secret=read_secret(data), database=str(data / DATABASE), gateway=gateway)
+
+
+async def _listen(server: GatewayServer | Gateways, address: tuple[str, int]) -> str:
     """The URL under which the hub now answers."""
     host, port = address
     try:

@@ -147,6 +147,11 @@ class Switchboard(LiveViews):
                 command.known = NOTHING
             await self._until_turned(leader)
 
+    async def has_leader(self) -> None:
+        """Until somebody leads, for as long as that takes."""
+        while self._leader is None:
+            await self._turned.wait()
+
     async def _await_leader(self, code: Refusal) -> Leader:
         deadline = asyncio.get_running_loop().time() + HOLD_S
         while self._leader is None:

@@ -69,6 +69,11 @@ class LinkServer:
         for peer in list(self._peers.values()):
             peer.close()
 
+    @property
+    def peers(self) -> int:
+        """Gateways that have been let in."""
+        return sum(peer.is_here for peer in self._peers.values())
+
     def adopt(self, settings: Settings) -> None:
         for peer in self._peers.values():
             peer.post(m.Adopt(settings))
@@ -127,19 +132,19 @@ class Peer:
         self._pending: dict[int, asyncio.Task[None]] = {}
         self._waits: dict[str, str] = {}
         """Tasks that wait for their own sub-tasks through this gateway, by the name of the wait."""
-        self._is_here = False
+        self.is_here = False
         wire.on_frame = self._hear
 
     def greet(self, opened: "asyncio.Future[None]") -> None:
         if opened.cancelled() or opened.exception() is not None:
             return
         hub, directory = self._hub, self._hub.directory
-        self._is_here = True
+        self.is_here = True
         hub.positions.append(self._reach)
         self.post(m.Greeting(hub.identity, hub.settings, directory.users(), directory.keys()))
 
     def post(self, message: m.Message) -> None:
-        if self._is_here:
+        if self.is_here:
             self._wire.post(message)
 
     def close(self) -> None:
@@ -147,9 +152,9 @@ class Peer:
 
     def leave(self) -> None:
         """The gateway has gone: so have its daemons, for now, and whoever waited there."""
-        if not self._is_here:
+        if not self.is_here:
             return
-        self._is_here = False
+        self.is_here = False
         self._hub.positions.remove(self._reach)
         self._hub.unsubscribe(self)
         for task in self._pending.values():
