@@ -248,12 +248,15 @@ async def test_hosts_origins_and_limits_on_guessing_change_without_a_restart(hub
 async def test_a_session_keeps_the_time_it_was_given_and_a_new_one_gets_the_new(
     hub: GatewayHub, app: GatewayApp
 ) -> None:
-    user_id, door = hub.a_user("ann"), app.door
-    old = door.sign_in.ticket(user_id=user_id, scopes=frozenset({Scope.TASKS}), now_ms=0)
+    user_id, sign_in, scopes = hub.a_user("ann"), app.door.sign_in, frozenset({Scope.TASKS})
+    old = sign_in.ticket(user_id=user_id, scopes=scopes)
     app.adopt(GatewaySettings(auth=AuthSettings(ticket_s=1, session_s=5)))
-    new = door.sign_in.ticket(user_id=user_id, scopes=frozenset({Scope.TASKS}), now_ms=0)
-    assert door.sign_in.exchange(new, 2000) is None
-    secret = door.sign_in.exchange(old, 2000)
-    assert secret is not None
-    assert door.sign_in.session(secret, 6999) is not None
-    assert door.sign_in.session(secret, 7000) is None
+    new = sign_in.ticket(user_id=user_id, scopes=scopes)
+    hub.wall_ms += 2000
+    assert await sign_in.exchange(new) is None
+    session = await sign_in.exchange(old)
+    assert session is not None
+    hub.wall_ms += 4999
+    assert sign_in.session(session) is not None
+    hub.wall_ms += 1
+    assert sign_in.session(session) is None

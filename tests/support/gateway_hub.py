@@ -40,6 +40,7 @@ from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.metrics import Metrics
 from taskyard.hub.release import CLOSE_CODES, Frames
+from taskyard.hub.spent import Spent
 from taskyard.hub.tokens import Tokens
 from taskyard.hub.views import breaker_view, breaker_views, queue_views, usage_view
 from taskyard.store.memory import MemoryStore
@@ -64,6 +65,7 @@ class GatewayHub:
         self.wall_ms = START_MS
         self._mint = Mint()
         self._tokens = Tokens(b"0" * 32)
+        self._spent = Spent()
         self._frames = Frames(self.identity, self.settings, self._tokens)
         self._sessions: dict[int, Session] = {}
         self._subscribers: list[Subscriber] = []
@@ -126,6 +128,7 @@ class GatewayHub:
         self.store.crash()
         self.identity = self.store.open()
         self._frames = Frames(self.identity, self.settings, self._tokens)
+        self._spent = Spent()
         self.core = self._restored()
         for session in self._sessions.values():
             session.rejoin()
@@ -265,6 +268,11 @@ class GatewayHub:
     async def pressure(self, user_id: str) -> Signal:
         return signal_for(self.core.state, self.core.state.users[user_id], self._now())
 
+    async def redeem(self, ticket_id: str, expires_at: int) -> bool:
+        if self.down is not None:
+            raise self.down
+        return self._spent.spend(ticket_id, expires_at=expires_at, now_ms=self.wall_ms)
+
     async def breakers(self, user_id: str) -> list[BreakerView]:
         return breaker_views(self.core.state, user_id, self.wall_ms)
 
@@ -302,6 +310,12 @@ class GatewayHub:
 
     def attempt_of(self, token: str) -> tuple[str, int] | None:
         return self._tokens.read(token)
+
+    def seal(self, purpose: str, text: str) -> str:
+        return self._tokens.seal(purpose, text)
+
+    def unseal(self, purpose: str, sealed: str) -> str | None:
+        return self._tokens.unseal(purpose, sealed)
 
     def user(self, user_id: str) -> UserRecord:
         user = self.directory.user(user_id)

@@ -214,7 +214,7 @@ class Authenticator:
             morsel = SimpleCookie(raw.decode("latin-1")).get(COOKIE)
         except CookieError:
             return None
-        session = None if morsel is None else self._sign_in.session(morsel.value, self._hub.now_ms())
+        session = None if morsel is None else self._sign_in.session(morsel.value)
         if session is None:
             return None
         principal = Principal(

@@ -54,11 +54,7 @@ class Door:
         self.hub = hub
         self._describe = describe
         self.settings = settings
-        self.sign_in = SignIn(
-            mint_secret=hub.mint_secret,
-            ticket_s=settings.auth.ticket_s,
-            session_s=settings.auth.session_s,
-        )
+        self.sign_in = SignIn(hub, ticket_s=settings.auth.ticket_s, session_s=settings.auth.session_s)
         self.authenticator = Authenticator(hub, settings.auth, self.sign_in)
         self.started_at = hub.now_ms()
         self.session_ids = itertools.count(1)
@@ -96,7 +92,7 @@ class Door:
     def sign_in_link(self, *, user_id: str, base_url: str) -> str:
         """A link that signs a browser in once. For whoever starts the hub to print."""
         scopes = frozenset({Scope.TASKS, Scope.ADMIN})
-        ticket = self.sign_in.ticket(user_id=user_id, scopes=scopes, now_ms=self.hub.now_ms())
+        ticket = self.sign_in.ticket(user_id=user_id, scopes=scopes)
         return f"{base_url}/?ticket={ticket}"
 
     def enter(self, visitor: Visitor) -> None:

@@ -1,71 +1,88 @@
 """How a browser gets in: a one-time link, exchanged once for a session cookie.
 
 The link is printed by whoever starts the hub. The cookie is `HttpOnly` and `SameSite=Strict`, and an
-unsafe request that relies on it must also carry a header that no form of another site can set. Both
-live in memory: a restart signs browsers out, and nothing worth stealing is on disk.
+unsafe request that relies on it must also carry a header that no form of another site can set.
+
+Both carry under the yard's seal all there is to know of them, so every gateway of a yard takes what another one gave,
+and a restart signs nobody out. Whether a link was used, the hub that leads remembers for as long as it leads; a link
+that was made under another leader is worth nothing. Of sessions nobody keeps anything: none is ended on its own, each
+ends with its time, with its user, or with the yard's secret.
 """
 
-import hashlib
-from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
+import msgspec
 from msgspec import Struct
 
+from taskyard.gateway.port import Hub
 from taskyard.vocabulary import Scope
 
 COOKIE: Final = "taskyard_session"
 REQUEST_HEADER: Final = b"x-taskyard-request"
-TICKETS_MAX: Final = 100
-SESSIONS_MAX: Final = 10_000
+TICKET_CHARS_MAX: Final = 1024
+TICKET, SESSION = "ticket", "session"
 
 
-class Session(Struct, frozen=True):
+class Session(Struct, frozen=True, array_like=True):
+    """Hubs one version apart read each other's: fields are added at the end, never changed."""
+
+    id: str
     user_id: str
     scopes: frozenset[Scope]
     expires_at: int
 
 
+class Ticket(Session, frozen=True):
+    """A session to be had, once, while this epoch leads."""
+
+    epoch: int
+
+
+Given = TypeVar("Given", bound=Session)
+
+
 class SignIn:
-    def __init__(self, *, mint_secret: Callable[[], str], ticket_s: int, session_s: int) -> None:
-        self._mint_secret = mint_secret
+    def __init__(self, hub: Hub, *, ticket_s: int, session_s: int) -> None:
+        self._hub = hub
         self.adopt(ticket_s=ticket_s, session_s=session_s)
-        # By hash, like keys: what is in memory opens nothing.
-        self._tickets: dict[str, Session] = {}
-        self._sessions: dict[str, Session] = {}
 
     def adopt(self, *, ticket_s: int, session_s: int) -> None:
         self._ticket_ms = ticket_s * 1000
         self._session_ms = session_s * 1000
 
-    def ticket(self, *, user_id: str, scopes: frozenset[Scope], now_ms: int) -> str:
-        """A secret that signs in once, soon."""
-        secret = self._mint_secret()
-        _keep(self._tickets, secret, Session(user_id, scopes, now_ms + self._ticket_ms), TICKETS_MAX)
-        return secret
+    def ticket(self, *, user_id: str, scopes: frozenset[Scope]) -> str:
+        """What signs in once, soon, while the hub leads that leads now."""
+        hub = self._hub
+        return self._sealed(
+            TICKET, Ticket(hub.mint(), user_id, scopes, hub.now_ms() + self._ticket_ms, hub.identity.epoch)
+        )
 
-    def exchange(self, ticket: str, now_ms: int) -> str | None:
-        """A session's secret for the cookie; the ticket is spent."""
-        offered = self._tickets.pop(_hash(ticket), None)
-        if offered is None or offered.expires_at <= now_ms:
+    async def exchange(self, sealed: str) -> str | None:
+        """A session for the cookie; the ticket is spent. Raises `Unavailable`, and then it may be."""
+        hub = self._hub
+        ticket = self._opened(TICKET, sealed, Ticket)
+        if ticket is None or not await hub.redeem(ticket.id, ticket.expires_at):
             return None
-        secret = self._mint_secret()
-        session = Session(offered.user_id, offered.scopes, now_ms + self._session_ms)
-        _keep(self._sessions, secret, session, SESSIONS_MAX)
-        return secret
+        # Looked at last: should the lead have moved while we asked, it was the next leader who saw the ticket first.
+        if ticket.epoch != hub.identity.epoch:
+            return None
+        return self._sealed(
+            SESSION, Session(hub.mint(), ticket.user_id, ticket.scopes, hub.now_ms() + self._session_ms)
+        )
 
-    def session(self, secret: str, now_ms: int) -> Session | None:
-        session = self._sessions.get(_hash(secret))
-        return None if session is None or session.expires_at <= now_ms else session
+    def session(self, sealed: str) -> Session | None:
+        return self._opened(SESSION, sealed, Session)
 
-    def end(self, secret: str) -> None:
-        self._sessions.pop(_hash(secret), None)
+    def _sealed(self, purpose: str, given: Session) -> str:
+        return self._hub.seal(purpose, msgspec.json.encode(given).decode())
 
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _keep(table: dict[str, Session], secret: str, session: Session, size_max: int) -> None:
-    if len(table) >= size_max:
-        del table[next(iter(table))]
-    table[_hash(secret)] = session
+    def _opened(self, purpose: str, sealed: str, kind: type[Given]) -> Given | None:
+        text = self._hub.unseal(purpose, sealed)
+        if text is None:
+            return None
+        try:
+            given = msgspec.json.decode(text, type=kind)
+        except msgspec.ValidationError:
+            # A newer hub of the yard gave it, with a scope that we do not know.
+            return None
+        return given if given.expires_at > self._hub.now_ms() else None

@@ -1,21 +1,21 @@
 """What is not about tasks: health, the landing page, the API's own description."""
 
 import html
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
-from taskyard.gateway.sign_in import COOKIE
+from taskyard.gateway.sign_in import COOKIE, TICKET_CHARS_MAX
 from taskyard.vocabulary import Refusal
-from taskyard.wire.fields import Name, instant_of
+from taskyard.wire.fields import instant_of
 from taskyard.wire.people import HealthAnswer, HubAnswer
 
 HTML: Final = "text/html; charset=utf-8"
 
 
 class LandingQuery(Struct, forbid_unknown_fields=True):
-    ticket: Name | None = None
+    ticket: Annotated[str, Meta(max_length=TICKET_CHARS_MAX)] | None = None
 
 
 async def health(call: Call[Empty], _body: Empty) -> Reply:
@@ -32,11 +32,11 @@ async def landing(call: Call[LandingQuery], _body: Empty) -> Reply:
     ticket = call.query.ticket
     if ticket is None:
         return _page("Taskyard is up.", "The API is described at <a href='/api/docs'>/api/docs</a>.")
-    secret = call.door.sign_in.exchange(ticket, call.hub.now_ms())
-    if secret is None:
+    session = await call.door.sign_in.exchange(ticket)
+    if session is None:
         return _page("This link has been used, or is too old.", "Ask for a new one.", status=401)
     settings = call.door.settings.auth
-    cookie = f"{COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={settings.session_s}"
+    cookie = f"{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={settings.session_s}"
     if settings.secure_cookie:
         cookie += "; Secure"
     # Away from the address that holds the ticket, so that it is in no history and no `Referer`.

@@ -1,0 +1,167 @@
+"""Signing in, whichever process of a yard answers: two gateways here, on one hub."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from taskyard.gateway.app import GatewayApp, build_app
+from taskyard.gateway.auth import AuthSettings
+from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.port import Unavailable
+from taskyard.gateway.sign_in import COOKIE, SESSION, TICKET_CHARS_MAX
+from taskyard.hub.tokens import Tokens
+from taskyard.vocabulary import Refusal
+from tests.support.gateway_client import Client, Response
+from tests.support.gateway_hub import GatewayHub
+
+pytestmark = pytest.mark.anyio
+ME = "/api/v1/users/me"
+TICKET_MS = AuthSettings().ticket_s * 1000
+SESSION_MS = AuthSettings().session_s * 1000
+
+
+class HandingOver(GatewayHub):
+    """The lead moves while a ticket is on its way to the leader: the next one is asked."""
+
+    async def redeem(self, ticket_id: str, expires_at: int) -> bool:
+        self.lead_moves()
+        return await super().redeem(ticket_id, expires_at)
+
+
+@pytest.fixture
+async def other(hub: GatewayHub) -> AsyncIterator[GatewayApp]:
+    """Another gateway of the same yard."""
+    built = build_app(hub, GatewaySettings())
+    yield built
+    await built.door.close()
+
+
+def a_link(app: GatewayApp, user_id: str) -> str:
+    return app.door.sign_in_link(user_id=user_id, base_url="")
+
+
+async def follow(app: GatewayApp, link: str) -> Response:
+    return await Client(app).get(link)
+
+
+async def signed_in(app: GatewayApp, user_id: str) -> str:
+    """The cookie's value."""
+    response = await follow(app, a_link(app, user_id))
+    assert response.status == 303
+    return response.headers["set-cookie"].partition(";")[0].removeprefix(f"{COOKIE}=")
+
+
+async def status_with(app: GatewayApp, session: str) -> int:
+    return (await Client(app).get(ME, headers={"cookie": f"{COOKIE}={session}"})).status
+
+
+async def test_who_signed_in_at_one_gateway_is_signed_in_at_all(
+    hub: GatewayHub, app: GatewayApp, other: GatewayApp
+) -> None:
+    session = await signed_in(app, hub.a_user("ann"))
+    me = (await Client(other).get(ME, headers={"cookie": f"{COOKIE}={session}"})).json
+    assert (me["id"], sorted(me["scopes"])) == ("u_ann", ["admin", "tasks"])
+
+
+async def test_a_link_works_at_a_gateway_that_did_not_make_it_and_then_nowhere(
+    hub: GatewayHub, app: GatewayApp, other: GatewayApp
+) -> None:
+    link = a_link(app, hub.a_user("ann"))
+    assert [(await follow(one, link)).status for one in (other, app, other)] == [303, 401, 401]
+
+
+async def test_of_many_who_follow_a_link_at_once_one_gets_in(
+    hub: GatewayHub, app: GatewayApp, other: GatewayApp
+) -> None:
+    link = a_link(app, hub.a_user("ann"))
+    came = await asyncio.gather(*(follow(one, link) for one in (app, other) * 5))
+    assert sorted(response.status for response in came) == [303] + [401] * 9
+
+
+async def test_another_leader_signs_nobody_out_and_takes_no_older_link(hub: GatewayHub, app: GatewayApp) -> None:
+    user_id = hub.a_user("ann")
+    session = await signed_in(app, user_id)
+    used, unused = a_link(app, user_id), a_link(app, user_id)
+    assert (await follow(app, used)).status == 303
+    # When another hub leads, which does not know what was used
+    hub.lead_moves()
+    # Then sessions hold, links are over, and new ones work
+    assert await status_with(app, session) == 200
+    assert [(await follow(app, link)).status for link in (used, unused)] == [401, 401]
+    assert (await follow(app, a_link(app, user_id))).status == 303
+
+
+async def test_a_link_that_meets_the_next_leader_on_its_way_is_over() -> None:
+    hub = HandingOver()
+    app = build_app(hub, GatewaySettings())
+    assert (await follow(app, a_link(app, hub.a_user("ann")))).status == 401
+
+
+async def test_a_link_that_nobody_could_look_at_is_not_used_up(hub: GatewayHub, app: GatewayApp) -> None:
+    link = a_link(app, hub.a_user("ann"))
+    hub.down = Unavailable(Refusal.STORE_UNAVAILABLE, 1)
+    assert (await follow(app, link)).status == 503
+    hub.down = None
+    assert (await follow(app, link)).status == 303
+
+
+async def test_links_and_sessions_end_with_their_time(hub: GatewayHub, app: GatewayApp) -> None:
+    user_id = hub.a_user("ann")
+    in_time, late = a_link(app, user_id), a_link(app, user_id)
+    session = await signed_in(app, user_id)
+    hub.wall_ms += TICKET_MS - 1
+    assert (await follow(app, in_time)).status == 303
+    hub.wall_ms += 1
+    assert (await follow(app, late)).status == 401
+    hub.wall_ms += SESSION_MS - TICKET_MS - 1
+    assert await status_with(app, session) == 200
+    hub.wall_ms += 1
+    assert await status_with(app, session) == 401
+
+
+async def test_a_session_is_worth_nothing_without_its_user(app: GatewayApp) -> None:
+    assert await status_with(app, await signed_in(app, "u_nobody")) == 401
+
+
+async def test_a_session_that_was_touched_cut_or_made_elsewhere_is_none(hub: GatewayHub, app: GatewayApp) -> None:
+    user_id = hub.a_user("ann")
+    session = await signed_in(app, user_id)
+    text = hub.unseal(SESSION, session)
+    assert text is not None
+    content, _, mac = session.partition(".")
+    richer, _, _ = hub.seal("elsewhere", text.replace("u_ann", "u_root")).partition(".")
+    ticket = a_link(app, user_id).partition("=")[2]
+    for wrong in (
+        "",
+        content,
+        session[:-1],
+        session[1:],
+        session + "A",
+        f"{richer}.{mac}",
+        ticket,
+        hub.token_for("01970000-0000-7000-8000-000000000001", 1),
+        hub.seal("elsewhere", text),
+        Tokens(b"1" * 32).seal(SESSION, text),
+        "\xfc" * 43,
+        "." * 4000,
+    ):
+        assert await status_with(app, wrong) == 401, wrong
+    assert await status_with(app, session) == 200
+
+
+async def test_a_session_of_a_hub_that_knows_more_scopes_is_none_here(hub: GatewayHub, app: GatewayApp) -> None:
+    hub.a_user("ann")
+    ends = hub.wall_ms + 1000
+    assert await status_with(app, hub.seal(SESSION, f'["s","u_ann",["tasks"],{ends},"new"]')) == 200
+    assert await status_with(app, hub.seal(SESSION, f'["s","u_ann",["tasks","new"],{ends}]')) == 401
+
+
+async def test_what_is_no_link_of_ours_signs_nobody_in(hub: GatewayHub, app: GatewayApp) -> None:
+    user_id = hub.a_user("ann")
+    session, link = await signed_in(app, user_id), a_link(app, user_id)
+    for wrong in ("/?ticket=", f"/?ticket={session}", link[:-1], link + "A", "/?ticket=ü."):
+        response = await follow(app, wrong)
+        assert (response.status, "set-cookie" in response.headers) == (401, False), wrong
+    assert (await follow(app, "/?ticket=" + "x" * (TICKET_CHARS_MAX + 1))).status == 422
+    assert (await follow(app, link)).status == 303
