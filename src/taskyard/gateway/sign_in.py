@@ -32,13 +32,17 @@ class Session(Struct, frozen=True, array_like=True):
     expires_at: int
 
 
-class Ticket(Session, frozen=True):
-    """A session to be had, once, while this epoch leads."""
+class Ticket(Struct, frozen=True, array_like=True):
+    """The same holds; no kind of session, since a field that is added there would push `epoch` from its place."""
 
+    id: str
+    user_id: str
+    scopes: frozenset[Scope]
+    expires_at: int
     epoch: int
 
 
-Given = TypeVar("Given", bound=Session)
+Given = TypeVar("Given", Session, Ticket)
 
 
 class SignIn:
@@ -73,7 +77,7 @@ class SignIn:
     def session(self, sealed: str) -> Session | None:
         return self._opened(SESSION, sealed, Session)
 
-    def _sealed(self, purpose: str, given: Session) -> str:
+    def _sealed(self, purpose: str, given: Session | Ticket) -> str:
         return self._hub.seal(purpose, msgspec.json.encode(given).decode())
 
     def _opened(self, purpose: str, sealed: str, kind: type[Given]) -> Given | None:
