@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
 import pytest
+import uvloop
 
 from taskyard.core.commands import Beat, BeginWait, JoinDaemon, SubmitTasks
 from taskyard.core.effects import Submitted
@@ -66,7 +67,7 @@ async def linked(*, connected: bool = True, settings: Settings | None = None) ->
 
 
 def lives(scenario: Any) -> None:
-    asyncio.run(scenario())
+    uvloop.run(scenario())
 
 
 def test_a_task_submitted_through_a_gateway_is_the_leaders_and_answered_after_its_commit() -> None:

@@ -57,8 +57,7 @@ class Wire(asyncio.Protocol):
 
     # What the transport calls.
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         if self._is_lost:
             # It was not wanted before it was there.
             transport.abort()
