@@ -25,6 +25,7 @@ from taskyard.gateway.server import listen
 from taskyard.hub.hub import Hub
 from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log
+from taskyard.hub.yard import CannotStart
 
 GATEWAYS_MAX: Final = 64
 AGAIN_S, AGAIN_S_MAX = 0.2, 5.0
@@ -94,9 +95,11 @@ class Gateways:
         self._links.serve(self._hub)
         await self._links.listen_beside(self._order.link)
         self._keepers = [asyncio.create_task(self._keep(number)) for number in range(self._count)]
-        async with asyncio.timeout(START_S):
-            while self._links.peers < self._count:
-                await asyncio.sleep(LOOK_S)
+        for _ in range(round(START_S / LOOK_S)):
+            if self._links.peers == self._count:
+                return
+            await asyncio.sleep(LOOK_S)
+        raise CannotStart(f"Of {self._count} gateways {self._links.peers} came up within {START_S:g} s; see the log.")
 
     def adopt(self, gateway: GatewaySettings) -> None:
         """Other settings hold from here on, also for those that are started again."""
