@@ -334,3 +334,23 @@ def test_no_daemon_is_emptied_for_a_suspect_whose_queue_is_paused() -> None:
     hub.ask(ResumeQueue("default", "admin"))
     hub.live(s=61)
     assert task.id in (one.alone, two.alone)
+
+
+def test_a_full_daemon_too_is_kept_for_a_suspect_after_60_s() -> None:
+    # Given a suspect, and a daemon whose one slot is taken, with more work behind; its level has room elsewhere
+    hub = HubHarness()
+    hub.daemon("a")
+    task = a_suspect(hub)
+    full = hub.daemon("b", slots=1)
+    hub.daemon("c", slots=1, types=("other",))
+    busy, next_one = hub.run(hub.submit(target="b")), hub.submit(target="b")
+
+    # When the suspect goes back to the queue and nothing ends for 60 s
+    hub.drain(hub.state.daemons["d-a"])
+    hub.reject(task, drained=True)
+    hub.live(s=60)
+    assert (task.status, full.alone) == (Status.QUEUED, task.id)
+
+    # Then it is the next to run there, alone
+    hub.complete(busy)
+    assert (task.status, next_one.status) == (Status.SCHEDULED, Status.QUEUED)

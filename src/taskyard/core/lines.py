@@ -83,12 +83,12 @@ def order_of(party: Party, aged_before: int) -> Order:
 class Line:
     """Lanes that the same daemons could serve."""
 
-    __slots__ = ("blocker", "key", "needs", "parties", "pool", "queue", "servers", "waiting")
+    __slots__ = ("blocker", "key", "needs", "parties", "pool", "queue", "servers", "suspect", "waiting")
 
     def __init__(self, key: LineKey, pool: "Pool") -> None:
         self.key = key
         self.pool = pool
-        self.queue, self.needs = key[1], key[2]
+        self.queue, self.needs, self.suspect = key[1], key[2], key[4]
         self.blocker: Blocker | None = None
         """What the whole line sleeps on."""
         self.servers: list[Daemon] = []

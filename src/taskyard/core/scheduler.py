@@ -93,7 +93,12 @@ def _fill(turn: Turn, pool: Pool) -> None:
     """Give away the slots of one pool."""
     # 2. Which lines have both a task and room. The others wait for a slot, which will wake them.
     woken, pool.woken = pool.woken, {}
-    lines = [line for line in woken.values() if line.blocker is None and line.is_waiting() and line.has_room()]
+    # A suspect is looked at all the same: for how long it has waited, counts from here (step 5).
+    lines = [
+        line
+        for line in woken.values()
+        if line.blocker is None and line.is_waiting() and (line.has_room() or line.suspect is not None)
+    ]
     contest = Contest(lines, ages_of(turn))
     while contest.lines:
         # 3. The user whose turn it is, of the first level that has room and somebody to use it.
