@@ -259,6 +259,23 @@ def test_for_its_users_concurrency_also_where_the_sources_limit_is_the_same() ->
     assert told(hub) == [low.id]
 
 
+def test_not_where_the_sources_limit_is_below_its_users_concurrency_though_both_are_reached() -> None:
+    # Given a user at both limits, of which that of the source came first
+    limits = Limits(running_per_user=2, running_per_source={SourceType.USER: 1})
+    hub = HubHarness(Settings(limits=limits))
+    hub.daemon(slots=5)
+    running(hub)
+    hub.live(s=10)
+    hub.submit(level=CRITICAL)
+    hub.run(hub.submit(source=SourceType.WEBHOOK))
+
+    # When something is looked at that makes no difference
+    hub.submit(level=CRITICAL, type="other")
+
+    # Then nobody goes: it is not held by its user's concurrency alone
+    assert told(hub) == []
+
+
 def test_for_a_full_queue_of_its_users_own_machines() -> None:
     hub = HubHarness(Settings(queues={"ollama": Queue(models=("m",))}))
     hub.daemon(slots=5)

@@ -192,16 +192,16 @@ def _holds(turn: Turn, lane: Lane, line: Line) -> Iterator[Hold]:
 def _waits_for_room(turn: Turn, lane: Lane, line: Line) -> bool:
     """Held by full daemons, by its user's concurrency, by a full queue of its user's own machines, and by nothing else.
 
-    A source's limit is never below the plan's concurrency, so a user with one source is at both at once.
+    Who has one source is at its limit and at the plan's concurrency at once, where the source's is not the lower one.
     """
-    holds = list(_holds(turn, lane, line))
-    reasons = {hold.reason: None for hold in holds}
+    holds = {hold.reason: hold for hold in _holds(turn, lane, line)}
+    user, source = holds.get(Reason.USER_CONCURRENCY), holds.get(Reason.SOURCE_CONCURRENCY)
     helped = {Reason.USER_CONCURRENCY: None}
-    if Reason.USER_CONCURRENCY in reasons:
+    if user is not None and source is not None and (source.limit or 0) >= (user.limit or 0):
         helped[Reason.SOURCE_CONCURRENCY] = None
     if line.pool.id == lane.user.id:
         helped[Reason.QUEUE_FULL] = None
-    others = [hold for hold in holds if hold.reason not in helped]
+    others = [hold for reason, hold in holds.items() if reason not in helped]
     for hold in others:
         turn.state.yard.sleep_urgent(lane.user.id, hold.blocker)
         watch(turn, hold)
