@@ -1,4 +1,4 @@
-"""Every policy that watches attempts hears of each grant and each end, once."""
+"""Every policy that watches attempts hears of each grant, each start and each end, once."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from taskyard.core.task import Attempt, Task
 from tests.support.harness import HubHarness
 
 
-def test_every_grant_and_every_end_is_heard_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_grant_every_start_and_every_end_is_heard_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[tuple[str, str, int, str]] = []
 
     def hears(what: str) -> aftermath.Hook:
@@ -19,6 +19,7 @@ def test_every_grant_and_every_end_is_heard_of_once(monkeypatch: pytest.MonkeyPa
         return hook
 
     monkeypatch.setattr(aftermath, "ON_GRANT", (hears("granted"),))
+    monkeypatch.setattr(aftermath, "ON_START", (hears("started"),))
     monkeypatch.setattr(aftermath, "ON_END", (hears("ended"),))
     hub = HubHarness()
     hub.daemon()
@@ -28,7 +29,9 @@ def test_every_grant_and_every_end_is_heard_of_once(monkeypatch: pytest.MonkeyPa
     hub.complete(task)
     assert heard == [
         ("granted", task.id, 1, "running"),
+        ("started", task.id, 1, "running"),
         ("ended", task.id, 1, "failed"),
         ("granted", task.id, 2, "running"),
+        ("started", task.id, 2, "running"),
         ("ended", task.id, 2, "success"),
     ]

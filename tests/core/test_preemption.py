@@ -404,6 +404,23 @@ def test_one_that_has_not_started_is_looked_at_again_when_it_may_have_run() -> N
     assert told(hub) == [low.id]
 
 
+def test_one_that_may_go_as_soon_as_it_runs_is_looked_at_when_it_starts_and_not_before() -> None:
+    # Given a low task that has not started, and no time that it must have run for
+    hub = HubHarness(Settings(shares=NO_RESERVE, preemption=Preemption(min_run_s=0)))
+    hub.daemon(slots=1)
+    low = hub.submit(level=LOW)
+    hub.accept(low)
+
+    # When a critical one waits, nothing is due at once
+    hub.submit(level=CRITICAL)
+    assert told(hub) == []
+    assert hub.core.next_due_ms(hub.now) != 0
+
+    # Then it goes the moment it runs
+    hub.start(low)
+    assert told(hub) == [low.id]
+
+
 def test_no_victim_whose_going_would_not_help() -> None:
     hub = HubHarness(Settings(shares=NO_RESERVE))
     hub.daemon("gpu", slots=1, capabilities=("gpu",), types=("train",))

@@ -1,8 +1,8 @@
-"""What the policies learn from: every grant, and every end of an attempt.
+"""What the policies learn from: every grant, every start, and every end of an attempt.
 
 A policy that watches attempts (breakers, cooling queues, used time) is a function in one of these tuples. They are
-called from the one place where a slot is taken and the one place where it is given back (`attempts.py`), after the
-counts and before anybody is woken.
+called from the one place where a slot is taken, where the work begins, and where the slot is given back
+(`attempts.py`), after the counts and before anybody is woken.
 """
 
 from collections.abc import Callable
@@ -17,16 +17,22 @@ Hook = Callable[[Turn, Task, Attempt, Daemon], None]
 ON_GRANT: Final[tuple[Hook, ...]] = (
     breakers.become_probe,
     cooling.begin_probe,
-    preemption.note_low,
     pressure.note_grant,
 )
 """An attempt was granted just now; its clock has not begun."""
+ON_START: Final[tuple[Hook, ...]] = (preemption.note_low,)
+"""Its daemon said that the work began."""
 ON_END: Final[tuple[Hook, ...]] = (breakers.learn, usage.charge, cooling.end_probe, preemption.yielded)
 """The attempt has its end: `status` and `error` say which."""
 
 
 def granted(turn: Turn, task: Task, attempt: Attempt, daemon: Daemon) -> None:
     for hook in ON_GRANT:
+        hook(turn, task, attempt, daemon)
+
+
+def started(turn: Turn, task: Task, attempt: Attempt, daemon: Daemon) -> None:
+    for hook in ON_START:
         hook(turn, task, attempt, daemon)
 
 

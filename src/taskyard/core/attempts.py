@@ -12,7 +12,7 @@ on it, until the daemon says it stopped (`Daemon.lingering`). `release` is the o
 Rule: no other module compares attempt numbers. If you need to, you want `current` or `newest_of`.
 """
 
-from taskyard.core.aftermath import ended, granted
+from taskyard.core.aftermath import ended, granted, started
 from taskyard.core.cooling import cool_down
 from taskyard.core.counts import count, leave_place, take_place, wake_room
 from taskyard.core.effects import CancelWork, Execute
@@ -170,6 +170,7 @@ def start(turn: Turn, task: Task, attempt: Attempt) -> None:
         task.trouble.unstarted = 0
     move(turn, task, RUNNING)
     task.started_at = attempt.started_at
+    started(turn, task, attempt, turn.state.daemons[attempt.daemon_id])
 
 
 def close(

@@ -48,7 +48,7 @@ def look_again(turn: Turn, user_id: str) -> None:
 
 
 def note_low(turn: Turn, task: Task, attempt: Attempt, _daemon: Daemon) -> None:
-    """A low task was granted: what held its user's critical work, while there was none to go, is looked at again."""
+    """A low task runs: what held its user's critical work, while there was none to go, is looked at again."""
     if attempt.level is Level.LOW and attempt.in_place is None:
         turn.state.yard.urgent[task.user_id] = None
 
@@ -95,9 +95,8 @@ def _victim_for(turn: Turn, lane: Lane, task: Task) -> Task | None:
         times = 0 if victim.trouble is None else victim.trouble.preemptions
         if victim.id in spared or times >= numbers.times_max or not _helps(turn, lane, lines, running):
             continue
-        began = turn.now.mono if running.attempt.started_at is None else turn.state.begun[victim.id]
-        due = began + ms_of(numbers.min_run_s)
-        if due <= turn.now.mono and victim.status is Status.RUNNING:
+        due = turn.state.begun[victim.id] + ms_of(numbers.min_run_s)
+        if due <= turn.now.mono:
             return victim
         soonest = due if soonest is None else min(due, soonest)
     if soonest is not None:
@@ -123,7 +122,8 @@ def _running_low(state: State, user: User) -> list[Low]:
         attempt = task.newest
         assert attempt is not None, "I2: a held task has an attempt"
         daemon = state.daemons[attempt.daemon_id]
-        is_low = task.level is Level.LOW and attempt.level is Level.LOW
+        # One that has not started yet is looked at when it does (`note_low`).
+        is_low = task.level is Level.LOW and attempt.level is Level.LOW and task.status is Status.RUNNING
         is_going = attempt.yields_to is not None or task.cancel_requested_at is not None
         # In whose place another runs, would leave that one behind in its room.
         has_room = attempt.in_place is None and task.id not in state.standing
@@ -133,7 +133,7 @@ def _running_low(state: State, user: User) -> list[Low]:
 
 
 def _started(low: Low) -> tuple[int, str]:
-    return low.attempt.started_at or low.attempt.assigned_at, low.task.id
+    return low.attempt.started_at or 0, low.task.id
 
 
 def _helps(turn: Turn, lane: Lane, lines: list[Line], low: Low) -> bool:
