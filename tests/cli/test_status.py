@@ -106,6 +106,17 @@ def test_a_busy_yard(hub: StubHub, cli: Cli) -> None:
     assert max(map(len, result.out.splitlines())) <= 80
 
 
+def test_tasks_that_are_held_by_less_common_things_are_counted(hub: StubHub, cli: Cli) -> None:
+    a_calm_hub(hub)
+    held = [{"code": "QUEUE_PAUSED", "message": "It is paused.", "tasks": 4, "example": "T-1"}]
+    hub.on("GET", "why", Reply(body={"profile": "local", "running": 0, "waiting": 7, "held_by": held}))
+    assert (
+        "Held back\n"
+        "  4 tasks (such as T-1): It is paused.\n"
+        "  and 3 more for other reasons; `taskyard why TASK` tells of each\n"
+    ) in cli("status").out
+
+
 def test_for_programs_all_of_it_is_one_document(hub: StubHub, cli: Cli) -> None:
     a_busy_hub(hub)
     found = json.loads(cli("status", "--json").out)

@@ -4,11 +4,11 @@ import pytest
 
 from taskyard.core.commands import ChangeUser, PauseQueue
 from taskyard.core.idle import overview, why_idle
-from taskyard.core.settings import Queue, Settings
+from taskyard.core.settings import Queue, Settings, Shares
 from taskyard.core.state import Daemon
 from taskyard.vocabulary import Level, Profile, Reason
 from tests.core.test_suspects import two_busy_daemons
-from tests.support.harness import HubHarness
+from tests.support.harness import HubHarness, a_draft
 
 MODEL = Settings(queues={"q": Queue(models=("m",))})
 
@@ -91,6 +91,32 @@ def test_a_user_sees_what_runs_and_waits_and_what_holds_most_of_it() -> None:
     assert [(g.cause.code, g.tasks, g.example) for g in found.held] == [
         (Reason.QUEUE_PAUSED, 3, "T-003"),
         (Reason.USER_CONCURRENCY, 1, "T-006"),
+    ]
+
+
+def test_what_asks_for_different_things_to_be_done_is_told_apart() -> None:
+    hub = HubHarness(MODEL)
+    hub.daemon(types=("general",))
+    # No daemon can run any of them. Two want the same of one, whatever their queue.
+    hub.submit(capabilities=("browser",))
+    hub.submit(capabilities=("gpu",))
+    hub.submit(capabilities=("browser",), model="m")
+    found = overview(hub.core.turn(hub.now), hub.state.users["ann"])
+    assert [(g.cause.code, g.cause.message, g.tasks) for g in found.held] == [
+        (Reason.NO_ELIGIBLE_DAEMON, "None of the daemons you may use has ever offered browser.", 2),
+        (Reason.NO_ELIGIBLE_DAEMON, "None of the daemons you may use has ever offered gpu.", 1),
+    ]
+
+
+def test_strict_shares_of_two_levels_are_two_things() -> None:
+    hub = HubHarness(Settings(shares=Shares(strict=True)))
+    hub.daemon(slots=4)
+    for level in (Level.NORMAL, Level.HIGH):
+        hub.submit_all(*(a_draft(level=level) for _ in range(2)))
+    found = overview(hub.core.turn(hub.now), hub.state.users["ann"])
+    assert [(g.cause.code, g.example) for g in found.held] == [
+        (Reason.PRIORITY_SHARE, "T-002"),
+        (Reason.PRIORITY_SHARE, "T-004"),
     ]
 
 

@@ -198,7 +198,9 @@ def test_strict_shares_are_caps_of_at_least_one() -> None:
     assert started(many(hub, 40, level=Level.NORMAL)) == 7
     assert started(many(hub, 40, level=Level.LOW)) == 3
     turn, pool = hub.core.turn(hub.now), hub.state.yard.pools["ann"]
-    assert share_is_kept(turn, pool, RANK[Level.LOW]) == Hold(Reason.PRIORITY_SHARE, ("room", "ann"), 3, 3)
+    assert share_is_kept(turn, pool, RANK[Level.LOW]) == Hold(
+        Reason.PRIORITY_SHARE, ("room", "ann"), 3, 3, name=Level.LOW
+    )
     assert share_is_kept(turn, pool, RANK[Level.CRITICAL]) is None
     assert shares_of(1, Shares(strict=True)) == (1, 1, 1, 1)
 

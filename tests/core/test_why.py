@@ -206,7 +206,7 @@ def test_the_caps_of_levels() -> None:
     strict = HubHarness(Settings(shares=Shares(strict=True)))
     strict.daemon(slots=5)
     strict.submit()
-    assert only(strict, strict.submit()).message == "Tasks of its level use 1 of the 1 slots of their share."
+    assert only(strict, strict.submit()).message == "Tasks of level normal use 1 of the 1 slots of their share."
 
 
 def test_a_full_hub_tells_nothing_of_others() -> None:

@@ -124,6 +124,8 @@ def _held_back(tasks: "Overview") -> Iterator[str]:
         yield from filled(f"{number}: {held.message}", indent=2, hang=4)
         if held.would_help:
             yield from filled(helpful(held.would_help), indent=4, hang=6)
+    if others := tasks.waiting - sum(held.tasks for held in tasks.held_by):
+        yield f"  and {others} more for other reasons; `taskyard why TASK` tells of each"
 
 
 def _daemons(daemons: "list[DaemonRecord]") -> Iterator[str]:

@@ -13,16 +13,19 @@ from msgspec import Struct
 
 from taskyard.core.considered import judged
 from taskyard.core.holds import holds_of, lines_of
-from taskyard.core.lanes import Blocker, Lane
+from taskyard.core.lanes import Lane
+from taskyard.core.limits import Hold
 from taskyard.core.sentences import clock, counted
 from taskyard.core.state import Daemon, Turn, User
-from taskyard.core.why import Cause, causes_of_lane
+from taskyard.core.why import ABOUT_DAEMONS, Cause, causes_of_lane
 from taskyard.vocabulary import RANK, Level, Profile, Reason
 
 LANES_MAX: Final = 64
 # Lanes asked one by one what holds them, the longest first.
 USERS_MAX: Final = 1000
 GROUPS_MAX: Final = 5
+ASKED_MAX: Final = 16
+# Things that hold lanes, put into words: where the fleet is large, each may look at all of it.
 
 
 class Group(Struct, frozen=True):
@@ -130,14 +133,23 @@ def _share(shares: dict[tuple[str, Level], Share], queue: str, level: Level) -> 
 
 
 def _groups(turn: Turn, lanes: list[Lane]) -> list[Group]:
-    """By what holds them first of all."""
-    alike: dict[tuple[Reason, Blocker], list[Lane]] = {}
+    """By what holds them first of all, as far as that is told in other words: what is told alike is helped alike."""
+    alike: dict[tuple[object, ...], list[Lane]] = {}
     for lane in lanes:
         holds = holds_of(turn, lane, lines_of(turn, lane))
-        first = (holds[0].hold.reason, holds[0].hold.blocker) if holds else (Reason.BEHIND_OTHERS, ())
-        alike.setdefault(first, []).append(lane)
-    groups = [
-        Group(causes_of_lane(turn, held[0])[0], sum(lane.size for lane in held), held[0].heads()[0].ref)
-        for held in alike.values()
-    ]
-    return sorted(groups, key=lambda group: -group.tasks)
+        alike.setdefault(_about(lane, holds[0].hold) if holds else (), []).append(lane)
+    found: dict[tuple[Reason, str], Group] = {}
+    for held in nlargest(ASKED_MAX, alike.values(), key=_tasks_in):
+        cause, tasks, example = causes_of_lane(turn, held[0])[0], _tasks_in(held), held[0].heads()[0].ref
+        first = found.get((cause.code, cause.message)) or Group(cause, 0, example)
+        found[cause.code, cause.message] = Group(first.cause, first.tasks + tasks, first.example)
+    return sorted(found.values(), key=lambda group: -group.tasks)
+
+
+def _about(lane: Lane, hold: Hold) -> tuple[object, ...]:
+    """What a hold is about; one about daemons also about what the lane asks of them."""
+    return hold.reason, hold.blocker, hold.name, lane.kind.needs if hold.reason in ABOUT_DAEMONS else None
+
+
+def _tasks_in(lanes: list[Lane]) -> int:
+    return sum(lane.size for lane in lanes)

@@ -22,7 +22,7 @@ from taskyard.core.state import Turn
 from taskyard.core.task import ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.core.usage import usage_at, used_ms
-from taskyard.vocabulary import Level, Reason
+from taskyard.vocabulary import RANK, Level, Reason
 
 ROOM: Final = frozenset(
     {
@@ -38,6 +38,8 @@ ROOM: Final = frozenset(
 """What holds a task only because others run: who runs in its parent's place passes these (`in_place.py`)."""
 HIGH_TO_LOW: Final = (1, 2, 3)
 # Ranks of the levels that share what the critical reserve leaves.
+LEVELS: Final = tuple(RANK)
+"""By their ranks."""
 LOW: Final = Level.LOW
 
 
@@ -52,7 +54,7 @@ class Hold(Struct, frozen=True):
     until: int | None = None
     """When it ends by itself, if that is known."""
     name: str | None = None
-    """Of the queue, type, source, key or plan it is about."""
+    """Of the queue, type, source, level, key or plan it is about."""
 
 
 def watch(turn: Turn, hold: Hold) -> None:
@@ -201,7 +203,7 @@ def share_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
     if rank == CRITICAL or not shares.strict:
         return None
     used, limit = pool.running[rank], shares_of(pool.slots, shares)[rank]
-    return None if used < limit else Hold(Reason.PRIORITY_SHARE, ("room", pool.id), used, limit)
+    return None if used < limit else Hold(Reason.PRIORITY_SHARE, ("room", pool.id), used, limit, name=LEVELS[rank])
 
 
 LevelRule = Callable[[Turn, Pool, int], Hold | None]

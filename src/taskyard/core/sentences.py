@@ -148,7 +148,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
     ),
     Reason.PRIORITY_SHARE: Sentence(
         "Waits for a free slot",
-        "tasks of its level use {used} of the {limit} slots of their share{where}",
+        "tasks of level {name} use {used} of the {limit} slots of their share{where}",
         "{a_next} slot in that share, another priority{or_finish}",
     ),
     Reason.CRITICAL_RESERVE: Sentence(

@@ -32,6 +32,9 @@ from taskyard.vocabulary import HELD, Reason, Status
 Names = Mapping[str, str]
 """Ids of tasks to their refs, for those the core no longer holds."""
 
+ABOUT_DAEMONS: Final = (Reason.NO_ELIGIBLE_DAEMON, Reason.NO_FREE_SLOT)
+"""What is said of these depends on what a task asks of a daemon."""
+
 
 class Cause(Struct, frozen=True):
     code: Reason
@@ -207,7 +210,7 @@ class Scene(Struct, frozen=True):
             "where": self._where(held.line),
             "tasks": listed([each.ref for each in own]) if own else "another task",
         }
-        if held.hold.reason in (Reason.NO_ELIGIBLE_DAEMON, Reason.NO_FREE_SLOT):
+        if held.hold.reason in ABOUT_DAEMONS:
             blanks |= self._of_daemons(finish)
         if held.hold.reason is Reason.WAITS_ALONE:
             blanks["used"] = 0 if self.task.trouble is None else self.task.trouble.deaths
