@@ -67,6 +67,9 @@ LIMITS = {
     "plan": "free",
     "max_concurrent_agents": 1,
     "max_task_duration_minutes": 30,
+    "max_priority": "normal",
+    "max_pending": 50,
+    "pending": 12,
     "monthly_agent_hours_limit": 10,
     "monthly_agent_hours_used": 2.5,
     "billing_cycle_resets_at": "2126-02-28T10:00:00Z",
@@ -81,6 +84,8 @@ def test_limits_say_what_is_used_of_what_and_until_when(hub: StubHub, cli: Cli) 
         "LIMIT              VALUE\n"
         "plan               free\n"
         "concurrent tasks   1\n"
+        "pending tasks      12 of 50\n"
+        "highest priority   normal\n"
         "minutes per task   30\n"
         "hours this month   2.50 of 10\n"
         "next month begins  2126-02-28 10:00"
@@ -96,6 +101,8 @@ def test_who_has_no_limits_is_told_so(hub: StubHub, cli: Cli) -> None:
         "LIMIT              VALUE\n"
         "plan               none\n"
         "concurrent tasks   unlimited\n"
+        "pending tasks      0 of unlimited\n"
+        "highest priority   critical\n"
         "minutes per task   unlimited\n"
         "hours this month   0.01 of unlimited\n"
         "next month begins  -\n"

@@ -80,6 +80,9 @@ async def test_limits_of_a_user_without_a_plan(ann: Client) -> None:
         "plan": None,
         "max_concurrent_agents": 20,
         "max_task_duration_minutes": None,
+        "max_priority": None,
+        "max_pending": 50,
+        "pending": 0,
         "monthly_agent_hours_limit": None,
         "monthly_agent_hours_used": 0.0,
         "billing_cycle_resets_at": "2027-02-15T08:00:00Z",
@@ -93,11 +96,15 @@ async def test_limits_follow_the_plan_its_overrides_and_what_runs(
     await admin.request("PATCH", "/api/v1/users/carl", {"plan": "free", "overrides": {"monthly_agent_hours": 12.5}})
     a_daemon(hub, "u_carl")
     task_id = await a_running_task(hub, carl)
+    await carl.post("/api/v1/tasks", {"input": "more work"})
     hub.wall_ms = START_MS + HOUR_MS + 20_000
     assert (await carl.get(LIMITS)).json == {
         "plan": "free",
         "max_concurrent_agents": 1,
         "max_task_duration_minutes": 30,
+        "max_priority": None,
+        "max_pending": 50,
+        "pending": 1,
         "monthly_agent_hours_limit": 12.5,
         "monthly_agent_hours_used": 1.01,
         "billing_cycle_resets_at": "2027-02-15T08:00:00Z",

@@ -122,6 +122,8 @@ def show_limits(
         [
             ("plan", limits.plan or "none"),
             ("concurrent tasks", _or_any(limits.max_concurrent_agents)),
+            ("pending tasks", f"{limits.pending} of {_or_any(limits.max_pending)}"),
+            ("highest priority", limits.max_priority or "critical"),
             ("minutes per task", _or_any(limits.max_task_duration_minutes)),
             ("hours this month", used),
             ("next month begins", f"{resets:%Y-%m-%d %H:%M} UTC ({times.relative(resets, now())})" if resets else "-"),

@@ -19,7 +19,7 @@ from taskyard.core.settings import Settings
 from taskyard.core.why import Why
 from taskyard.gateway.figures import Figures
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
-from taskyard.vocabulary import BreakerState, DaemonStatus, QueueState
+from taskyard.vocabulary import BreakerState, DaemonStatus, Level, QueueState
 
 T = TypeVar("T")
 
@@ -96,6 +96,8 @@ class UsageView(Struct):
     resets_at: int
     running: int
     pending: int
+    max_pending: int | None
+    max_priority: Level | None
     can_start: bool
     """One more task, as far as it is a matter of the plan."""
 

@@ -82,6 +82,8 @@ def usage_view(state: State, user_id: str, now: Now) -> UsageView:
         resets_at=usage_at(user, now.wall).until,
         running=running,
         pending=user.pending,
+        max_pending=allowance.pending,
+        max_priority=allowance.max_priority,
         can_start=has_room and (allowance.hours_ms is None or used < allowance.hours_ms),
     )
 

@@ -23,6 +23,11 @@ class LimitsAnswer(Struct, kw_only=True):
     plan: str | None
     max_concurrent_agents: int | None
     max_task_duration_minutes: int | float | None
+    max_priority: Level | None
+    """The highest that any of their tasks has; null: `critical`."""
+    max_pending: int | None
+    pending: int
+    """Tasks that no daemon holds, which is what `max_pending` limits."""
     monthly_agent_hours_limit: int | float | None
     monthly_agent_hours_used: float
     """To two decimals; kept exactly."""
