@@ -176,6 +176,31 @@ def test_the_keeping_ends_if_the_task_needs_it_no_longer() -> None:
     assert waiting.status is Status.SCHEDULED
 
 
+def test_who_was_told_to_go_for_a_task_that_needs_it_no_longer_goes_for_the_next_that_does() -> None:
+    # Given two critical tasks of one lane, and a low one that was told to go for the first of them
+    hub, low = a_full_machine(slots=2)
+    first, second = hub.submit(level=CRITICAL), hub.submit(level=CRITICAL)
+    assert preemption.victim_of(hub.state, first) is low[1]
+
+    # When the first is cancelled
+    hub.cancel(first)
+
+    # Then nobody else is told, and its room is kept for the second
+    assert told(hub) == [low[1].id]
+    assert preemption.victim_of(hub.state, second) is low[1]
+    hub.confirm_cancel(low[1])
+    assert (second.status, low[0].status) == (Status.SCHEDULED, Status.RUNNING)
+    assert (low[1].trouble and low[1].trouble.preempted_by) == second.ref
+
+
+def test_who_was_told_to_go_for_a_task_that_found_room_elsewhere_goes_for_the_next_that_needs_it() -> None:
+    hub, low = a_full_machine(slots=2)
+    first, second = hub.submit(level=CRITICAL), hub.submit(level=CRITICAL)
+    hub.daemon("other", slots=1)
+    assert (first.status, preemption.victim_of(hub.state, second)) == (Status.SCHEDULED, low[1])
+    assert told(hub) == [low[1].id]
+
+
 def test_the_keeping_ends_if_the_task_is_critical_no_longer() -> None:
     hub, [low] = a_full_machine()
     urgent, waiting = hub.submit(level=CRITICAL), hub.submit(level=HIGH)

@@ -7,6 +7,7 @@ taking it out of the counts for a moment. The youngest goes: it has the least to
 It is told to stop, with time to save a checkpoint, and keeps its slot until its daemon confirms, its lease ends, its
 own time is over, or its result comes first. What it was told is kept with its attempt (`yields_to`), so that a restart
 changes nothing. Then the critical task starts, before anybody else is looked at; if it may not, it has no claim left.
+Should it need no room any more before that, the next critical task that does has the claim.
 
 This file decides who goes and for whom. The scheduler tells them, `losses.py` says what becomes of them.
 """
@@ -77,9 +78,12 @@ def demand_room(turn: Turn, user: User) -> list[Task]:
         if victim is None or attempt is None:
             continue
         turn.state.ledger.touch(victim)
+        if attempt.yields_to is None:
+            told.append(victim)
+        else:
+            del turn.state.preempting[attempt.yields_to]
         attempt.yields_to = task.id
         turn.state.preempting[task.id] = victim.id
-        told.append(victim)
     return told
 
 
@@ -116,7 +120,10 @@ class Low(NamedTuple):
 
 
 def _running_low(state: State, user: User) -> list[Low]:
-    """The user's low tasks that run in a slot of their own and could be told to go, the youngest first."""
+    """The user's low tasks that run in a slot of their own and could be told to go, the youngest first.
+
+    Before them those that were told already, for one who needs it no longer.
+    """
     found = []
     for task in user.live.values():
         attempt = task.newest
@@ -124,7 +131,7 @@ def _running_low(state: State, user: User) -> list[Low]:
         daemon = state.daemons[attempt.daemon_id]
         # One that has not started yet is looked at when it does (`note_low`).
         is_low = task.level is Level.LOW and attempt.level is Level.LOW and task.status is Status.RUNNING
-        is_going = attempt.yields_to is not None or task.cancel_requested_at is not None
+        is_going = _who_needs(state, attempt.yields_to) is not None or task.cancel_requested_at is not None
         # In whose place another runs, would leave that one behind in its room.
         has_room = attempt.in_place is None and task.id not in state.standing
         if is_low and has_room and not is_going and daemon.session:
@@ -132,8 +139,15 @@ def _running_low(state: State, user: User) -> list[Low]:
     return sorted(found, key=_started, reverse=True)
 
 
-def _started(low: Low) -> tuple[int, str]:
-    return low.attempt.started_at or 0, low.task.id
+def _started(low: Low) -> tuple[bool, int, str]:
+    return low.attempt.yields_to is not None, low.attempt.started_at or 0, low.task.id
+
+
+def _who_needs(state: State, task_id: str | None) -> Task | None:
+    """The task that somebody was told to go for, if it still waits for that."""
+    task = state.tasks.get(task_id or "")
+    is_urgent = task is not None and task.status is Status.QUEUED and task.level is Level.CRITICAL
+    return task if is_urgent else None
 
 
 def _helps(turn: Turn, lane: Lane, lines: list[Line], low: Low) -> bool:
@@ -225,8 +239,8 @@ def yielded(turn: Turn, task: Task, attempt: Attempt, daemon: Daemon) -> None:
 
 def next_start(turn: Turn, task_id: str) -> tuple[Lane, Task, Line, Daemon] | None:
     """Where the task that room was made for can start; None: it needs it no longer, or may not have it."""
-    task = turn.state.tasks.get(task_id)
-    if task is None or task.status is not Status.QUEUED or task.level is not Level.CRITICAL:
+    task = _who_needs(turn.state, task_id)
+    if task is None:
         return None
     user = turn.state.users[task.user_id]
     # Should it not start, or others like it wait behind it: somebody else may have to go.

@@ -104,6 +104,8 @@ class Yard:
         user = lane.user
         user.waiting -= 1
         self.stirred[user.id] = user
+        # Whoever was told to go for it can go for the next one.
+        self.heed(lane)
         if lane.size == 0:
             del lane.user.lanes[lane.key]
             if lane.blocker is None:
