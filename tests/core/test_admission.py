@@ -44,7 +44,21 @@ def test_fifty_may_be_pending_without_a_plan_and_one_more_is_refused() -> None:
     hub.submit_all(*drafts(50))
     refused = refusal_of(hub.offer(a_draft()))
     assert refused.code is Refusal.TOO_MANY_PENDING
-    assert "50" in refused.detail
+    assert refused.detail == (
+        "You have 50 of at most 50 pending tasks, and this would be 1 more; wait for some to start, or cancel some."
+    )
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_what_is_said_of_a_batch_that_is_too_large_counts_what_waits_and_what_comes(partial: bool) -> None:
+    hub = HubHarness(Settings(limits=Limits(rate={})), is_metered=True)
+    hub.submit_all(*drafts(48))
+    answer = hub.offer(*drafts(4), partial=partial)
+    refused = answer.rejected[0] if isinstance(answer, Submitted) else refusal_of(answer)
+    assert refused.detail == (
+        "You have 48 of at most 50 pending tasks, and these would be 4 more; "
+        "wait for some to start, cancel some, or submit fewer."
+    )
 
 
 @pytest.mark.parametrize(("plan", "limit"), [("free", 50), ("team", 100)])

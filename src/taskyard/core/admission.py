@@ -83,10 +83,12 @@ def hours_are_left(offer: Offer) -> Refusals:
 
 def pending_has_room(offer: Offer) -> Refusals:
     """What no daemon holds counts: what waits for its time or for another task is kept for its user all the same."""
-    limit, pending = offer.allowance.pending, offer.user.pending
-    if limit is None or pending + len(offer.drafts) <= limit:
+    limit, pending, more = offer.allowance.pending, offer.user.pending, len(offer.drafts)
+    if limit is None or pending + more <= limit:
         return {}
-    detail = f"{pending} of your tasks are pending already, and {limit} may be; wait for some to start, or cancel some."
+    said, ways = ("this", "or cancel some") if more == 1 else ("these", "cancel some, or submit fewer")
+    line = f"You have {pending} of at most {limit} pending tasks, and {said} would be {more} more"
+    detail = f"{line}; wait for some to start, {ways}."
     refused = Refused(Refusal.TOO_MANY_PENDING, detail)
     return dict.fromkeys(_after(offer.drafts, max(0, limit - pending)), refused)
 
