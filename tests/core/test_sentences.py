@@ -13,6 +13,7 @@ from taskyard.core.sentences import (
     clock,
     counted,
     in_units,
+    inside,
     listed,
     span,
 )
@@ -85,5 +86,6 @@ def test_long_lists_are_cut() -> None:
 
 def test_small_words() -> None:
     assert alone("it is so") == "It is so."
+    assert inside("It is so.") == "it is so"
     assert (counted(1, "task"), counted(2, "task")) == ("1 task", "2 tasks")
     assert (in_units(None, 10), in_units(7, 1), in_units(5_400_000, 3_600_000)) == (None, 7, 1.5)

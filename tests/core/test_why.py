@@ -69,7 +69,7 @@ def test_one_that_waits_for_a_task_that_does_not_run_says_why_that_one_does_not(
     first = hub.submit()
     task = hub.submit(depends_on=(first.id,))
     assert only(hub, task).would_help == (
-        "T-001 running. Waits for a daemon: no daemon of yours has ever connected, and none is shared"
+        "T-001 finishing, which does not run yet: no daemon of yours has ever connected, and none is shared"
     )
     assert told(hub, task).estimated_start is None
     chained = hub.submit(depends_on=(task.id,))

@@ -215,6 +215,11 @@ def alone(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+def inside(sentence: str) -> str:
+    """A sentence of its own as part of another."""
+    return f"{sentence[:1].lower()}{sentence[1:-1]}"
+
+
 def clock(ms: int, now_ms: int) -> str:
     """An instant as people say it: the time, with its date unless that is today's."""
     at, now = (datetime.fromtimestamp(each / 1000, UTC) for each in (ms, now_ms))

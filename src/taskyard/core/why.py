@@ -23,7 +23,7 @@ from taskyard.core.limits import Hold, ages_of
 from taskyard.core.lines import Line
 from taskyard.core.placement import SHARED
 from taskyard.core.preemption import victim_of
-from taskyard.core.sentences import SENTENCES, a_next, alone, clock, counted, filled, in_units, listed, span
+from taskyard.core.sentences import SENTENCES, a_next, alone, clock, counted, filled, in_units, inside, listed, span
 from taskyard.core.state import Turn
 from taskyard.core.story import last_failure, story_of
 from taskyard.core.task import Task
@@ -34,6 +34,8 @@ Names = Mapping[str, str]
 
 ABOUT_DAEMONS: Final = (Reason.NO_ELIGIBLE_DAEMON, Reason.NO_FREE_SLOT)
 """What is said of these depends on what a task asks of a daemon."""
+UNSTARTED: Final = (Status.PENDING, Status.BLOCKED, Status.QUEUED)
+"""What waits for something else than for tasks that go on by themselves."""
 
 
 class Cause(Struct, frozen=True):
@@ -100,7 +102,7 @@ def summary_of(causes: list[Cause]) -> str:
     first, others = causes[0], len(causes) - 1
     lead, message = SENTENCES[first.code].lead, first.message
     more = f"; {counted(others, 'more thing')} {'holds' if others == 1 else 'hold'} it" if others else ""
-    return f"{lead}: {message[:1].lower()}{message[1:-1]}{more}."
+    return f"{lead}: {inside(message)}{more}."
 
 
 # Before it is ready.
@@ -127,8 +129,9 @@ def _waiting(turn: Turn, task: Task, names: Names) -> Why:
 def _what_they_wait_for(turn: Turn, ids: list[str], known: list[Task], names: Names) -> str:
     """Of those that run, when they end; of the first that does not run, why."""
     for each in known:
-        if each.status not in HELD and each.status is not Status.WAITING:
-            return f"{each.ref} running. {why(turn, each, names).summary[:-1]}"
+        if each.status in UNSTARTED:
+            cause = why(turn, each, names).reasons[0]
+            return f"{each.ref} finishing, which does not run yet: {inside(cause.message)}"
     ends = [f"{each.ref} finishing (about {span(remaining_ms(turn, each))})" for each in known if each.status in HELD]
     return listed(ends) if ends else f"{listed([_ref(turn, each, names) for each in ids])} completing"
 
