@@ -76,7 +76,8 @@ def page() -> str:
 def lines() -> Iterator[str]:
     yield HEAD
     for reason, sentence in SENTENCES.items():
-        yield f"| `{reason}` | {sentence.lead}: {shown(sentence.says)} | {shown(sentence.helps) or 'waiting'} |"
+        says = "; or: ".join(shown(each) for each in (sentence.says, sentence.uncounted) if each)
+        yield f"| `{reason}` | {sentence.lead}: {says} | {shown(sentence.helps) or 'waiting'} |"
     yield ""
     yield "## What a daemon lacks"
     yield ""

@@ -508,7 +508,7 @@ def test_a_person_can_force_one_open_for_its_cool_down() -> None:
     running = hub.submit()
     assert hub.ask(OpenBreaker("ann", "general", "root")) == Done()
     task = hub.submit(terms=ONCE)
-    assert hold(hub, task) == Hold(Reason.BREAKER_OPEN, BLOCKER, 0, 5, hub.now.wall + 300_000, "general")
+    assert hold(hub, task) == Hold(Reason.BREAKER_OPEN, BLOCKER, until=hub.now.wall + 300_000, name="general")
     (record,) = hub.batches[-2].audit
     assert (record.actor, record.action, record.old, record.new) == ("root", "breaker.open", "closed", "open")
     hub.run(running)

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from taskyard.core.commands import ChangeSettings, ChangeUser, PauseQueue, PutQueue, ResetBreaker, ResumeQueue
+from taskyard.core.commands import (
+    ChangeSettings,
+    ChangeUser,
+    OpenBreaker,
+    PauseQueue,
+    PutQueue,
+    ResetBreaker,
+    ResumeQueue,
+)
 from taskyard.core.settings import Limits, Queue, Settings, Shares
 from taskyard.core.task import Task
 from taskyard.core.why import Cause, Why, why
@@ -172,6 +180,20 @@ def test_a_breaker_that_is_open_and_one_that_tries() -> None:
     assert cause.message.startswith("Tasks of type general failed 5 times in a row")
     hub.live(s=61)
     assert Reason.BREAKER_PROBING in causes(hub, other)
+
+
+def test_a_breaker_that_a_person_opened_says_so() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    hub.ask(OpenBreaker("ann", "general", "root"))
+    task = hub.submit(terms=Terms(max_attempts=1))
+    cause = only(hub, task)
+    assert cause.message == "A person opened the breaker of type general, and no such task starts until 08:05:00 UTC."
+    assert (cause.code, cause.used, cause.limit) == (Reason.BREAKER_OPEN, None, None)
+    # A probe that fails leaves it open, and it is still the person's doing that it was.
+    hub.live(s=301)
+    hub.fail(hub.run(task))
+    assert only(hub, hub.submit()).message.startswith("A person opened the breaker")
 
 
 def test_a_user_without_hours_left() -> None:

@@ -176,6 +176,7 @@ def open_breaker(turn: Turn, command: OpenBreaker) -> None:
     breaker = user.breakers.get(command.type) or _add(turn, user, command.type)
     was = state_of(breaker, turn.now.wall)
     cooldown_ms = ms_of(numbers_of(turn.state.settings, command.type).cooldown)
+    breaker.forced = True
     _open(turn, breaker, cooldown_ms, {"because": "forced", "by": command.actor})
     turn.audit(actor=command.actor, action="breaker.open", subject=_name(breaker), old=was, new=BreakerState.OPEN)
     turn.effects.append(Reply(command.reply_to, Done()))

@@ -103,6 +103,8 @@ class BreakerRecord(Struct, omit_defaults=True):
     """How long it was opened for, the last time."""
     probe: str | None = None
     """The task that tries."""
+    forced: bool = False
+    """A person opened it, and it has not closed since."""
 
 
 class UsageRecord(Struct):

@@ -78,6 +78,8 @@ def breaker_lets_through(turn: Turn, lane: Lane) -> Hold | None:
     until = breaker.half_open_at
     if turn.now.wall >= until:
         return None
+    if breaker.forced:
+        return Hold(Reason.BREAKER_OPEN, blocker_of(breaker), until=until, name=type)
     threshold = numbers_of(turn.state.settings, type).failure_threshold
     return Hold(Reason.BREAKER_OPEN, blocker_of(breaker), breaker.failures, threshold, until, type)
 

@@ -26,6 +26,8 @@ class Sentence(Struct, frozen=True):
     says: str
     helps: str = ""
     """Something that would change it, as a noun; empty if only time does."""
+    uncounted: str = ""
+    """What it says instead where the rule gives no numbers, if it ever gives none."""
     unit: int = 1
     """What a rule counts by, where that is not what people count by."""
     is_cure: bool = False
@@ -72,6 +74,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
         "Held by a breaker",
         "tasks of type {name} failed {used} times in a row ({limit} open the breaker), and none starts until {until}",
         "resetting the breaker once the cause is gone (`taskyard breakers reset {name}`)",
+        uncounted="a person opened the breaker of type {name}, and no such task starts until {until}",
         is_cure=True,
     ),
     Reason.BREAKER_PROBING: Sentence(

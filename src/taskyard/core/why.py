@@ -83,9 +83,10 @@ def cause_of(turn: Turn, hold: Hold, more: Blanks, *, is_sure: bool = False) -> 
         **more,
     }
     helps = filled(sentence.helps, blanks)
+    says = sentence.uncounted if sentence.uncounted and hold.used is None else sentence.says
     return Cause(
         hold.reason,
-        alone(filled(sentence.says, blanks)),
+        alone(filled(says, blanks)),
         used,
         limit,
         hold.until,
