@@ -2,7 +2,7 @@
 
 import pytest
 
-from taskyard.core.commands import CompleteTask, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
+from taskyard.core.commands import CompleteTask, Held, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
 from taskyard.core.state import Daemon
 from taskyard.core.suspects import _avoid, end_avoidance
 from taskyard.core.task import Avoidance, Task, Terms, Trouble
@@ -354,3 +354,30 @@ def test_a_full_daemon_too_is_kept_for_a_suspect_after_60_s() -> None:
     # Then it is the next to run there, alone
     hub.complete(busy)
     assert (task.status, next_one.status) == (Status.SCHEDULED, Status.QUEUED)
+
+
+def test_a_daemon_that_comes_back_unable_to_run_the_suspect_it_was_kept_for_is_there_for_others() -> None:
+    # Given a daemon that is kept for a suspect
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=61)
+    kept, other = (one, two) if one.alone else (two, one)
+    assert kept.alone == task.id
+
+    # When it comes back as one that runs another type
+    hub.daemon(kept.record.name, boot="boot-2", types=("other",))
+
+    # Then others may use it at once, and another one is kept after a while
+    assert hub.submit(type="other", target=kept.record.name).status is Status.SCHEDULED
+    hub.live(s=61, starting=True)
+    assert (kept.alone, other.alone) == (None, task.id)
+
+
+def test_a_daemon_that_merely_comes_back_is_still_kept_for_its_suspect() -> None:
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=61)
+    kept = one if one.alone else two
+    inventory = [Held(each.id, attempt_of(each).number) for each in kept.holding.values()]
+    hub.daemon(kept.record.name, inventory=inventory)
+    assert kept.alone == task.id

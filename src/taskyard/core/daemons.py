@@ -38,6 +38,7 @@ from taskyard.core.pressure import greet
 from taskyard.core.priority import tell_unplaceable
 from taskyard.core.readiness import tell_target_away
 from taskyard.core.state import Daemon, State, Turn
+from taskyard.core.suspects import reconsider
 from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import (
@@ -168,6 +169,7 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
     fleet_changed(state, daemon)
     if was_shared is not record.shared:
         pool_changed(state, daemon)
+    reconsider(turn, daemon)
     _watch_lease(turn, daemon)
     turn.tell_of_daemon(EventName.DAEMON_CONNECTED, daemon)
     return daemon

@@ -7,7 +7,7 @@ took up it keeps away from that daemon for a time that doubles, even if there is
 """
 
 from taskyard.core.lanes import key_of
-from taskyard.core.state import Turn
+from taskyard.core.state import Daemon, Turn
 from taskyard.core.task import Avoidance, Task, Trouble, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import Status
@@ -51,6 +51,15 @@ def hold_daemon(turn: Turn, task: Task) -> None:
     daemon = min(free, key=lambda d: (d.active, d.used))
     daemon.alone = task.id
     turn.state.yard.wake_daemon(daemon)
+
+
+def reconsider(turn: Turn, daemon: Daemon) -> None:
+    """A daemon is not what it was: if the suspect it is kept for cannot run here any more, another is to be kept."""
+    suspect = daemon.alone
+    is_kept = suspect is not None and suspect not in daemon.holding
+    if suspect is not None and is_kept and not any(line.suspect == suspect for line in daemon.lines):
+        let_go(turn, turn.state.tasks[suspect])
+        watch_suspect(turn, turn.state.tasks[suspect])
 
 
 def let_go(turn: Turn, task: Task) -> None:
