@@ -7,7 +7,8 @@ import apsw
 import pytest
 
 from taskyard.store.sqlite import SqliteStore
-from taskyard.store.sqlite.statements import SQL, named_statements
+from taskyard.store.sqlite.statements import SQL
+from taskyard.store.statements import named_statements
 
 GROWING = ("task", "history", "archive", "body", "outcome", "log_chunk", "late_result", "audit", "commit_log")
 # A walk is what these are for: the hot table at start, a bounded number from one end of a log, and the index of dead

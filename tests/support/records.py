@@ -112,6 +112,8 @@ class Yard:
     def __init__(self, store: Store, identity: Identity | None = None) -> None:
         self.store = store
         self.identity = store.open() if identity is None else identity
+        self.began = self.identity.seq
+        """Where the log ended then: an engine may have noted the opening itself, and the first commit follows it."""
         self.reader = store.reader()
 
     @classmethod

@@ -1,20 +1,14 @@
-"""Loads `statements.sql`: a comment line that holds a name alone begins a statement.
+"""The statements of this engine, by name."""
 
-Python refers to statements by name and never builds SQL, so that all of it can be read in one file and
-none of it can be injected into.
-"""
-
-import re
 from importlib import resources
 from typing import Final
 
-_NAME: Final = re.compile(r"^-- ([a-z][a-z0-9_]*)$", flags=re.MULTILINE)
+from taskyard.store.statements import named_statements
 
+_FILES: Final = ("statements.sql", "own.sql")
 
-def named_statements(text: str) -> dict[str, str]:
-    """Each statement by its name, in the order of the file."""
-    _, *parts = _NAME.split(text)
-    return {name: statement.strip() for name, statement in zip(parts[::2], parts[1::2], strict=True)}
-
-
-SQL: Final = named_statements(resources.files(__package__).joinpath("statements.sql").read_text())
+SQL: Final = {
+    name: statement
+    for file in _FILES
+    for name, statement in named_statements(resources.files(__package__).joinpath(file).read_text()).items()
+}

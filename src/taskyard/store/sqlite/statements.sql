@@ -1,5 +1,5 @@
--- Every statement of the SQLite engine. What follows a name says what the statement relies on and what
--- zero rows mean. Parameters are bound by place in the order in which they first appear where rows are
+-- Statements of the SQLite engine that every engine has, by the same names. What follows a name says what the statement
+-- relies on and what zero rows mean. Parameters are bound by place in the order in which they first appear where rows are
 -- written in bulk (`bulk.py`: a row whose first value is NULL is not there), by name elsewhere. Status words stand here
 -- only where a partial index needs a literal. Inserts in bulk are OR ROLLBACK: a conflict ends the whole batch anyway,
 -- and SQLite need not keep each page as it was before the statement.
@@ -118,13 +118,6 @@ INSERT INTO commit_log (seq, epoch, batch_id, at, events, crc) VALUES (:seq, :ep
 INSERT INTO archive SELECT * FROM history
 WHERE completed_at < :ended_before AND status <> 'permanently_failed' ORDER BY completed_at, id LIMIT :rows_max;
 
--- drop_archived
--- The same rows in the same order as `copy_to_archive`, within one transaction.
-DELETE FROM history WHERE id IN (
-    SELECT id FROM history
-    WHERE completed_at < :ended_before AND status <> 'permanently_failed' ORDER BY completed_at, id LIMIT :rows_max
-);
-
 -- oldest_commits
 -- The log is cut from its beginning only: a gap would hide events from those who follow it.
 SELECT seq, at FROM commit_log ORDER BY seq LIMIT :rows_max;
@@ -135,13 +128,6 @@ DELETE FROM commit_log WHERE seq < :seq;
 -- first_archivable
 -- Zero rows: nothing in history is that old.
 SELECT 1 FROM history WHERE completed_at < :ended_before AND status <> 'permanently_failed' LIMIT 1;
-
--- count_objects
--- Tables, indexes and views, of whatever program.
-SELECT COUNT(*) FROM sqlite_schema;
-
--- read_schema
-SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\';
 
 -- read_identity
 -- Zero rows: nobody has opened this yard yet.
@@ -233,41 +219,6 @@ WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
       json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
       OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
 ORDER BY id DESC LIMIT :limit;
-
--- list_status_by_number
--- One user's hot tasks of one status but `queued`, by `task_status`.
-SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
-FROM task
-WHERE status = :status AND status <> 'queued' AND user_id = :user_id AND number < :before_number
-  AND (:queue IS NULL OR queue = :queue)
-  AND (:type IS NULL OR type = :type)
-  AND (:source IS NULL OR source = :source)
-  AND (:level IS NULL OR level = :level)
-  AND (:text IS NULL OR EXISTS (
-    SELECT 1 FROM body WHERE body.id = task.id AND (
-      json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
-      OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
-ORDER BY number DESC LIMIT :limit;
-
--- list_status_by_id
--- Everybody's hot tasks of one status but `queued`: found by `task_status`, then sorted, so only for a status that few
--- have.
-SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
-FROM task INDEXED BY task_status
-WHERE status = :status AND status <> 'queued' AND id < :before_id
-  AND (:queue IS NULL OR queue = :queue)
-  AND (:type IS NULL OR type = :type)
-  AND (:source IS NULL OR source = :source)
-  AND (:level IS NULL OR level = :level)
-  AND (:text IS NULL OR EXISTS (
-    SELECT 1 FROM body WHERE body.id = task.id AND (
-      json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
-      OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
-ORDER BY id DESC LIMIT :limit;
-
--- count_status
--- No further than it matters, by `task_status`.
-SELECT COUNT(*) FROM (SELECT 1 FROM task WHERE status = :status AND status <> 'queued' LIMIT :count_max);
 
 -- list_correlated
 -- By the partial indexes on correlation_id; sorted after it is read.

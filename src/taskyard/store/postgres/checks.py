@@ -1,0 +1,103 @@
+"""What is looked at before a hub trusts a server. Each refusal is a sentence that says what to do.
+
+Those that only look at values take them as arguments, which is how they are tested on one server for all.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from taskyard.store.port import StoreRefused, StoreUnavailable
+from taskyard.store.postgres.migrate import NAMESPACE, refuse_other_schema, version_of
+from taskyard.store.postgres.session import Session, conninfo_of
+from taskyard.store.postgres.statements import SQL
+
+SERVER_MIN: Final = 130_000
+
+
+def connect_or_refuse(
+    url: str, *, purpose: str, timeout_s: float, settings: Mapping[str, str] | None = None
+) -> Session:
+    """A session, or what is wrong with the URL, the server, the password or the database."""
+    try:
+        return Session(url, purpose=purpose, timeout_s=timeout_s, settings=settings)
+    except StoreUnavailable as error:
+        raise StoreRefused(_what_failed(address_of(url), str(error))) from error
+
+
+def address_of(url: str) -> str:
+    """Where a URL leads, without user and password."""
+    given = conninfo_of(url)
+    host = given.get("host") or given.get("hostaddr") or "the local socket"
+    return f"{host}:{given.get('port', 5432)}/{given.get('dbname', '')}"
+
+
+def _what_failed(address: str, said: str) -> str:
+    if "FATAL" in said and "database" in said and "does not exist" in said:
+        return f"{address} is not there: {said}. Create the database with `createdb`, or name another in the URL."
+    if "FATAL" in said:
+        return (
+            f"{address} does not let us in: {said}. Check the user and the password in the URL, and what the server's "
+            "pg_hba.conf says of this host."
+        )
+    return (
+        f"{address} cannot be reached: {said}. See that the server runs, that host and port in the URL are right, and "
+        "that it takes connections from here."
+    )
+
+
+def check_server(session: Session) -> None:
+    version, encoding, fsync, full_page_writes, synchronous_commit, is_replica = session.rows(SQL["read_server"])[0]
+    refuse_old_server(version)
+    refuse_replica(is_replica=is_replica)
+    refuse_unsafe(fsync=fsync, full_page_writes=full_page_writes, synchronous_commit=synchronous_commit)
+    refuse_encoding(encoding)
+    _refuse_shared_connections(session)
+    refuse_other_schema(version_of(session))
+
+
+def refuse_old_server(version: int) -> None:
+    if version < SERVER_MIN:
+        raise StoreRefused(
+            f"This is PostgreSQL {version // 10_000}, which is no longer kept. Upgrade the server to 13 or later."
+        )
+
+
+def refuse_replica(*, is_replica: bool) -> None:
+    if is_replica:
+        raise StoreRefused(
+            "This server is a replica and cannot be written. Name the primary in the URL, or all of them with "
+            "target_session_attrs=primary."
+        )
+
+
+def refuse_unsafe(*, fsync: str, full_page_writes: str, synchronous_commit: str) -> None:
+    """`local` is on this server's disk, which is what is promised; a standby may have less."""
+    settings = {"fsync": fsync, "full_page_writes": full_page_writes, "synchronous_commit": synchronous_commit}
+    for name, value in settings.items():
+        if value == "off":
+            raise StoreRefused(
+                f"This server runs with {name} = off and can lose commits that it acknowledged. Set {name} = on in "
+                "postgresql.conf (and for this user and database, if it was changed there), then reload the server."
+            )
+
+
+def refuse_encoding(encoding: str) -> None:
+    if encoding != "UTF8":
+        raise StoreRefused(
+            f"This database is encoded in {encoding}, which cannot hold every text. Create it with ENCODING 'UTF8'."
+        )
+
+
+def _refuse_shared_connections(session: Session) -> None:
+    """Two statements that a pooler may run on two backends: the lock of the first is then not held by the second."""
+    taken_by, taken = session.rows(SQL["try_probe_lock"], {"namespace": NAMESPACE})[0]
+    asked, held = session.rows(SQL["check_probe_lock"], {"namespace": NAMESPACE, "pid": taken_by})[0]
+    refuse_pooler(is_shared=not (taken and held) or taken_by != asked)
+
+
+def refuse_pooler(*, is_shared: bool) -> None:
+    if is_shared:
+        raise StoreRefused(
+            "Between here and the server a pooler hands every transaction another connection. Let the URL lead to the "
+            "server itself, or to a pool in session mode."
+        )

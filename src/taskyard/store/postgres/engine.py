@@ -1,0 +1,237 @@
+"""The PostgreSQL engine: one connection that writes while its hub leads, readers that only read.
+
+A commit is durable when `write` returns: the server has flushed its log. It is one statement that begins with the
+fence, so whoever leads no longer writes nothing. If the answer to it is lost, the log itself is asked whose commit has
+that place.
+"""
+
+from typing import Final, Self
+
+from psycopg.errors import UniqueViolation
+
+from taskyard.core.changes import Batch
+from taskyard.store.port import (
+    Identity,
+    Image,
+    Reader,
+    StoreBroken,
+    StoreFenced,
+    StoreRefused,
+    StoreUnavailable,
+)
+from taskyard.store.postgres import partitions
+from taskyard.store.postgres.checks import address_of, check_server, connect_or_refuse
+from taskyard.store.postgres.commit import Commit
+from taskyard.store.postgres.faults import Gone
+from taskyard.store.postgres.image import load_image
+from taskyard.store.postgres.lead import Candidate, Lead, end_lease, lead_of, take_over
+from taskyard.store.postgres.lease import Lease
+from taskyard.store.postgres.past import touches_the_past, write_past
+from taskyard.store.postgres.reader import PostgresReader
+from taskyard.store.postgres.session import Session
+from taskyard.store.postgres.statements import SQL
+
+WRITE_S: Final = 5.0
+# A batch of 16 MiB takes a tenth of that. Longer than this means that nobody answers.
+LOAD_S: Final = 300.0
+TEND_MS: Final = 3_600_000
+TEND_COMMITS: Final = 10_000
+
+_WRITING: Final = {
+    # Each variant of a commit is planned once, for any number of rows; a plan by their number would cost more than it
+    # saves. The lists are joined to tables by their keys, whatever the planner believes of sizes.
+    "plan_cache_mode": "force_generic_plan",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+}
+
+
+class PostgresStore:
+    """`new_cluster_id` names a yard that this is the first to open; one that exists keeps its name.
+
+    `lease` is who keeps the lead outside of commits; if it knows the hub before us to be dead, `open` does not wait
+    for that one's lease to run out.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        new_cluster_id: str,
+        candidate: Candidate,
+        lease: Lease | None = None,
+        write_s: float = WRITE_S,
+    ) -> None:
+        self._url = url
+        self._new_cluster_id = new_cluster_id
+        self._candidate = candidate
+        self._lease = lease
+        self._write_s = write_s
+        self._session: Session | None = None
+        self._lead: Lead | None = None
+        """None: the store is not open."""
+        self._at = 0
+        """The instant of the last commit."""
+        self._tended: tuple[int, int] | None = None
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- opening ---
+
+    def open(self, *, new_era: bool = False) -> Identity:
+        if self._lead is not None:
+            raise StoreRefused("This store is open already. Close it first.")
+        session = self._session = connect_or_refuse(
+            self._url, purpose="writer", timeout_s=self._write_s, settings=_WRITING
+        )
+        try:
+            check_server(session)
+            lead = take_over(
+                session,
+                self._candidate,
+                new_cluster_id=self._new_cluster_id,
+                new_era=new_era,
+                has_lock=self._lease is not None and self._lease.has_lock,
+            )
+            partitions.make_ahead(session, at=session.rows(SQL["read_clock"])[0][0], seq=lead.identity.seq)
+        except StoreUnavailable as error:
+            self._disconnect()
+            raise StoreRefused(f"{address_of(self._url)} was lost while it was opened: {error}. Try again.") from error
+        except StoreBroken as error:
+            self._disconnect()
+            raise self._distrusted(error) from error
+        except BaseException:
+            self._disconnect()
+            raise
+        self._lead = lead
+        if self._lease is not None:
+            self._lease.begin(lead.identity.epoch)
+        return lead.identity
+
+    def check(self) -> None:
+        """Whether this store could be opened, but for who leads it. `StoreRefused` says why not."""
+        with connect_or_refuse(self._url, purpose="check", timeout_s=self._write_s) as session:
+            check_server(session)
+
+    def _distrusted(self, error: StoreBroken) -> StoreRefused:
+        return StoreRefused(f"{address_of(self._url)} cannot be trusted: {error}. Restore the last backup.")
+
+    def _ready(self) -> Session:
+        """The connection, dialled again if it was lost."""
+        if self._session is None or self._session.is_closed:
+            self._session = None
+            self._session = Session(self._url, purpose="writer", timeout_s=self._write_s, settings=_WRITING)
+        return self._session
+
+    @property
+    def _led(self) -> Lead:
+        assert self._lead is not None, "the store is not open"
+        return self._lead
+
+    def load(self) -> Image:
+        session, identity = self._ready(), self._led.identity
+        try:
+            with session.snapshot(), session.patient(LOAD_S):
+                lead = lead_of(session, identity)
+                image = load_image(session)
+        except StoreBroken as error:
+            raise self._distrusted(error) from error
+        self._lead = lead
+        return image
+
+    # --- writing ---
+
+    def write(self, batch: Batch) -> None:
+        lead = self._led
+        assert batch.seq == lead.identity.seq + 1, "a batch follows the last commit"
+        assert batch.epoch == lead.identity.epoch, "a batch belongs to the epoch of its hub"
+        self._send(batch, Commit(batch, after=lead.batch_id))
+        identity = Identity(cluster_id=lead.identity.cluster_id, epoch=batch.epoch, seq=batch.seq)
+        self._lead = Lead(identity=identity, batch_id=batch.batch_id)
+        self._at = batch.at
+
+    def _send(self, batch: Batch, commit: Commit) -> None:
+        """Send it until it is known what became of it, as far as that can be known soon."""
+        for is_last in (False, True):
+            try:
+                self._commit(batch, commit)
+                return
+            except Gone:
+                if is_last:
+                    raise
+            except UniqueViolation as error:
+                # One that was sent before us, maybe by ourselves on a connection that we gave up.
+                if not (error.diag.table_name or "").startswith("commit_log"):
+                    raise
+            if self._is_written(batch):
+                return
+        raise StoreUnavailable("another commit was under way at the same place of the log")
+
+    def _is_written(self, batch: Batch) -> bool:
+        """What the log says. `StoreFenced` if the place is another's."""
+        rows = self._ready().rows(SQL["batch_at"], {"seq": batch.seq})
+        for (batch_id,) in rows:
+            if batch_id != batch.batch_id:
+                raise StoreFenced(f"another hub leads: commit {batch.seq} is not ours")
+        return bool(rows)
+
+    def _commit(self, batch: Batch, commit: Commit) -> None:
+        session = self._ready()
+        if not touches_the_past(batch):
+            self._pass_fence(session, commit)
+            return
+        with session.transaction():
+            self._pass_fence(session, commit)
+            write_past(session, batch)
+
+    def _pass_fence(self, session: Session, commit: Commit) -> None:
+        (passed, *_), *_ = session.rows(commit.statement, commit.parameters, prepare=True)
+        if not passed:
+            raise StoreFenced("another hub leads: the log does not end where we left it")
+
+    def probe(self) -> None:
+        if not self._ready().change(SQL["touch_probe"], {"epoch": self._led.identity.epoch}):
+            raise StoreFenced("another hub leads: it began an epoch after ours")
+
+    def tend(self) -> None:
+        """Make partitions ahead and drop those behind, once an hour or some thousand commits."""
+        seq = self._led.identity.seq
+        turn = (self._at // TEND_MS, seq // TEND_COMMITS)
+        if turn != self._tended and self._at:
+            session = self._ready()
+            partitions.make_ahead(session, at=self._at, seq=seq)
+            partitions.drop_behind(session, at=self._at)
+            self._tended = turn
+
+    # --- the rest ---
+
+    def reader(self) -> Reader:
+        return PostgresReader(self._url)
+
+    def backup(self, path: str) -> None:
+        raise StoreRefused(
+            f"A yard on PostgreSQL is copied by the server's own tools, not to {path}: run "
+            "`pg_dump --format=custom --schema=taskyard` while it works, or keep continuous archiving."
+        )
+
+    def close(self) -> None:
+        """What it leads by ends here: another hub need not wait."""
+        lead, self._lead = self._lead, None
+        try:
+            if lead is not None:
+                end_lease(self._ready(), self._candidate, epoch=lead.identity.epoch)
+        except StoreUnavailable:
+            # Then it runs out by itself.
+            pass
+        finally:
+            self._disconnect()
+
+    def _disconnect(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()

@@ -1,0 +1,88 @@
+"""Lists of tasks: which index answers which filter, so that a page costs what it shows.
+
+A list is one or two walks, each down an index in the order of the page and each cut at its length; their rows are
+merged and cut again. Dead letters have an index of their own. No index is on the status of hot tasks, because every
+change of a status would have to write it: those that run are looked for among all that are hot.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from taskyard.store.paging import before_of
+from taskyard.store.port import TaskFilter
+from taskyard.store.postgres.arrays import words
+from taskyard.store.postgres.session import Row, Session, Value
+from taskyard.store.postgres.statements import SQL, Statement
+from taskyard.vocabulary import ENDED, Status
+
+HOT, HISTORY, ARCHIVE = 0, 1, 2
+
+_BY_ID: Final = SQL["list_by_id"]
+_BY_NUMBER: Final = SQL["list_by_number"]
+
+_Walk = tuple[Statement, dict[str, Value]]
+
+
+def list_rows(session: Session, query: TaskFilter) -> list[Row]:
+    """One page of rows of `anywhere`, newest first."""
+    asked = _asked(query)
+    rows = [row for statement, more in _walks(query) for row in session.rows(statement, {**asked, **more})]
+    column = 1 if query.user_id is None else 3
+    rows.sort(key=lambda row: row[column], reverse=True)
+    return rows[: query.limit]
+
+
+def _walks(query: TaskFilter) -> Iterator[_Walk]:
+    """Statements to run, with what each asks besides the filter."""
+    if query.correlation_id is not None:
+        yield SQL["list_correlated"], _anywhere(query)
+    elif query.parent_id is not None:
+        yield SQL["list_children"], _anywhere(query)
+    elif query.archived or not query.statuses:
+        yield _plain(query), _anywhere(query)
+    else:
+        yield from _by_status(query)
+
+
+def _by_status(query: TaskFilter) -> Iterator[_Walk]:
+    """Statuses say where tasks lie: what has ended is never hot."""
+    if Status.PERMANENTLY_FAILED in query.statuses:
+        yield SQL["list_dead"], {}
+    hot = [status for status in query.statuses if status not in ENDED]
+    others = [status for status in query.statuses if status in ENDED and status is not Status.PERMANENTLY_FAILED]
+    if hot or others:
+        places = {"place_min": HOT if hot else HISTORY, "place_max": HISTORY if others else HOT}
+        yield _plain(query), {**places, "statuses": words([*hot, *others])}
+
+
+def _anywhere(query: TaskFilter) -> dict[str, Value]:
+    first, last = (ARCHIVE, ARCHIVE) if query.archived else (HOT, HISTORY)
+    statuses = words(query.statuses) if query.statuses else None
+    return {"place_min": first, "place_max": last, "statuses": statuses}
+
+
+def _plain(query: TaskFilter) -> Statement:
+    return _BY_ID if query.user_id is None else _BY_NUMBER
+
+
+def _asked(query: TaskFilter) -> dict[str, Value]:
+    before_number, before_id = before_of(query.before, user_id=query.user_id)
+    return {
+        "user_id": query.user_id,
+        "before_number": before_number,
+        "before_id": before_id,
+        "queue": query.queue,
+        "type": query.type,
+        "source": query.source,
+        "level": query.level,
+        "correlation_id": query.correlation_id,
+        "parent_id": query.parent_id,
+        "text": None if query.text is None else _pattern_of(query.text),
+        "limit": query.limit,
+    }
+
+
+def _pattern_of(text: str) -> str:
+    """A LIKE pattern that finds exactly this text anywhere; `said` has the same for U+0000."""
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("\0", "\ufffd")
+    return f"%{escaped}%"

@@ -1,0 +1,74 @@
+"""The schema and its versions: `migrations/NNNN_name.sql`, run in order, each in one transaction.
+
+A hub never migrates by itself: with several of them nobody would have decided it. A migration only adds to what the
+version before it needs, so that hubs of both run while they are replaced one by one.
+"""
+
+import re
+from importlib import resources
+from typing import Final
+
+from taskyard.store.port import StoreRefused
+from taskyard.store.postgres.session import Session
+from taskyard.store.postgres.statements import SQL
+
+NAMESPACE: Final = 0x54595244
+"""TYRD: of our advisory locks, in databases that others use too."""
+MIGRATE_S: Final = 600.0
+
+_NAME: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
+
+
+def _migrations() -> dict[int, str]:
+    """Each migration's text by its version, in order."""
+    directory = resources.files(__package__).joinpath("migrations")
+    found = {int(name[1]): file.read_text() for file in directory.iterdir() if (name := _NAME.fullmatch(file.name))}
+    assert sorted(found) == list(range(1, len(found) + 1)), "versions have no gaps"
+    return dict(sorted(found.items()))
+
+
+_MIGRATIONS: Final = _migrations()
+SCHEMA_VERSION: Final = len(_MIGRATIONS)
+
+
+def version_of(session: Session) -> int:
+    """How many migrations ran; 0 where there is no schema."""
+    if not session.rows(SQL["has_migrations"])[0][0]:
+        return 0
+    version: int = session.rows(SQL["read_version"])[0][0]
+    return version
+
+
+def migrate(url: str) -> int:
+    """Bring the schema to this version; how many migrations it took. Others that do the same wait for us."""
+    ran = 0
+    with Session(url, purpose="migration", timeout_s=MIGRATE_S) as session:
+        for version, script in _MIGRATIONS.items():
+            with session.transaction():
+                session.rows(SQL["lock_migrations"], {"namespace": NAMESPACE})
+                session.run_script(_MAKE_SCHEMA)
+                session.change(SQL["make_migrations"])
+                if version > version_of(session):
+                    session.run_script(script)
+                    session.change(SQL["note_migration"], {"version": version})
+                    ran += 1
+    return ran
+
+
+_MAKE_SCHEMA: Final = "CREATE SCHEMA IF NOT EXISTS taskyard"
+
+
+def refuse_other_schema(version: int) -> None:
+    """A hub runs on the schema it knows, and on the one after it."""
+    if version == 0:
+        raise StoreRefused("This database has no Taskyard schema yet. Run `taskyard migrate` once, then start again.")
+    if version < SCHEMA_VERSION:
+        raise StoreRefused(
+            f"The schema of this database is version {version}, and this Taskyard needs {SCHEMA_VERSION}. "
+            "Run `taskyard migrate`; hubs that run meanwhile go on."
+        )
+    if version > SCHEMA_VERSION + 1:
+        raise StoreRefused(
+            f"This database was migrated by a newer Taskyard (schema {version}; this one runs on {SCHEMA_VERSION} and "
+            f"{SCHEMA_VERSION + 1}). Install a version that knows it."
+        )

@@ -1,0 +1,316 @@
+"""Reads beside the writer: a connection of its own, one snapshot per call.
+
+Rows come back through `image.task_of`, which refuses to serve what is not what was written. A connection that was lost
+between two calls, or during one, is dialled again once: reading twice is reading.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from itertools import islice
+from typing import Final, TypeVar
+
+from taskyard.core.changes import AuditRecord, LateResult
+from taskyard.core.commands import Known
+from taskyard.core.task import Task
+from taskyard.store.paging import NUMBER_MAX, number_of
+from taskyard.store.port import Load, Numbered, StoreBroken, StoredTask, TaskFilter
+from taskyard.store.postgres.arrays import numbers, texts, unescaped, words
+from taskyard.store.postgres.faults import Gone
+from taskyard.store.postgres.image import position_of, task_of
+from taskyard.store.postgres.lists import ARCHIVE, HOT, list_rows
+from taskyard.store.postgres.session import Row, Session, Value
+from taskyard.store.postgres.statements import SQL, Statement
+from taskyard.store.records import AUDIT, decode_events, decode_record, verified
+from taskyard.vocabulary import Status
+
+KEY_HOLDERS: Final = (Status.COMPLETED, Status.PERMANENTLY_FAILED)
+READ_S: Final = 10.0
+# A list that finds nothing among a million hot tasks takes one or two.
+COMMITS_PER_QUERY: Final = 200
+
+_READING: Final = {"default_transaction_read_only": "on"}
+
+T = TypeVar("T")
+
+
+class PostgresReader:
+    def __init__(self, url: str, *, timeout_s: float = READ_S) -> None:
+        self._url = url
+        self._timeout_s = timeout_s
+        self._session: Session | None = self._connect()
+
+    def _connect(self) -> Session:
+        return Session(self._url, purpose="reader", timeout_s=self._timeout_s, settings=_READING)
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+
+    def _read(self, look: Callable[[Session], T]) -> T:
+        """What `look` sees in one commit's state."""
+        try:
+            return self._look(look)
+        except Gone:
+            return self._look(look)
+
+    def _look(self, look: Callable[[Session], T]) -> T:
+        if self._session is None or self._session.is_closed:
+            self._session = None
+            self._session = self._connect()
+        with self._session.snapshot():
+            return look(self._session)
+
+    def position(self) -> int:
+        return self._read(position_of)
+
+    # --- tasks ---
+
+    def find(self, *, user_id: str | None, task: str) -> StoredTask | None:
+        def look(session: Session) -> StoredTask | None:
+            found = _by_ids(session, [task], user_id=user_id)
+            number = number_of(task)
+            if not found and number is not None and user_id is not None:
+                found = _by_numbers(session, [number], user_id=user_id)
+            return next(iter(_stored(session, found)), None)
+
+        return self._read(look)
+
+    def known(
+        self, *, user_id: str | None, ids: tuple[str, ...], refs: tuple[str, ...], keys: tuple[str, ...]
+    ) -> Known:
+        def look(session: Session) -> Known:
+            tasks = {task.id: task for task in map(task_of, _by_ids(session, ids, user_id=user_id))}
+            by_ref: dict[str, str] = {}
+            by_key: dict[str, str] = {}
+            if user_id is not None:
+                by_ref = _known_refs(session, tasks, user_id=user_id, refs=refs)
+                by_key = _known_keys(session, tasks, user_id=user_id, keys=keys)
+            return Known(read_seq=position_of(session), tasks=tasks, refs=by_ref, keys=by_key)
+
+        return self._read(look)
+
+    def bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
+        return self._read(lambda session: _bodies(session, ids))
+
+    def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
+        return self._read(lambda session: _loads(session, ids))
+
+    def tasks(self, query: TaskFilter) -> list[StoredTask]:
+        def look(session: Session) -> list[StoredTask]:
+            page = list_rows(session, query)
+            if query.user_id is not None:
+                _refuse_strays((unescaped(row[2]) for row in page), {query.user_id})
+            return _stored(session, page)
+
+        return self._read(look)
+
+    def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
+        dead = (Status.PERMANENTLY_FAILED,)
+        return self.tasks(TaskFilter(user_id=user_id, statuses=dead, limit=limit, before=before))
+
+    def checkpoint(self, task_id: str) -> bytes | None:
+        return self._read(lambda session: _checkpoints(session, [task_id])).get(task_id)
+
+    def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
+        asked = {"task_id": task_id, "attempt": attempt}
+        return [
+            (number, at, verified(text, crc, number, n, at, of=f"the log of task {task_id}").decode())
+            for number, n, at, text, crc in self._read(lambda session: session.rows(SQL["log_of"], asked))
+        ]
+
+    # --- the log of commits ---
+
+    def events_after(self, *, epoch: int, seq: int, index: int, limit: int) -> list[Numbered] | None:
+        def look(session: Session) -> list[Numbered] | None:
+            if not _is_on_the_log(session, epoch=epoch, seq=seq):
+                return None
+            later = (found for found in _events_from(session, seq) if (found.seq, found.index) > (seq, index))
+            return list(islice(later, limit))
+
+        return self._read(look)
+
+    def task_events(self, task: Task) -> list[Numbered]:
+        asked = {"seqs": numbers(task.trail)}
+        rows = self._read(lambda session: session.rows(SQL["commits_of"], asked))
+        return [found for found in _events_of(rows) if found.event.task_id == task.id]
+
+    def has_old(self, *, ended_before: int, events_before: int) -> bool:
+        def look(session: Session) -> bool:
+            if session.rows(SQL["first_archivable"], {"ended_before": ended_before}):
+                return True
+            ages = [at for (at,) in session.rows(SQL["first_ages"])]
+            return len(ages) > 1 and ages[0] < events_before
+
+        return self._read(look)
+
+    def audit(self, *, subject: str | None, limit: int, before: int | None) -> list[tuple[int, AuditRecord]]:
+        asked = {"subject": subject, "before": NUMBER_MAX if before is None else before, "limit": limit}
+        statement = SQL["audit_entries"] if subject is None else SQL["audit_entries_about"]
+        return [
+            (n, decode_record(AUDIT, verified(record, crc, n, of=f"audit entry {n}"), of=f"audit entry {n}"))
+            for n, record, crc in self._read(lambda session: session.rows(statement, asked))
+        ]
+
+    def request(self, name: str) -> bytes | None:
+        for at, answer, crc in self._read(lambda session: session.rows(SQL["request_named"], {"name": name})):
+            return verified(answer, crc, at, of=f"the answer to request {name}")
+        return None
+
+
+# --- tasks ---
+
+
+def _by_ids(session: Session, asked: Sequence[str], *, user_id: str | None) -> list[Row]:
+    if not asked:
+        return []
+    rows = session.rows(SQL["tasks_by_id"], {"ids": texts(asked), "user_id": user_id}, prepare=True)
+    _refuse_strays((unescaped(row[1]) for row in rows), frozenset(asked))
+    return rows
+
+
+def _by_numbers(session: Session, asked: Sequence[int], *, user_id: str) -> list[Row]:
+    if not asked:
+        return []
+    rows = session.rows(SQL["tasks_by_number"], {"numbers": numbers(asked), "user_id": user_id}, prepare=True)
+    _refuse_strays(((unescaped(row[2]), row[3]) for row in rows), {(user_id, number) for number in asked})
+    return rows
+
+
+def _known_refs(session: Session, tasks: dict[str, Task], *, user_id: str, refs: tuple[str, ...]) -> dict[str, str]:
+    asked = {ref: number for ref in refs if (number := number_of(ref)) is not None}
+    rows = _by_numbers(session, list(asked.values()), user_id=user_id)
+    found = {task.number: task for task in map(task_of, rows)}
+    tasks.update((task.id, task) for task in found.values())
+    return {ref: found[number].id for ref, number in asked.items() if number in found}
+
+
+def _known_keys(session: Session, tasks: dict[str, Task], *, user_id: str, keys: tuple[str, ...]) -> dict[str, str]:
+    if not keys:
+        return {}
+    asked: dict[str, Value] = {"user_id": user_id, "keys": texts(keys), "statuses": words(KEY_HOLDERS)}
+    holders = {unescaped(key): id_ for key, id_ in session.rows(SQL["holders_of_keys"], asked, prepare=True)}
+    found = {task.id: task for task in map(task_of, _by_ids(session, list(holders.values()), user_id=user_id))}
+    _refuse_strays(holders.items(), {(key, task.id) for task in found.values() if (key := task.key) in keys})
+    tasks.update(found)
+    return holders
+
+
+def _loads(session: Session, ids: tuple[str, ...]) -> dict[str, Load]:
+    rows = [row for row in _by_ids(session, ids, user_id=None) if row[0] == HOT]
+    tasks = list(map(task_of, rows))
+    parents = [part.id for task in tasks for part in task.depends or () if part.outcome is not None]
+    ended = {stored.task.id: stored for stored in _stored(session, _by_ids(session, parents, user_id=None))}
+    hot = [task.id for task in tasks]
+    bodies = _bodies_in(session, rows)
+    checkpoints = _checkpoints(session, hot)
+    return {
+        task.id: Load(
+            task=task,
+            body=bodies[task.id],
+            checkpoint=checkpoints.get(task.id),
+            parents=[ended[part.id] for part in task.depends or () if part.id in ended],
+        )
+        for task in tasks
+    }
+
+
+# --- what belongs to tasks ---
+
+
+def _stored(session: Session, rows: list[Row]) -> list[StoredTask]:
+    """Tasks with all that belongs to them, in the order given."""
+    if not rows:
+        return []
+    bodies = _bodies_in(session, rows)
+    outcomes = _outcomes_in(session, rows)
+    late = _late_results(session, [row[1] for row in rows])
+    return [
+        StoredTask(
+            task=task,
+            body=bodies[task.id],
+            outcome=outcomes.get(task.id),
+            late=late.get(task.id, []),
+            archived=row[0] == ARCHIVE,
+        )
+        for row, task in zip(rows, map(task_of, rows), strict=True)
+    ]
+
+
+def _bodies_in(session: Session, rows: list[Row]) -> dict[str, bytes]:
+    """The body of each row of `anywhere`: most lie in it."""
+    here = {row[1]: verified(row[13], row[14], of=f"the body of task {row[1]}") for row in rows if row[13] is not None}
+    elsewhere = [row[1] for row in rows if row[13] is None]
+    return here | _bodies(session, elsewhere) if elsewhere else here
+
+
+def _bodies(session: Session, asked: Sequence[str]) -> dict[str, bytes]:
+    found = _contents(session, SQL["bodies_of"], asked, of="body")
+    for id_ in asked:
+        if id_ not in found:
+            raise StoreBroken(f"task {id_} has lost its body")
+    return found
+
+
+def _outcomes_in(session: Session, rows: list[Row]) -> dict[str, bytes]:
+    """The outcome of each row of `anywhere` that has one: most lie in it."""
+    here = {
+        row[1]: verified(row[15], row[16], of=f"the outcome of task {row[1]}") for row in rows if row[15] is not None
+    }
+    elsewhere = [row[1] for row in rows if row[15] is None]
+    return here | _contents(session, SQL["outcomes_of"], elsewhere, of="outcome") if elsewhere else here
+
+
+def _contents(session: Session, statement: Statement, asked: Sequence[str], *, of: str) -> dict[str, bytes]:
+    rows = session.rows(statement, {"ids": texts(asked)}, prepare=True)
+    return {id_: verified(content, crc, of=f"the {of} of task {id_}") for id_, content, crc in rows}
+
+
+def _checkpoints(session: Session, asked: Sequence[str]) -> dict[str, bytes]:
+    return _contents(session, SQL["checkpoints_of"], asked, of="checkpoint")
+
+
+def _late_results(session: Session, asked: Sequence[str]) -> dict[str, list[LateResult]]:
+    late: dict[str, list[LateResult]] = {}
+    rows = session.rows(SQL["late_results_of"], {"ids": texts(asked)}, prepare=True)
+    for task_id, attempt, at, content, crc in rows:
+        body = verified(content, crc, attempt, at, of=f"the late result of task {task_id}")
+        late.setdefault(task_id, []).append(LateResult(task_id=task_id, attempt=attempt, at=at, body=body))
+    return late
+
+
+# --- the log of commits ---
+
+
+def _is_on_the_log(session: Session, *, epoch: int, seq: int) -> bool:
+    """Whether the log went through this place, and what came after it is all kept.
+
+    Epochs never decrease along the log, so a place named in epoch e lies between commits of epochs
+    at most and at least e. A copy restored from before that place fails here.
+    """
+    around: dict[int, int] = dict(session.rows(SQL["epochs_around"], {"seq": seq}))
+    if seq == 0:
+        return position_of(session) == 0 or 1 in around
+    return seq in around and around[seq] <= epoch <= around.get(seq + 1, epoch)
+
+
+def _events_from(session: Session, seq: int) -> Iterator[Numbered]:
+    """In order, from the commit `seq` on; in pages, since who asks may stop soon."""
+    while True:
+        rows = session.rows(SQL["commits_from"], {"seq": seq, "rows_max": COMMITS_PER_QUERY})
+        yield from _events_of(rows)
+        if len(rows) < COMMITS_PER_QUERY:
+            return
+        seq = rows[-1][0] + 1
+
+
+def _events_of(rows: Iterable[Row]) -> Iterator[Numbered]:
+    for seq, epoch, content, crc in rows:
+        events = decode_events(verified(content, crc, seq, epoch, of=f"commit {seq}"), seq=seq)
+        for index, event in enumerate(events):
+            yield Numbered(epoch=epoch, seq=seq, index=index, event=event)
+
+
+def _refuse_strays(found: Iterable[T], asked: Set[T]) -> None:
+    """Rows that nobody asked for: an index may be damaged."""
+    for each in found:
+        if each not in asked:
+            raise StoreBroken(f"an index leads to the row of {each}, which was not asked for")

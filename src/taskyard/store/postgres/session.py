@@ -1,0 +1,203 @@
+"""One connection to PostgreSQL, used by one thread at a time, on which every call has an end.
+
+The server ends what takes too long (`statement_timeout`) and what nobody reads any more; the client ends its wait for
+a server that says nothing at all, which no setting of the server can. A connection on which a call overran is closed,
+since nobody knows what it is in the middle of.
+"""
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from select import select
+from typing import Any, Final, Self, TypeVar
+
+import psycopg
+from psycopg import pq
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import TupleRow
+
+from taskyard.store.port import StoreRefused
+from taskyard.store.postgres.arrays import Blobs, Numbers, Texts, escaped, teach, words
+from taskyard.store.postgres.faults import translated
+from taskyard.store.postgres.statements import SQL, Statement
+
+Value = str | int | float | bytes | bool | Texts | Numbers | Blobs | None
+Row = tuple[Any, ...]
+T = TypeVar("T")
+
+CONNECT_S: Final = 3
+WAKE_S: Final = 0.1
+# How often the driver looks up while it waits, which is how exactly it keeps a deadline.
+PREPARED_MAX: Final = 100
+# A commit's statement has a variant for each set of kinds of change; a hub meets about twenty.
+
+# Of the connection; what the URL says of these counts. Dead peers are noticed within some ten seconds.
+_DIALLED: Final[Mapping[str, str | int]] = {
+    "connect_timeout": CONNECT_S,
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "client_encoding": "UTF8",
+}
+
+# Of the session. What a server does not know, or was not built with, is left out.
+_SETTINGS: Final[Mapping[str, str]] = {
+    "search_path": "taskyard",
+    "idle_in_transaction_session_timeout": "10s",
+    # Without a client there is nobody to work for. Checked while a statement runs.
+    "client_connection_check_interval": "1s",
+    "default_toast_compression": "lz4",
+    "jit": "off",
+    # Everything has an index; a plan that was made while a table was empty must not be one that walks it.
+    "enable_seqscan": "off",
+    "TimeZone": "UTC",
+}
+
+
+class _Connection(psycopg.Connection[TupleRow]):
+    """A connection whose every wait ends."""
+
+    timeout_s: float = 0.0
+
+    def wait(self, gen: Generator[Any, Any, T], interval: float = WAKE_S, timeout: float | None = None) -> T:
+        return super().wait(gen, interval=WAKE_S, timeout=self.timeout_s if timeout is None else timeout)
+
+
+class Session:
+    """`purpose` names it in the server's list; `settings` are added to those of every session."""
+
+    def __init__(self, url: str, *, purpose: str, timeout_s: float, settings: Mapping[str, str] | None = None) -> None:
+        given = conninfo_of(url)
+        dialled = {name: value for name, value in _DIALLED.items() if name not in given}
+        conninfo = make_conninfo(url, application_name=f"taskyard {purpose}", **dialled)
+        with translated():
+            self._connection = _Connection.connect(conninfo, autocommit=True, cursor_factory=psycopg.RawCursor)
+        self._connection.timeout_s = self._timeout_s = timeout_s
+        self._connection.prepared_max = PREPARED_MAX
+        teach(self._connection)
+        # The server gets a second more: who waits gives up first, and says so.
+        ends = {"statement_timeout": f"{round(timeout_s * 1000) + 1000}ms"}
+        try:
+            self._configure({**_SETTINGS, **ends, **(settings or {})})
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(self, settings: Mapping[str, str]) -> None:
+        names, values = list(settings), list(settings.values())
+        self.rows(SQL["configure_session"], {"names": words(names), "values": words(values)})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._connection.closed
+
+    @property
+    def backend_pid(self) -> int:
+        return self._connection.info.backend_pid
+
+    def rows(
+        self, statement: Statement, parameters: Mapping[str, Value] | None = None, *, prepare: bool = False
+    ) -> list[Row]:
+        """All that the statement gives back."""
+        cursor = self._run(statement, parameters or {}, prepare=prepare)
+        return cursor.fetchall() if cursor.description else []
+
+    def change(self, statement: Statement, parameters: Mapping[str, Value] | None = None) -> int:
+        """How many rows the statement wrote."""
+        return self._run(statement, parameters or {}, prepare=False).rowcount
+
+    def _run(self, statement: Statement, parameters: Mapping[str, Value], *, prepare: bool) -> psycopg.Cursor[TupleRow]:
+        values = [_sent(parameters[name]) for name in statement.names]
+        with self._closing_what_is_lost():
+            return self._connection.execute(statement.text, values, prepare=prepare, binary=True)
+
+    def run_script(self, script: str) -> None:
+        """Several statements without parameters, in the transaction that is open."""
+        with self._closing_what_is_lost():
+            self._connection.execute(script.encode())
+
+    @contextmanager
+    def _closing_what_is_lost(self) -> Iterator[None]:
+        connection = self._connection
+        with translated(connection):
+            try:
+                yield
+            except psycopg.OperationalError as error:
+                if error.sqlstate is None or connection.pgconn.transaction_status == pq.TransactionStatus.ACTIVE:
+                    connection.close()
+                raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is done inside, or nothing of it; if the connection is lost meanwhile, one of the two."""
+        self.run_script("BEGIN")
+        try:
+            yield
+        except BaseException:
+            if not self.is_closed:
+                self.run_script("ROLLBACK")
+            raise
+        self.run_script("COMMIT")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside is of one commit."""
+        self.run_script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield
+        finally:
+            if not self.is_closed:
+                self.run_script("COMMIT")
+
+    @contextmanager
+    def patient(self, timeout_s: float) -> Iterator[None]:
+        """A longer wait than usual, inside a transaction."""
+        self.rows(SQL["set_statement_timeout"], {"timeout": f"{round(timeout_s * 1000)}ms"})
+        self._connection.timeout_s = timeout_s
+        try:
+            yield
+        finally:
+            self._connection.timeout_s = self._timeout_s
+
+    def bound_locks(self, timeout_s: float, *, is_local: bool) -> None:
+        """Wait no longer than this for a lock, until the transaction ends or from now on."""
+        timeout = f"{max(1, round(timeout_s * 1000))}ms"
+        self.rows(SQL["set_lock_timeout"], {"timeout": timeout, "is_local": is_local})
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the other side has closed a connection that nobody uses at the moment; asks nobody."""
+        if self.is_closed:
+            return True
+        try:
+            if select([self._connection.pgconn.socket], [], [], 0)[0]:
+                self._connection.pgconn.consume_input()
+        except (psycopg.Error, OSError):
+            return True
+        return self._connection.pgconn.status != pq.ConnStatus.OK
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _sent(value: Value) -> Value:
+    # An enum of words is sent as its word, which the driver would not do by itself.
+    return escaped(str(value)) if isinstance(value, str) else value
+
+
+def conninfo_of(url: str) -> dict[str, Any]:
+    """What a URL says, without dialling it. The message does not repeat it: it may hold a password."""
+    try:
+        return conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise StoreRefused(
+            "The database URL cannot be read. It has the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE; "
+            "special characters in the password are written as %XX."
+        ) from error
