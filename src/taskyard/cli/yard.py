@@ -48,6 +48,12 @@ class HubOptions:
     ] = None
     config: ConfigOption = None
     daemon: Annotated[bool, typer.Option("--daemon/--no-daemon", help="Bring up a local daemon too.")] = True
+    database: Annotated[
+        str | None,
+        typer.Option(
+            "--database", metavar="URL", envvar="TASKYARD_DATABASE", help="postgresql://… [a file in the data]"
+        ),
+    ] = None
     gateways: Annotated[
         int, typer.Option("--gateways", min=0, max=64, help="Answer in so many more processes [in this one].")
     ] = 0

@@ -102,6 +102,21 @@ class UsageView(Struct):
     """One more task, as far as it is a matter of the plan."""
 
 
+class HubView(Struct):
+    """A hub of this yard as `GET /hubs` shows it."""
+
+    id: str
+    address: str
+    """Under which people and daemons reach it."""
+    leader: bool
+    epoch: int | None
+    """Of whoever leads; None: nobody does."""
+    since: int
+    """When it began to lead, or to run."""
+    lag_ms: int
+    """How long ago it was last heard of."""
+
+
 class ProgressView(Struct):
     percent: float | None
     message: str | None
@@ -225,6 +240,9 @@ class Hub(Protocol):
 
     async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
         """The last word of those that said one in the attempt that runs."""
+
+    async def hubs(self) -> list[HubView]:
+        """Those of this yard that were there within a day, and which of them leads."""
 
     async def pressure(self, user_id: str) -> Signal:
         """How long the line is for this user, who must exist."""

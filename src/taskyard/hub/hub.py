@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
@@ -20,6 +20,7 @@ from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import (
     BreakerView,
     DaemonView,
+    HubView,
     ProgressView,
     QueueView,
     Session,
@@ -64,10 +65,15 @@ class Hub:
         traces: Traces | None = None,
     ) -> None:
         self._settings = settings
+        self.url = ""
+        """Where it is reached, once that is known."""
+        self._started_at = clock().wall
         self.is_prepared = True
         """False while whoever starts it still makes what a first caller needs (the owner's key)."""
         self.trusted_until = math.inf
         """By `read_age`: from then on another hub may lead, and nothing here is certain."""
+        self.members: Callable[[], Awaitable[list[HubView]]] | None = None
+        """Asks which hubs there are; None: this is the only one."""
         self._sweep_s = sweep_s
         self._clock = clock
         self.keep_for(archive_after_s=archive_after_s, events_s=events_s)
@@ -150,6 +156,13 @@ class Hub:
     def depose(self, reason: str) -> None:
         self._loop.depose(reason)
 
+    def announce(self, url: str) -> None:
+        """It is reached here."""
+        self.url = url
+
+    async def hand_over(self) -> None:
+        """There is nobody to hand over to: a hub on a file is the only one."""
+
     async def retire(self) -> None:
         """Lead no more, with nothing lost and nobody refused who was already answered for."""
         await self._loop.retire()
@@ -225,6 +238,12 @@ class Hub:
 
     async def usage(self, user_id: str) -> UsageView:
         return usage_view(self.state, user_id, self._clock())
+
+    async def hubs(self) -> list[HubView]:
+        if self.members is not None:
+            return await self.members()
+        here = self.identity
+        return [HubView(here.cluster_id, self.url, leader=True, epoch=here.epoch, since=self._started_at, lag_ms=0)]
 
     async def figures(self) -> Figures:
         return await self._metrics.figures(self.state)

@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ from taskyard.hub.gateways import Gateways
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.local_daemon import LocalDaemon
+from taskyard.hub.node import Node, open_node
 from taskyard.hub.observe import Log, LogFile, Records
 from taskyard.hub.reload import Reload, stamp_of
 from taskyard.hub.settings import FILE_NAME, BadSettings, FileSettings, core_settings, read_settings, under_profile
@@ -52,6 +54,7 @@ def up(
     profile: str | None,
     config: str | None,
     daemon: bool,
+    database: str | None,
     gateways: int,
     accept_rewind: bool,
 ) -> int:
@@ -60,16 +63,26 @@ def up(
         directory = data_directory(data).resolve()
         address = address_of(host, port)
         source = FileAndFlags(file_of(directory, config), address[0], profile_of(profile))
+        url = database_of(database, gateways=gateways)
         prepare(directory)
-        return uvloop.run(
-            _serve(directory, source, address, with_daemon=daemon, gateways=gateways, accept_rewind=accept_rewind)
-        )
+        plan = Plan(with_daemon=daemon, database=url, gateways=gateways, accept_rewind=accept_rewind)
+        return uvloop.run(_serve(directory, source, address, plan))
     except CannotStart as error:
         sys.stderr.write(f"taskyard: {error}\n")
         return error.exit_code
     except (BadSettings, StoreRefused) as error:
         sys.stderr.write(f"taskyard: {error}\n")
         return 1
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What to bring up."""
+
+    with_daemon: bool
+    database: str | None
+    """The URL of a PostgreSQL database; None: a file in the data directory."""
+    gateways: int
+    accept_rewind: bool
 
 
 class FileAndFlags(Struct, frozen=True):
@@ -104,6 +117,16 @@ def profile_of(profile: str | None) -> Profile | None:
     return Profile(text) if text else None
 
 
+def database_of(database: str | None, *, gateways: int) -> str | None:
+    """The URL of a PostgreSQL database, as told or by the environment; None: a file in the data directory."""
+    url = database or os.environ.get("TASKYARD_DATABASE")
+    if url and not url.startswith(("postgresql://", "postgres://")):
+        raise CannotStart("--database takes the URL of a PostgreSQL database: postgresql://USER@HOST:PORT/DATABASE.")
+    if url and gateways:
+        raise CannotStart("--gateways is for a hub on a file; on PostgreSQL, start more hubs instead.")
+    return url or None
+
+
 def address_of(host: str | None, port: int | None) -> tuple[str, int]:
     """Where to listen: as told, by the environment, or where nobody else can reach it."""
     host = host or os.environ.get("TASKYARD_HOST") or DEFAULT_HOST
@@ -128,15 +151,7 @@ def refuse_exposure(host: str, settings: FileSettings, file: Path) -> None:
         )
 
 
-async def _serve(
-    data: Path,
-    source: FileAndFlags,
-    address: tuple[str, int],
-    *,
-    with_daemon: bool,
-    gateways: int,
-    accept_rewind: bool,
-) -> int:
+async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], plan: Plan) -> int:
     stopping, told = asyncio.Event(), asyncio.Event()
     for number, event in ((signal.SIGINT, stopping), (signal.SIGTERM, stopping), (signal.SIGHUP, told)):
         asyncio.get_running_loop().add_signal_handler(number, event.set)
@@ -144,31 +159,32 @@ async def _serve(
     settings = source.read()
     log = _open_log(data)
     traces = open_traces(settings.telemetry.otlp_endpoint, log)
-    hub = _hub(data, settings, log, traces)
+    hub = await _hub(data, settings, log, traces, plan)
     try:
-        await hub.start(new_era=accept_rewind)
+        await hub.start(new_era=plan.accept_rewind)
     except (StoreUnavailable, StoreBroken) as error:
         raise CannotStart(
             f"The database in {data} cannot be read ({error}). Check the disk, then start again."
         ) from None
     app = build_app(hub, _gateway_settings(settings, address))
-    server = _front(hub, app, gateways, data, log)
+    server = _front(hub, app, plan, data, log)
     local = LocalDaemon(data)
     try:
         hub.is_prepared = False
         url = await _listen(server, address)
         owner = await welcome_owner(hub, data, url)
         hub.is_prepared = True
-        if with_daemon:
+        if plan.with_daemon:
             local.start()
         link = app.door.sign_in_link(user_id=owner, base_url=url)
-        _greet(data, url, link, profile=settings.profile, with_daemon=with_daemon)
+        _greet(data, url, link, profile=settings.profile, with_daemon=plan.with_daemon)
 
         def adopt(new: FileSettings) -> None:
             _keep_for(hub, new)
             server.adopt(_gateway_settings(new, address))
 
         hub.watch(Reload(source, hub, log, now=settings, stamp=stamp, told=told, adopt=adopt).run())
+        hub.announce(url)
         log.say("hub.started", url=url, epoch=hub.identity.epoch)
         interpreter.settle()
         await _until_stopped(hub, stopping)
@@ -178,6 +194,7 @@ async def _serve(
         ) from None
     finally:
         await local.stop()
+        await hub.hand_over()
         await server.stop()
         await hub.stop()
         if traces is not None:
@@ -195,14 +212,37 @@ def _open_log(data: Path) -> Log:
     return log
 
 
-def _hub(data: Path, settings: FileSettings, log: Log, traces: Traces | None) -> Hub:
-    store = SqliteStore(data / DATABASE, new_cluster_id=f"c_{Mint().id()}")
-    hub = Hub(store, core_settings(settings), log, secret=read_secret(data), traces=traces)
+async def _hub(data: Path, settings: FileSettings, log: Log, traces: Traces | None, plan: Plan) -> Hub | Node:
+    hub: Hub | Node
+    if plan.database is None:
+        store = SqliteStore(data / DATABASE, new_cluster_id=f"c_{Mint().id()}")
+        hub = Hub(store, core_settings(settings), log, secret=read_secret(data), traces=traces)
+    else:
+        hub = await _node(data, plan.database, settings, log, traces)
     _keep_for(hub, settings)
     return hub
 
 
-def _keep_for(hub: Hub, settings: FileSettings) -> None:
+async def _node(data: Path, database: str, settings: FileSettings, log: Log, traces: Traces | None) -> Node:
+    host, _, port = settings.cluster.link.rpartition(":")
+    try:
+        return await open_node(
+            data,
+            database,
+            core_settings(settings),
+            log,
+            version=version("taskyard"),
+            link=(host.strip("[]"), int(port)),
+            lease_s=settings.cluster.lease_s,
+            traces=traces,
+        )
+    except OSError as error:
+        raise CannotStart(
+            f"Nothing can listen on {settings.cluster.link} ({error.strerror}); set link under [cluster] in the file."
+        ) from error
+
+
+def _keep_for(hub: Hub | Node, settings: FileSettings) -> None:
     kept = settings.retention
     hub.keep_for(archive_after_s=kept.archive_after_days * DAY_S, events_s=kept.events_days * DAY_S)
 
@@ -213,12 +253,12 @@ def _gateway_settings(settings: FileSettings, address: tuple[str, int]) -> Gatew
     return GatewaySettings(host=host, port=port, hosts=gateway.hosts, origins=gateway.origins, auth=settings.auth)
 
 
-def _front(hub: Hub, app: GatewayApp, gateways: int, data: Path, log: Log) -> GatewayServer | Gateways:
+def _front(hub: Hub | Node, app: GatewayApp, plan: Plan, data: Path, log: Log) -> GatewayServer | Gateways:
     """What listens: this process, or several others."""
-    if not gateways:
+    if not plan.gateways or isinstance(hub, Node):
         return GatewayServer(app)
     gateway = app.door.settings
-    return Gateways(hub, gateways, log, secret=read_secret(data), database=str(data / DATABASE), gateway=gateway)
+    return Gateways(hub, plan.gateways, log, secret=read_secret(data), database=str(data / DATABASE), gateway=gateway)
 
 
 async def _listen(server: GatewayServer | Gateways, address: tuple[str, int]) -> str:
@@ -233,7 +273,7 @@ async def _listen(server: GatewayServer | Gateways, address: tuple[str, int]) ->
     return f"http://{_named(host)}:{server.port}"
 
 
-async def _until_stopped(hub: Hub, stopping: asyncio.Event) -> None:
+async def _until_stopped(hub: Hub | Node, stopping: asyncio.Event) -> None:
     told = asyncio.create_task(stopping.wait())
     await asyncio.wait((told, hub.failure), return_when=asyncio.FIRST_COMPLETED)
     told.cancel()

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from taskyard.core.commands import RefuseSettings
+from taskyard.core.settings import Settings
+from taskyard.gateway import port
 from taskyard.gateway.port import Unavailable
-from taskyard.hub.hub import Hub
 from taskyard.hub.observe import Log
 from taskyard.hub.settings import BadSettings, FileSettings, core_settings, names_changed
 from taskyard.hub.yard import CannotStart
@@ -45,6 +46,13 @@ class Source(Protocol):
 
     def read(self) -> FileSettings:
         """Raises `BadSettings` or `CannotStart`."""
+
+
+class Hub(port.Hub, Protocol):
+    """Whose settings change."""
+
+    async def change_settings(self, settings: Settings, names: tuple[str, ...]) -> None:
+        """Raises `Unavailable`."""
 
 
 class Reload:

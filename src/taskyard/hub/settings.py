@@ -45,6 +45,15 @@ class Telemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where traces are sent; None: as the environment says, else nowhere."""
 
 
+class Cluster(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of several hubs on one database."""
+
+    lease_s: float = 5.0
+    """How long a leader that says nothing more is waited for."""
+    link: str = "127.0.0.1:0"
+    """Where the other hubs reach this one while it leads; port 0 takes a free one."""
+
+
 class FileSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file as a whole: every number of the core, and what concerns only what stands around it."""
 
@@ -52,6 +61,7 @@ class FileSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     auth: AuthSettings = AuthSettings()
     gateway: Gateway = Gateway()
     telemetry: Telemetry = Telemetry()
+    cluster: Cluster = Cluster()
 
 
 def read_settings(path: Path) -> FileSettings:

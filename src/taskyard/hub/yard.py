@@ -8,7 +8,7 @@ from typing import Final
 
 from taskyard.core.commands import CreateKey, CreateUser
 from taskyard.core.effects import Done
-from taskyard.hub.hub import Hub
+from taskyard.gateway.port import Hub
 from taskyard.hub.ids import mint_secret
 from taskyard.store.sqlite.engine import sync_directory
 from taskyard.vocabulary import LOCAL_USER, Scope

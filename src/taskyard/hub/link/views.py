@@ -14,7 +14,7 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
 from taskyard.core.why import Why
 from taskyard.gateway.figures import Figures
-from taskyard.gateway.port import BreakerView, DaemonView, ProgressView, QueueView, UsageView
+from taskyard.gateway.port import BreakerView, DaemonView, HubView, ProgressView, QueueView, UsageView
 
 _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "daemons": (tuple[()], list[DaemonView]),
@@ -29,6 +29,7 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "figures": (tuple[()], Figures),
     "progress": (tuple[list[str]], dict[str, ProgressView]),
     "pressure": (tuple[str], Signal),
+    "hubs": (tuple[()], list[HubView]),
     "redeem": (tuple[str, int], bool),
     "ended": (tuple[str, float], None),
 }
@@ -79,6 +80,9 @@ class LiveViews:
 
     async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
         return await self._look("progress", list(task_ids))  # type: ignore[no-any-return]
+
+    async def hubs(self) -> list[HubView]:
+        return await self._look("hubs")  # type: ignore[no-any-return]
 
     async def pressure(self, user_id: str) -> Signal:
         return await self._look("pressure", user_id)  # type: ignore[no-any-return]

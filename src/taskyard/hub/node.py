@@ -1,0 +1,287 @@
+"""One hub of several on a PostgreSQL database: a gateway for whoever comes, and the leader when it is its turn.
+
+To the composition root it is what a `Hub` on a file is: something to start, to serve a gateway with, and to stop.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from taskyard.core.settings import Settings
+from taskyard.gateway.port import HubView
+from taskyard.hub.hub import Hub
+from taskyard.hub.ids import Mint
+from taskyard.hub.leadership import Leadership
+from taskyard.hub.link.remote import Remote, dial
+from taskyard.hub.link.server import LinkServer
+from taskyard.hub.observe import Log
+from taskyard.hub.switchboard import Switchboard
+from taskyard.hub.traces import Traces
+from taskyard.hub.yard import write_private
+from taskyard.store.port import Holder, Identity, StoreRefused, StoreUnavailable
+from taskyard.store.postgres.engine import PostgresStore
+from taskyard.store.postgres.lead import Candidate
+from taskyard.store.postgres.lease import HubSeen, Lease
+from taskyard.store.postgres.reader import PostgresReader
+
+T = TypeVar("T")
+
+HUB_ID: Final = "hub.id"
+POSITION: Final = "position.json"
+ANNOUNCE_S: Final = 1.0
+HAND_OVER_S: Final = 5.0
+# How long a hub that leaves waits for another to lead, so that those who asked it something are answered.
+
+_read_position: Final = msgspec.json.Decoder(Identity).decode
+
+
+async def open_node(
+    data: Path,
+    database: str,
+    settings: Settings,
+    log: Log,
+    *,
+    version: str,
+    link: tuple[str, int],
+    lease_s: float,
+    traces: Traces | None = None,
+) -> "Node":
+    """A hub on this database. `link` is where others reach it while it leads; port 0 takes a free one.
+
+    `StoreRefused` says why the database cannot be used, `OSError` why nobody could listen there.
+    """
+    hub_id = hub_id_of(data)
+    secret = await asyncio.to_thread(_introduce, database, Candidate(hub_id))
+    links = LinkServer(secret, log)
+    host, port = link
+    candidate = Candidate(hub_id, f"{host}:{await links.listen(host, port)}", round(lease_s * 1000))
+    return Node(
+        data, database, candidate, links, secret=secret, settings=settings, log=log, version=version, traces=traces
+    )
+
+
+def _introduce(database: str, candidate: Candidate) -> bytes:
+    """Whether this database can be used at all; and what its hubs know each other by."""
+    PostgresStore(database, new_cluster_id="", candidate=candidate).check()
+    lease = Lease(database, candidate)
+    try:
+        return lease.secret()
+    finally:
+        lease.close()
+
+
+class Node(Switchboard):
+    """Made by `open_node`."""
+
+    def __init__(
+        self,
+        data: Path,
+        database: str,
+        candidate: Candidate,
+        links: LinkServer,
+        *,
+        secret: bytes,
+        settings: Settings,
+        log: Log,
+        version: str,
+        traces: Traces | None,
+    ) -> None:
+        super().__init__(settings, lambda: PostgresReader(database), secret=secret)
+        self._data = data
+        self._database = database
+        self._log = log
+        self._candidate = candidate
+        self._links = links
+        self._secret = secret
+        self._version = version
+        self._traces = traces
+        self._own_settings = settings
+        self._keeps: dict[str, float] = {}
+        self._new_era = False
+        self._hub: Hub | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="hubs")
+        self._peers, self._lease = Lease(database, candidate), Lease(database, candidate)
+        self._leadership = Leadership(
+            self._lease,
+            self,
+            links,
+            log,
+            hub_id=candidate.hub_id,
+            lease_s=candidate.lease_ms / 1000,
+            begin=self._begin,
+            dial=self._dial,
+        )
+        self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Set when the process must be stopped by whoever runs it."""
+
+    async def start(self, *, new_era: bool = False) -> None:
+        """Until somebody leads. `StoreRefused` says why nobody can."""
+        self._new_era = new_era
+        self.watch(self._leadership.run())
+        led = asyncio.ensure_future(self.has_leader())
+        await asyncio.wait((led, self.failure), return_when=asyncio.FIRST_COMPLETED)
+        led.cancel()
+        if self.failure.done():
+            await self.failure
+
+    async def hand_over(self) -> None:
+        """Let another hub lead, and answer through it what is still asked here."""
+        await self._leadership.resign()
+        others = await self._others()
+        deadline = asyncio.get_running_loop().time() + (HAND_OVER_S if others else 0)
+        while self._leadership.is_leading or (self.leader is None and asyncio.get_running_loop().time() < deadline):
+            await asyncio.sleep(0.01)
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.disconnect()
+        self._links.stop()
+        self._remember()
+        with suppress(StoreUnavailable):
+            await self._in_thread(self._peers.withdraw)
+        for lease in (self._lease, self._peers):
+            await self._in_thread(lease.close)
+        self._thread.shutdown()
+        self.close()
+
+    def watch(self, work: Coroutine[None, None, None]) -> None:
+        """Run this beside the hub until it ends or the hub does; should it fail, so does the hub."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+
+    def _on_done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None and not self.failure.done():
+            self.failure.set_exception(task.exception())  # type: ignore[arg-type]
+
+    # Settings.
+
+    def keep_for(self, *, archive_after_s: float, events_s: float) -> None:
+        self._keeps = {"archive_after_s": archive_after_s, "events_s": events_s}
+        if self._hub is not None:
+            self._hub.keep_for(**self._keeps)
+
+    async def change_settings(self, settings: Settings, names: tuple[str, ...]) -> None:
+        """In force at once if this hub leads; else when it does."""
+        if self._hub is not None:
+            await self._hub.change_settings(settings, names)
+            self._links.adopt(settings)
+        self._own_settings = settings
+
+    # Leading.
+
+    async def _begin(self) -> Hub:
+        store = PostgresStore(
+            self._database, new_cluster_id=f"c_{Mint().id()}", candidate=self._candidate, lease=self._lease
+        )
+        hub = Hub(store, self._own_settings, self._log, secret=self._secret, traces=self._traces)
+        hub.members = self._members
+        if self._keeps:
+            hub.keep_for(**self._keeps)
+        try:
+            await hub.start(new_era=self._new_era)
+            self._refuse_rewind(hub.identity)
+        except BaseException:
+            await hub.stop()
+            raise
+        self._new_era = False
+        self._hub = hub
+        hub.failure.add_done_callback(self._on_failure)
+        hub.deposed.add_done_callback(lambda _: self._forget(hub))
+        return hub
+
+    def _forget(self, hub: Hub) -> None:
+        if self._hub is hub:
+            self._hub = None
+
+    def _on_failure(self, failure: "asyncio.Future[None]") -> None:
+        error = None if failure.cancelled() else failure.exception()
+        if error is not None and not self.failure.done():
+            self.failure.set_exception(error)
+
+    async def _dial(self, holder: Holder) -> Remote:
+        host, _, port = holder.address.rpartition(":")
+        return await dial(host.strip("[]"), int(port), self._secret)
+
+    # What it has seen.
+
+    def _refuse_rewind(self, now: Identity) -> None:
+        """Taking the lead has added one commit: a log that now ends where one ended before has lost what was there."""
+        seen = self._seen()
+        if not self._new_era and seen.cluster_id == now.cluster_id and now.seq <= seen.seq:
+            raise StoreRefused(
+                f"This database ends before commit {seen.seq}, which this hub has seen: it is an older copy. Restore "
+                "the newer one, or start with --accept-rewind to go on from here; daemons then drop what it never knew."
+            )
+
+    def _seen(self) -> Identity:
+        try:
+            kept = _read_position((self._data / POSITION).read_bytes())
+        except (OSError, msgspec.MsgspecError):
+            kept = Identity("", 0, 0)
+        heard = self.identity
+        return heard if heard.seq and (heard.seq > kept.seq or heard.cluster_id != kept.cluster_id) else kept
+
+    def _remember(self) -> None:
+        if self.identity.seq:
+            write_private(self._data / POSITION, msgspec.json.encode(self.identity).decode())
+
+    # Its place among others.
+
+    def announce(self, url: str) -> None:
+        """Say from now on that it is there, and where it is reached."""
+        self.watch(self._announce(url))
+
+    async def _announce(self, url: str) -> None:
+        """Now and then; and note how far it has come."""
+        while True:
+            try:
+                await self._in_thread(lambda: self._peers.announce(url=url, version=self._version))
+            except StoreUnavailable as error:
+                self._log.say("hub.unannounced", level="warning", reason=str(error))
+            self._remember()
+            await asyncio.sleep(ANNOUNCE_S)
+
+    async def _others(self) -> bool:
+        """Whether any other hub is there to lead."""
+        with suppress(StoreUnavailable):
+            seen = await self._in_thread(self._peers.hubs)
+            return any(hub.id != self._candidate.hub_id and hub.seen_ms_ago < 5 * ANNOUNCE_S * 1000 for hub in seen)
+        return False
+
+    async def _members(self) -> list[HubView]:
+        seen, holder = await self._in_thread(lambda: (self._peers.hubs(), self._peers.holder()))
+        leads = None if holder is None or holder.left_ms <= 0 else holder
+        return [_view(hub, leads) for hub in seen]
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def _view(hub: HubSeen, leader: Holder | None) -> HubView:
+    leads = leader is not None and leader.id == hub.id
+    return HubView(
+        id=hub.id,
+        address=hub.url,
+        leader=leads,
+        epoch=None if leader is None else leader.epoch,
+        since=leader.since if leader is not None and leads else hub.started_at,
+        lag_ms=hub.seen_ms_ago,
+    )
+
+
+def hub_id_of(data: Path) -> str:
+    """The name of this hub among others, kept in its directory: made once."""
+    path = data / HUB_ID
+    if not path.exists():
+        write_private(path, f"h_{Mint().id()}")
+    return path.read_text().strip()
