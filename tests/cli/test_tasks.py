@@ -126,6 +126,20 @@ def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> Non
     assert json.loads(cli("show", "T-002", "--json").out)["attempts"][0]["late_result"] == 7
 
 
+def test_a_priority_that_was_raised_is_shown_with_what_it_was(hub: StubHub, cli: Cli) -> None:
+    raised, aged = a_task(raised_from="low"), a_task(priority="low", priority_value=2, aged=True)
+    hub.on("GET", "tasks/T-002", Reply(body=raised))
+    assert "\npriority  normal (5), raised from low\n" in cli("show", "T-002").out
+    hub.on("GET", "tasks/T-002", Reply(body=aged))
+    assert "\npriority  low (2), ordered as normal for waiting so long\n" in cli("show", "T-002").out
+    hub.on("GET", "tasks", Reply(body=[raised, aged]))
+    assert [line[15:31] for line in cli("ls").out.splitlines()] == [
+        "PRIORITY        ",
+        "normal (was low)",
+        "low             ",
+    ]
+
+
 def test_a_daemon_whose_name_is_not_known_is_shown_by_its_id(hub: StubHub, cli: Cli) -> None:
     attempts = [{"number": 1, "daemon_id": "d_2", "status": "running"}]
     hub.on("GET", "tasks/T-002", Reply(body=a_task(status="running", assigned_daemon="d_2", attempts=attempts)))

@@ -109,6 +109,8 @@ def test_a_new_task_is_answered_as_any_other(said: dict[str, Any]) -> None:
 
 BECAME: list[dict[str, Any]] = [
     {"level": Level.CRITICAL, "value": 10},
+    {"level": Level.NORMAL, "asked": Level.LOW},
+    {"level": Level.LOW, "trouble": Trouble(aged=True)},
     {"number": 12345},
     {"parent_id": "parent"},
     {"depends": [Dependency("one"), Dependency("two", Status.COMPLETED, 5)]},

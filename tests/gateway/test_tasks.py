@@ -2,6 +2,7 @@
 
 import pytest
 
+from taskyard.core.commands import Tick
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.port import Unavailable
 from taskyard.vocabulary import Level, Scope, SourceType
@@ -214,6 +215,27 @@ async def test_a_key_bound_to_sources_submits_nothing_else(hub: GatewayHub, app:
     assert (response.status, response.json["code"]) == (403, "FORBIDDEN")
     response = await Client(app, key).post(TASKS, {"input": "a", "source": {"type": "proactive"}})
     assert response.status == 201
+
+
+async def test_a_task_that_was_raised_says_from_what(ann: Client) -> None:
+    await ann.post(TASKS, {"input": "a", "priority": "low"})
+    heir = (await ann.post(TASKS, {"input": "b", "depends_on": ["T-001"]})).json
+    raised = (await ann.get(f"{TASKS}/T-001")).json
+    assert (raised["priority"], raised["raised_from"], raised["aged"]) == ("normal", "low", False)
+    assert heir["raised_from"] is None
+    # What is raised as it comes in says so too, and what a person said since is their own word.
+    child = (await ann.post(TASKS, {"input": "c", "priority": "low", "parent_task_id": "T-002"})).json
+    assert (child["priority"], child["raised_from"]) == ("normal", "low")
+    changed = (await ann.request("PATCH", f"{TASKS}/T-001", {"priority": "high"})).json
+    assert (changed["priority"], changed["raised_from"]) == ("high", None)
+
+
+async def test_a_low_task_that_waited_very_long_says_so(hub: GatewayHub, ann: Client) -> None:
+    await ann.post(TASKS, {"input": "a", "priority": "low"})
+    hub.wall_ms += 4 * 3_600_000 + 1
+    hub.tell(Tick())
+    aged = (await ann.get(f"{TASKS}/T-001")).json
+    assert (aged["priority"], aged["raised_from"], aged["aged"]) == ("low", None, True)
 
 
 async def test_a_priority_above_the_keys_is_brought_down(hub: GatewayHub, app: GatewayApp) -> None:

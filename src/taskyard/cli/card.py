@@ -83,7 +83,7 @@ def task_table(tasks: "Iterable[TaskRecord]") -> None:
             (
                 task.ref,
                 status_of(task),
-                str(task.priority),
+                str(task.priority) + (f" (was {task.raised_from})" if task.raised_from else ""),
                 task.type,
                 task.queue,
                 relative(task.created_at, at),
@@ -115,7 +115,7 @@ def _facts(task: "TaskRecord", now: datetime, why: str | None) -> Iterator[tuple
     yield "because", why or reason_of(task)
     yield "progress", task.progress.message if task.progress else None
     yield "type", task.type
-    yield "priority", f"{task.priority} ({task.priority_value})"
+    yield "priority", f"{task.priority} ({task.priority_value}){_raised(task)}"
     yield "queue", task.queue + (f", position {task.queue_position}" if task.queue_position else "")
     yield "model", task.model
     yield "daemon", _daemon_of(task)
@@ -134,6 +134,12 @@ def _facts(task: "TaskRecord", now: datetime, why: str | None) -> Iterator[tuple
     yield "summary", task.result_summary
     yield "files", ", ".join(task.files_changed or ())
     yield "id", task.id
+
+
+def _raised(task: "TaskRecord") -> str:
+    if task.raised_from is not None:
+        return f", raised from {task.raised_from}"
+    return ", ordered as normal for waiting so long" if task.aged else ""
 
 
 def _daemon_of(task: "TaskRecord") -> str | None:

@@ -83,6 +83,7 @@ def task_answer(
     task, newest = stored.task, stored.task.newest
     said = _said_of(task, _content.decode(stored.body))
     answer = TaskAnswer(*astuple(said), created_at=instant_of(task.created_at))
+    answer.raised_from = task.asked
     _tell_times(answer, task)
     if newest is not None and task.status in HELD:
         answer.assigned_daemon = newest.daemon_id
@@ -138,6 +139,7 @@ def _is_untouched(task: Task) -> bool:
     return (
         task.attempts is None
         and task.trouble is None
+        and task.asked is None
         and task.completed_at is None
         and task.cancel_requested_at is None
     )
@@ -201,6 +203,7 @@ def _tell_times(answer: TaskAnswer, task: Task) -> None:
 
 
 def _tell_trouble(answer: TaskAnswer, trouble: Trouble) -> None:
+    answer.aged = trouble.aged
     answer.blocked_reason = trouble.blocked_reason
     answer.skipped_reason = trouble.skipped_reason
     answer.waiting_for_daemon = trouble.waiting_for_daemon

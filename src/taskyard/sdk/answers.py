@@ -119,6 +119,10 @@ class TaskRecord(Struct, kw_only=True, dict=True):
 
     queue_position: int | None = None
     estimated_start: datetime | None = None
+    raised_from: Level | None = None
+    """The priority it came with, if it was raised since."""
+    aged: bool = False
+    """Of priority low, and waits so long that it is ordered as normal."""
     assigned_daemon: str | None = None
     attempts: list[Attempt] = []
     progress: Progress | None = None

@@ -133,6 +133,10 @@ class TaskAnswer(TaskSaid, kw_only=True):
 
     queue_position: int | None = None
     estimated_start: Instant | None = None
+    raised_from: Level | None = None
+    """The priority it came with, if its deadline or what waits for it has raised it since."""
+    aged: bool = False
+    """Of priority `low`, and waits so long that it is ordered as `normal`."""
     assigned_daemon: str | None = None
     attempts: list[AttemptAnswer] | UnsetType = UNSET
     progress: ProgressAnswer | None = None
