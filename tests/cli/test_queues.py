@@ -35,6 +35,15 @@ def test_queues_are_listed(hub: StubHub, cli: Cli) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("user", "whose"), [("ann", "the tasks of ann alone"), ("*", "everybody's tasks")], ids=["one", "everybody"]
+)
+def test_an_admin_sees_anybodys_tasks_in_them(hub: StubHub, cli: Cli, user: str, whose: str) -> None:
+    hub.on("GET", "queues", Reply(body=[]))
+    assert cli("queues", "--user", user).err == f"Waiting and running count {whose}.\n"
+    assert hub.calls[-1].query == {"user": user}
+
+
 @pytest.mark.parametrize("arguments", [["--json"], ["ls", "--json"]])
 def test_queues_alone_is_queues_ls(hub: StubHub, cli: Cli, arguments: list[str]) -> None:
     hub.on("GET", "queues", Reply(body=[OLLAMA]))

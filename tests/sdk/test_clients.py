@@ -336,8 +336,15 @@ def test_an_admin_may_mean_another_users_things(hub: StubHub, driver: Driver) ->
     driver.do(client.users())
     hub.on("GET", "users/me/limits", Reply(body={}))
     driver.do(client.limits())
+    hub.on("GET", "queues", Reply(body=[]))
+    driver.do(client.queues())
     driver.do(client.close())
-    assert [call.query for call in hub.calls] == [{"wait_s": "1", "user": "ann"}, {}, {"user": "ann"}]
+    assert [call.query for call in hub.calls] == [
+        {"wait_s": "1", "user": "ann"},
+        {},
+        {"user": "ann"},
+        {"user": "ann"},
+    ]
 
 
 # --- refusals and faults -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's ref (T-042) or id.")]
 TasksArgument = Annotated[list[str], typer.Argument(metavar="TASK…", help="Refs (T-042) or ids.")]
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with the task.")]
+
+
+EVERYBODY: Final = "*"
+"""As a user, where an admin asks for a list."""
 
 
 class ListsByDefault(TyperGroup):
@@ -49,7 +53,9 @@ class Yard:
         str | None,
         typer.Option("--data", metavar="DIR", help="The hub's data, with its credentials [env: TASKYARD_DATA]."),
     ] = None
-    user: Annotated[str | None, typer.Option("--user", help="Whose, if not one's own (admin).")] = None
+    user: Annotated[
+        str | None, typer.Option("--user", help="Whose, if not one's own; in lists * is everybody's (admin).")
+    ] = None
     json: Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")] = False
 
     @cached_property

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taskyard.cli import output, times
-from taskyard.cli.options import ListsByDefault, Yard, expanded
+from taskyard.cli.options import EVERYBODY, ListsByDefault, Yard, expanded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -47,8 +47,13 @@ def ls(yard: Yard) -> None:
             for queue in found
         ],
     )
-    whose = "your own tasks" if yard.user is None else f"the tasks of {yard.user}"
-    output.note(f"Waiting and running count {whose} alone.")
+    output.note(f"Waiting and running count {_whose(yard.user)}.")
+
+
+def _whose(user: str | None) -> str:
+    if user == EVERYBODY:
+        return "everybody's tasks"
+    return "your own tasks alone" if user is None else f"the tasks of {user} alone"
 
 
 @app.command("set")

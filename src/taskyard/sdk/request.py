@@ -17,7 +17,17 @@ from taskyard.sdk.errors import BadAnswer, refusal
 API: Final = "/api/v1"
 PERSONAL: Final = tuple(
     f"{API}/{name}"
-    for name in ("tasks", "daemons", "dead-letters", "breakers", "events", "backpressure", "users/me/limits", "why")
+    for name in (
+        "tasks",
+        "daemons",
+        "dead-letters",
+        "breakers",
+        "events",
+        "backpressure",
+        "queues",
+        "users/me/limits",
+        "why",
+    )
 )
 """Where an admin may name another user whose things are meant."""
 
