@@ -3,9 +3,12 @@
 import json
 from datetime import timedelta
 
+import pytest
+
+from taskyard.cli import everybody
 from taskyard.sdk.clock import now
 from tests.cli.conftest import Cli
-from tests.support.http_stub import Reply, StubHub
+from tests.support.http_stub import Reply, StubHub, problem
 
 
 def in_future(**span: float) -> str:
@@ -115,6 +118,73 @@ def test_tasks_that_are_held_by_less_common_things_are_counted(hub: StubHub, cli
         "  4 tasks (such as T-1): It is paused.\n"
         "  and 3 more for other reasons; `taskyard why TASK` tells of each\n"
     ) in cli("status").out
+
+
+def a_yard_of_three(hub: StubHub) -> None:
+    users = [{"id": f"u_{n}", "name": name, "plan": plan} for n, (name, plan) in enumerate(PEOPLE)]
+    hub.on("GET", "users", Reply(body=users))
+    hub.on(
+        "GET",
+        "tasks/queue-status",
+        Reply(body={"running": 1, "pending": 0, "monthly_hours_used": 0.5}),
+        Reply(body={"running": 0, "pending": 0}),
+        Reply(body={"running": 3, "pending": 9, "max_concurrent": 3, "monthly_hours_limit": 100}),
+    )
+    held = {"code": "USER_CONCURRENCY", "message": "You run 3 of 3.", "tasks": 9, "example": "T-4"}
+    hub.on("GET", "why", Reply(body={"profile": "service", "held_by": [held]}))
+    daemon = {"id": "d", "name": "mac", "status": "busy", "max_concurrent_tasks": 4}
+    hub.on("GET", "daemons", Reply(body=[daemon, daemon | {"status": "offline"}]))
+    hub.on("GET", "queues", Reply(body=[{"name": "default", "state": "open", "waiting": 9, "running": 4}]))
+
+
+PEOPLE = (("ann", None), ("ben", None), ("cas", "pro"))
+
+
+def test_an_admin_sees_how_everybodys_tasks_stand(hub: StubHub, cli: Cli) -> None:
+    a_yard_of_three(hub)
+    assert cli("status", "--all") == (
+        0,
+        f"hub      {hub.url}\n"
+        "tasks    4 running, 9 pending\n"
+        "daemons  1 of 2 connected, with 4 slots\n"
+        "\n"
+        "USER  PLAN  RUNNING  PENDING  HOURS        HELD BACK BY\n"
+        "cas   pro   3 of 3   9        0.00 of 100  USER_CONCURRENCY (9)\n"
+        "ann   none  1        0        0.50         -\n"
+        "\n"
+        "QUEUE    STATE  WAITING  RUNNING\n"
+        "default  open   9        4\n",
+        "Users with nothing running or pending: 1.\n",
+    )
+    # What holds tasks back was asked only of the one who has some that wait.
+    assert [call.query for call in hub.asked("GET", "why")] == [{"user": "u_2"}]
+    assert [hub.asked("GET", path)[0].query for path in ("queues", "daemons")] == [{"user": "*"}, {"user": "*"}]
+
+
+def test_of_very_many_users_some_are_left_out_and_counted(
+    hub: StubHub, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_yard_of_three(hub)
+    monkeypatch.setattr(everybody, "USERS_MAX", 2)
+    assert "Older users not asked about: 1; ask for one with --user.\n" in cli("status", "--all").err
+
+
+def test_everybodys_tasks_for_programs(hub: StubHub, cli: Cli) -> None:
+    a_yard_of_three(hub)
+    found = json.loads(cli("status", "--all", "--json").out)
+    assert list(found) == ["hub", "users", "users_left_out", "queues", "daemons"]
+    assert [one["user"]["name"] for one in found["users"]] == ["cas", "ann", "ben"]
+
+
+def test_all_and_one_user_cannot_both_be_meant(hub: StubHub, cli: Cli) -> None:
+    result = cli("status", "--all", "--user", "ann")
+    assert (result.code, hub.calls) == (2, [])
+    assert "name a user, or ask for all of them" in result.err
+
+
+def test_everybodys_tasks_are_an_admins_to_see(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", "users", problem(403, "FORBIDDEN", "This needs the scope admin."))
+    assert cli("status", "--all") == (4, "", "taskyard: This needs the scope admin.\n")
 
 
 def test_for_programs_all_of_it_is_one_document(hub: StubHub, cli: Cli) -> None:

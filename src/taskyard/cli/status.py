@@ -1,11 +1,12 @@
 """`taskyard status`: how one's yard stands, on one screen."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
+import typer
 from msgspec import Struct
 
-from taskyard.cli import output
+from taskyard.cli import everybody, output
 from taskyard.cli.options import Yard, expanded
 from taskyard.cli.times import relative, span
 from taskyard.cli.why import filled, helpful, idle_because
@@ -43,15 +44,32 @@ class Standing(Struct):
 
 
 @expanded
-def status(yard: Yard) -> None:
+def status(
+    yard: Yard,
+    *,
+    everybodys: Annotated[bool, typer.Option("--all", help="Everybody's, user by user (admin).")] = False,
+) -> None:
     """Show how your tasks stand. What runs, what waits, and what holds most of it back."""
     from taskyard.sdk.clock import now
 
+    if everybodys:
+        _tell_of_all(yard)
+        return
     found = _standing(yard.client)
     if yard.json:
         output.say_json(found)
     else:
         output.say("\n".join(_told(found, now())))
+
+
+def _tell_of_all(yard: Yard) -> None:
+    if yard.user is not None:
+        raise typer.BadParameter("name a user, or ask for all of them", param_hint="--user, --all")
+    found = everybody.found_by(yard.client)
+    if yard.json:
+        output.say_json(found)
+    else:
+        everybody.tell(found)
 
 
 def _standing(client: "Client") -> Standing:
