@@ -52,6 +52,18 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(PY)
 	@$(PIP_INSTALL) --editable '.[dev]'
 	@touch $(VENV)/.installed-run $@
 
+# The tests run PostgreSQL clusters of their own; the one that Debian's package would make and start is not wanted.
+$(VENV)/.installed-postgres: | $(PY)
+	@if ! command -v initdb postgres >/dev/null && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then \
+	  command -v apt-get >/dev/null || { echo "the tests need PostgreSQL 13 or later: install it, with its programs on the path" >&2; exit 1; }; \
+	  echo "installing PostgreSQL for the tests"; \
+	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$sudo apt-get install -qq -y postgresql-common >/dev/null; \
+	  echo 'create_main_cluster = false' | $$sudo tee -a /etc/postgresql-common/createcluster.conf >/dev/null; \
+	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y postgresql >/dev/null; \
+	fi
+	@touch $@
+
 .PHONY: setup
 setup: $(VENV)/.installed-dev ## make .venv with Taskyard and every tool (only when something changed)
 	@:
@@ -86,11 +98,11 @@ check: setup ## format, lint, types, layers, tidiness: under a minute
 	@$(PY) -m pytest -q tests/tidy
 
 .PHONY: quick
-quick: setup ## core, wire, store and shells without the slow tests: under a minute
+quick: setup $(VENV)/.installed-postgres ## core, wire, store and shells without the slow tests: under a minute
 	@$(PY) -m tools.run_tests --quick
 
 .PHONY: test
-test: check ## everything: check, every test, the coverage gates
+test: check $(VENV)/.installed-postgres ## everything: check, every test, the coverage gates
 	@$(PY) -m tools.run_tests
 
 .PHONY: sim

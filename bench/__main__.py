@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.ceiling import measure
+from bench.ceiling import measure, measure_postgres
 from bench.load import submit_as_crowd, submit_batched, submit_paced, submit_singly
 from bench.policy import decision_costs
 from bench.yard import BenchYard, a_yard
@@ -46,6 +46,12 @@ def ceiling(bench: Bench) -> None:
     for size in (64, 256):
         lives = max(measure(min(bench.drained, 200 * size), size) for _ in range(2))
         bench.note(f"bare SQLite, same rows, commits of {size}", lives, "tasks/s")
+
+
+def ceiling_postgres(bench: Bench) -> None:
+    for size in (50, 500):
+        lives = max(measure_postgres(min(bench.drained, 400 * size), size) for _ in range(2))
+        bench.note(f"bare PostgreSQL, same rows, commits of {size}", lives, "tasks/s")
 
 
 def submission(bench: Bench) -> None:
@@ -228,6 +234,7 @@ def _rate_of_a_drain(yard: BenchYard, tasks: int, *options: str) -> float:
 
 PARTS: dict[str, Callable[[Bench], None]] = {
     "ceiling": ceiling,
+    "ceiling-postgres": ceiling_postgres,
     "submission": submission,
     "drain": drain,
     "latency": latency,

@@ -5,6 +5,7 @@ life is three writes of one task, each in a commit with others: created with its
 with its outcome. Batches are built beforehand; only `write` and `tend` are timed.
 
     python -m bench.ceiling [TASKS] [DIRECTORY]
+    python -m bench.ceiling postgres [TASKS]
 """
 
 import sys
@@ -17,9 +18,11 @@ import msgspec
 
 from taskyard.core.changes import Batch, Event, TaskRow
 from taskyard.core.task import Attempt, Kind, Task, Terms
-from taskyard.store.port import Identity
+from taskyard.store.port import Identity, Store
+from taskyard.store.postgres import Candidate, PostgresStore
 from taskyard.store.sqlite import SqliteStore
 from taskyard.vocabulary import AttemptStatus, EventName, Status
+from tests.support.postgres import new_yard
 
 START_MS = 1_750_000_000_000
 BODY = msgspec.json.encode({"title": "Q1 sales", "input": "Analyse the sales data " * 4, "context": {}})
@@ -91,25 +94,40 @@ def lives(identity: Identity, *, tasks: int, batch: int) -> Iterator[Batch]:
 
 
 def measure(tasks: int, batch: int, *, directory: str | None = None) -> float:
-    """Lives per second, with `batch` tasks of each stage in a commit."""
+    """Lives per second on SQLite, with `batch` tasks of each stage in a commit."""
     with tempfile.TemporaryDirectory(dir=directory) as place:
-        store = SqliteStore(Path(place, "hub.db"), new_cluster_id="c_bench")
-        batches = list(lives(store.open(), tasks=tasks, batch=batch))
-        began = time.perf_counter()
-        for commit in batches:
-            store.write(commit)
-            store.tend()
-        took = time.perf_counter() - began
-        store.close()
+        return _timed(SqliteStore(Path(place, "hub.db"), new_cluster_id="c_bench"), tasks, batch)
+
+
+def measure_postgres(tasks: int, batch: int) -> float:
+    """The same on PostgreSQL, over one connection to a server on this machine."""
+    store = PostgresStore(new_yard(), new_cluster_id="c_bench", candidate=Candidate("h_bench"))
+    return _timed(store, tasks, batch)
+
+
+def _timed(store: Store, tasks: int, batch: int) -> float:
+    batches = list(lives(store.open(), tasks=tasks, batch=batch))
+    began = time.perf_counter()
+    for commit in batches:
+        store.write(commit)
+        store.tend()
+    took = time.perf_counter() - began
+    store.close()
     return tasks / took
 
 
 def main() -> None:
-    tasks = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    directory = sys.argv[2] if len(sys.argv) > 2 else None
-    for batch in (1, 16, 256, 500):
+    arguments = sys.argv[1:]
+    on_postgres = arguments[:1] == ["postgres"]
+    arguments = arguments[on_postgres:]
+    tasks = int(arguments[0]) if arguments else 100_000
+    for batch in (1, 16, 50, 256, 500):
         count = min(tasks, batch * 1_000)
-        print(f"batches of {batch:>3}: {measure(count, batch, directory=directory):>9,.0f} lives/s")
+        if on_postgres:
+            rate = measure_postgres(count, batch)
+        else:
+            rate = measure(count, batch, directory=arguments[1] if len(arguments) > 1 else None)
+        print(f"batches of {batch:>3}: {rate:>9,.0f} lives/s")
 
 
 if __name__ == "__main__":

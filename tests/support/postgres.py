@@ -81,10 +81,9 @@ class Cluster:
             "port": self.port,
             "listen_addresses": "'127.0.0.1'",
             "unix_socket_directories": f"'{self.directory}'",
-            "shared_buffers": "64MB",
+            "shared_buffers": "256MB",
+            "max_wal_size": "2GB",
             "max_connections": 200,
-            # Many small databases come and go; what they left is not worth a minute of the disk.
-            "autovacuum_naptime": "1h",
         }
         lines = [f"{name} = {value}\n" for name, value in settings.items()]
         with (self._data / "postgresql.conf").open("a") as file:

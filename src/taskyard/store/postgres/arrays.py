@@ -89,13 +89,11 @@ def texts(values: Iterable[str]) -> Texts:
     return ids(map(escaped, values))
 
 
-def blobs(values: Sequence[bytes]) -> Blobs:
-    return Blobs(_head(_BYTEA, len(values)) + _joined(values))
-
-
-def maybe_blobs(values: Sequence[bytes | None]) -> Blobs:
-    parts = (_NULL if value is None else _length_of(len(value)) + value for value in values)
-    return Blobs(_head(_BYTEA, len(values)) + b"".join(parts))
+def blobs(values: Sequence[bytes | None]) -> Blobs:
+    if None in values:
+        parts = (_NULL if value is None else _length_of(len(value)) + value for value in values)
+        return Blobs(_head(_BYTEA, len(values)) + b"".join(parts))
+    return Blobs(_head(_BYTEA, len(values)) + _joined(values))  # type: ignore[arg-type]  # none is missing
 
 
 def _joined(values: Sequence[bytes]) -> bytes:
@@ -107,15 +105,13 @@ def _numbers_of(count: int) -> Struct:
     return Struct(">" + "iq" * count)
 
 
-def numbers(values: Sequence[int]) -> Numbers:
+def numbers(values: Sequence[int | None]) -> Numbers:
     count = len(values)
+    if None in values:
+        parts = (_NULL if value is None else pack(">iq", 8, value) for value in values)
+        return Numbers(_head(_BIGINT, count) + b"".join(parts))
     packed = _numbers_of(count).pack(*chain.from_iterable(zip(repeat(8), values, strict=False)))
     return Numbers(_head(_BIGINT, count) + packed)
-
-
-def maybe_numbers(values: Sequence[int | None]) -> Numbers:
-    parts = (_NULL if value is None else pack(">iq", 8, value) for value in values)
-    return Numbers(_head(_BIGINT, len(values)) + b"".join(parts))
 
 
 class _Ready(Dumper):

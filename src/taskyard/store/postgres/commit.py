@@ -13,7 +13,7 @@ from zlib import crc32
 
 from taskyard.core.changes import Batch, DaemonRecord, KeyRecord, TaskRow, UserRecord
 from taskyard.store.port import REQUESTS_KEPT_MS
-from taskyard.store.postgres.arrays import blobs, ids, maybe_blobs, maybe_numbers, numbers, texts, words
+from taskyard.store.postgres.arrays import blobs, ids, numbers, texts, words
 from taskyard.store.postgres.session import Value
 from taskyard.store.postgres.statements import PARTS, Statement, placed
 from taskyard.store.records import checksum, columns_of, encode, encode_events, ended_at, numbered
@@ -115,8 +115,8 @@ class Commit:
             f"{prefix}parent": words(parent),
             f"{prefix}record": blobs(records),
             f"{prefix}crc": numbers(list(map(crc32, records))),
-            f"{prefix}body": maybe_blobs(bodies),
-            f"{prefix}body_crc": maybe_numbers([None if body is None else crc32(body) for body in bodies]),
+            f"{prefix}body": blobs(bodies),
+            f"{prefix}body_crc": numbers([None if body is None else crc32(body) for body in bodies]),
         }
 
     def _endings(self, rows: list[TaskRow], prefix: str, *, at: int) -> Parameters:
@@ -127,8 +127,8 @@ class Commit:
             if outcome is not None and len(outcome) > INLINE_BYTES_MAX
         )
         return {
-            f"{prefix}outcome": maybe_blobs([inline(outcome) for outcome in found]),
-            f"{prefix}outcome_crc": maybe_numbers([None if outcome is None else crc32(outcome) for outcome in found]),
+            f"{prefix}outcome": blobs([inline(outcome) for outcome in found]),
+            f"{prefix}outcome_crc": numbers([None if outcome is None else crc32(outcome) for outcome in found]),
             f"{prefix}at": numbers([ended_at(row, at=at) for row in rows]),
             f"{prefix}key": words([row.task.key for row in rows]),
         }

@@ -173,11 +173,13 @@ class PostgresStore:
         raise StoreUnavailable("another commit was under way at the same place of the log")
 
     def _is_written(self, batch: Batch) -> bool:
-        """What the log says. `StoreFenced` if the place is another's."""
+        """What the log says. `StoreFenced` if the place is another hub's."""
         rows = self._ready().rows(SQL["batch_at"], {"seq": batch.seq})
-        for (batch_id,) in rows:
+        for epoch, batch_id in rows:
+            if epoch != batch.epoch:
+                raise StoreFenced(f"another hub leads: commit {batch.seq} is of epoch {epoch}")
             if batch_id != batch.batch_id:
-                raise StoreFenced(f"another hub leads: commit {batch.seq} is not ours")
+                raise StoreUnavailable("a commit that was given up came through after all")
         return bool(rows)
 
     def _commit(self, batch: Batch, commit: Commit) -> None:

@@ -75,7 +75,7 @@ SELECT seq, epoch, batch_id FROM commit_log ORDER BY seq DESC LIMIT 1;
 
 -- batch_at
 -- Whose commit has this place in the log. Zero rows: nobody's.
-SELECT batch_id FROM commit_log WHERE seq = :seq;
+SELECT epoch, batch_id FROM commit_log WHERE seq = :seq;
 
 -- wait_for_lock
 -- Until whoever holds it dies; `lock_timeout` ends the wait.
