@@ -45,6 +45,30 @@ async def test_the_same_key_with_other_content_is_refused(ann: Client) -> None:
     assert (response.status, response.json["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
 
 
+async def test_a_dependency_is_the_same_whichever_way_it_is_named(ann: Client) -> None:
+    first = (await ann.post(TASKS, {"input": "first"})).json
+    by_ref = {"input": "next", "depends_on": ["T-001"], "dedupe": "content"}
+    original = await ann.post(TASKS, by_ref)
+    for named in (["T-1"], [first["id"]], ["T-001", first["id"]]):
+        again = await ann.post(TASKS, by_ref | {"depends_on": named})
+        assert (again.status, again.json["id"]) == (200, original.json["id"])
+    batch = await ann.post(f"{TASKS}/batch", {"tasks": [by_ref | {"depends_on": [first["id"]]}]})
+    assert (batch.status, batch.json["tasks"][0]["deduplicated"]) == (200, True)
+    # With a key of one's own it is no other content either.
+    keyed = {"input": "next", "depends_on": [first["id"]]}
+    await ann.post(TASKS, keyed, headers={"idempotency-key": "k"})
+    again = await ann.post(TASKS, keyed | {"depends_on": ["T-001"]}, headers={"idempotency-key": "k"})
+    assert again.status == 200
+
+
+async def test_in_a_batch_a_name_that_looks_like_a_ref_is_a_name(ann: Client) -> None:
+    await ann.post(TASKS, {"input": "first"})
+    items = [{"input": "new", "name": "T-001"}, {"input": "next", "depends_on": ["T-001"], "dedupe": "content"}]
+    named = (await ann.post(f"{TASKS}/batch", {"tasks": items})).json["tasks"]
+    by_ref = (await ann.post(TASKS, items[1])).json
+    assert (named[1]["depends_on"], by_ref["deduplicated"]) == ([named[0]["id"]], False)
+
+
 async def test_the_same_content_is_recognised_whatever_its_spacing(ann: Client) -> None:
     first = await ann.post(TASKS, raw=b'{"input":"a","context":{"x":1,"y":2},"dedupe":"content"}')
     second = await ann.post(TASKS, raw=b'{ "dedupe":"content", "context": {"y":2, "x":1}, "input":"a"}')

@@ -1,7 +1,8 @@
 """What makes two submissions the same work.
 
 A task is known by its content. A name inside a batch says nothing by itself: it stands for the work it names, and
-through it for what that waits for in turn. So a name goes into the digest as the digest of that work.
+through it for what that waits for in turn. So a name goes into the digest as the digest of that work, and a ref as the
+id of its task.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from taskyard.core.lookups import is_ref
 from taskyard.wire.submission import BatchItem, Submission, faults_of
 
 _canonical: Final = msgspec.json.Encoder(order="deterministic")
@@ -25,15 +27,25 @@ def digest_of(submission: Submission, user_id: str, meanings: Mapping[str, str] 
         input_of(submission),
         plain(submission.context),
         plain(submission.payload),
-        [meanings.get(name, name) for name in submission.depends_on],
+        list(dict.fromkeys(meanings.get(name, name) for name in submission.depends_on)),
     ]
     return hashlib.sha256(_canonical.encode(content)).hexdigest()
 
 
-def meanings_of(batch: Sequence[BatchItem], user_id: str) -> dict[str, str]:
-    """Each name of a batch as the digest of what it names, those it depends on first. A circle keeps its names."""
+def refs_in(submissions: Sequence[Submission]) -> tuple[str, ...]:
+    """The refs they depend on. In a batch a name goes before a ref that looks the same."""
+    names = {item.name for item in submissions if isinstance(item, BatchItem)}
+    refs = (name for item in submissions for name in item.depends_on if is_ref(name) and name not in names)
+    return tuple(dict.fromkeys(refs))
+
+
+def meanings_of(batch: Sequence[BatchItem], user_id: str, ids: Mapping[str, str] = NO_NAMES) -> dict[str, str]:
+    """Each name of a batch as the digest of what it names, those it depends on first. A circle keeps its names.
+
+    `ids` are those behind the refs that it depends on.
+    """
     named = {item.name: item for item in batch if item.name is not None and not faults_of(item)}
-    meanings: dict[str, str] = {}
+    meanings = dict(ids)
     begun: set[str] = set()
     for root in named:
         stack = [root]

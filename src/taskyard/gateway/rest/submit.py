@@ -1,6 +1,6 @@
 """`POST /tasks` and `POST /tasks/batch`: from bytes to a committed task."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -9,7 +9,7 @@ from taskyard.core.effects import Refused, Submitted
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.present import batch_json, task_json
-from taskyard.gateway.sameness import NO_NAMES, meanings_of
+from taskyard.gateway.sameness import NO_NAMES, meanings_of, refs_in
 from taskyard.gateway.translate import draft_of
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Refusal, Scope, Status
@@ -30,7 +30,10 @@ from taskyard.wire.traceparent import read_traceparent
 async def submit(call: Call[OfUser], body: Submission) -> Reply:
     user_id = call.user_id(call.query.user)
     key, as_agent = _header_key(call), _is_agent(call)
-    draft = _draft_or_refusal(body, call.door.edge, call.hub.mint(), user_id, key=key, as_agent=as_agent)
+    meanings = await _meanings(call, user_id, [body])
+    draft = _draft_or_refusal(
+        body, call.door.edge, call.hub.mint(), user_id, key=key, as_agent=as_agent, meanings=meanings
+    )
     if isinstance(draft, RequestRefused):
         raise draft
     submitted, written = await _ask(call, user_id, [draft], partial=False)
@@ -43,7 +46,8 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
 
 async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
     user_id = call.user_id(call.query.user)
-    drafts, indexes, rejected = _drafts_of(call, user_id, body)
+    meanings = await _meanings(call, user_id, body.tasks)
+    drafts, indexes, rejected = _drafts_of(call, user_id, body, meanings)
     answers: list[bytes] = []
     is_new = False
     if drafts:
@@ -57,7 +61,24 @@ async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
     return Reply(batch_json(answers, rejected), status=201 if is_new else 200)
 
 
-def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draft], list[int], list[Rejected]]:
+async def _meanings(call: Call[OfUser], user_id: str, submissions: Sequence[Submission]) -> Mapping[str, str]:
+    """What the names stand for by which these depend on others. Only what has a key is ever compared by it."""
+    is_keyed = b"idempotency-key" in call.headers or any(
+        one.idempotency_key is not None or one.dedupe is not None for one in submissions
+    )
+    if not is_keyed:
+        return NO_NAMES
+    ids, refs = NO_NAMES, refs_in(submissions)
+    if refs:
+        # One that is no task's stays as it is, and is refused.
+        known = await call.hub.read(lambda reader: reader.known(user_id=user_id, ids=(), refs=refs, keys=()))
+        ids = known.refs
+    return meanings_of([one for one in submissions if isinstance(one, BatchItem)], user_id, ids)
+
+
+def _drafts_of(
+    call: Call[OfUser], user_id: str, body: Batch, meanings: Mapping[str, str]
+) -> tuple[list[Draft], list[int], list[Rejected]]:
     """The drafts, where each stood in the batch, and what did not become one."""
     key, as_agent, mint, edge = _header_key(call), _is_agent(call), call.hub.mint, call.door.edge
     given = body.indexes if isinstance(body, SalvagedBatch) else range(len(body.tasks))
@@ -65,10 +86,6 @@ def _drafts_of(call: Call[OfUser], user_id: str, body: Batch) -> tuple[list[Draf
     rejected = [_unreadable(index, message) for index, message in unread.items()]
     drafts: list[Draft] = []
     indexes: list[int] = []
-    is_keyed = key is not None or any(
-        item.idempotency_key is not None or item.dedupe is not None for item in body.tasks
-    )
-    meanings = meanings_of(body.tasks, user_id) if is_keyed else NO_NAMES
     for index, item in zip(given, body.tasks, strict=True):
         item_key = None if key is None else f"{key}#{index}"
         draft = _draft_or_refusal(
