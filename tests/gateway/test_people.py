@@ -4,10 +4,11 @@ import pytest
 
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.openapi import refusals_of
+from taskyard.gateway.port import HubView
 from taskyard.gateway.routes import ROUTES
 from taskyard.vocabulary import Refusal, Scope
 from tests.support.gateway_client import Client
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import START_MS, GatewayHub
 
 pytestmark = pytest.mark.anyio
 USERS = "/api/v1/users"
@@ -106,9 +107,26 @@ async def test_the_docs_page_needs_nothing_from_elsewhere(ann: Client) -> None:
         assert word not in page
 
 
-async def test_the_hub_that_answers_is_listed(admin: Client) -> None:
-    (one,) = (await admin.get("/api/v1/hubs")).json
-    assert (one["id"], one["leader"], one["epoch"]) == ("c_memory", True, 1)
+async def test_the_hubs_of_the_yard_are_listed_with_who_leads(admin: Client, hub: GatewayHub) -> None:
+    hub.others = [HubView("h_there", "http://there", leader=False, epoch=1, since=START_MS, lag_ms=90_000)]
+    assert (await admin.get("/api/v1/hubs")).json == [
+        {
+            "id": "h_there",
+            "address": "http://there",
+            "leader": False,
+            "epoch": 1,
+            "since": "2027-01-15T08:00:00Z",
+            "lag_s": 90.0,
+        },
+        {
+            "id": "h_here",
+            "address": "http://here",
+            "leader": True,
+            "epoch": 1,
+            "since": "2027-01-15T08:00:00Z",
+            "lag_s": 0.25,
+        },
+    ]
 
 
 async def test_an_agents_key_cannot_act_on_tasks(hub: GatewayHub, app: GatewayApp) -> None:

@@ -28,6 +28,7 @@ from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import (
     BreakerView,
     DaemonView,
+    HubView,
     ProgressView,
     QueueView,
     Session,
@@ -62,6 +63,8 @@ class GatewayHub:
         self.down: Unavailable | None = None
         """Set it, and every question is answered with it."""
         self.told: list[Command] = []
+        self.others: list[HubView] = []
+        """Hubs of this yard that do not lead."""
         self.wall_ms = START_MS
         self._mint = Mint()
         self._tokens = Tokens(b"0" * 32)
@@ -281,6 +284,9 @@ class GatewayHub:
 
     async def usage(self, user_id: str) -> UsageView:
         return usage_view(self.core.state, user_id, self._now())
+
+    async def hubs(self) -> list[HubView]:
+        return [*self.others, HubView("h_here", "http://here", leader=True, epoch=1, since=START_MS, lag_ms=250)]
 
     async def figures(self) -> Figures:
         return await self.metrics.figures(self.core.state)

@@ -19,6 +19,7 @@ from taskyard.cli import (
     breakers,
     dead_letters,
     fleet,
+    hubs,
     output,
     people,
     pressure,
@@ -72,6 +73,7 @@ app.command("resume")(queues.resume)
 app.command("backpressure")(pressure.backpressure)
 app.command("daemons")(fleet.daemons)
 app.command("drain")(fleet.drain)
+app.command("hubs")(hubs.hubs)
 app.add_typer(people.user_app, name="user")
 app.add_typer(people.key_app, name="key")
 app.command("plans")(people.plans)

@@ -56,7 +56,6 @@ class Door:
         self.settings = settings
         self.sign_in = SignIn(hub, ticket_s=settings.auth.ticket_s, session_s=settings.auth.session_s)
         self.authenticator = Authenticator(hub, settings.auth, self.sign_in)
-        self.started_at = hub.now_ms()
         self.session_ids = itertools.count(1)
         self.subscribers = 0
         self.requests: Counter[tuple[str, str, int]] = Counter()

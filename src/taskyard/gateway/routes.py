@@ -12,6 +12,7 @@ from taskyard.gateway.rest import (
     breakers,
     daemons,
     dead_letters,
+    hubs,
     metrics,
     pages,
     people,
@@ -35,6 +36,7 @@ from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire import people as bodies
 from taskyard.wire.breakers import BreakerAnswer
 from taskyard.wire.frames import Backpressure
+from taskyard.wire.hubs import HubAnswer
 from taskyard.wire.metrics import MetricsAnswer
 from taskyard.wire.plans import LimitsAnswer, PlanAnswer
 from taskyard.wire.queues import QueueAnswer, QueueChange
@@ -330,11 +332,11 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     get(
         f"{V1}/hubs",
-        pages.hubs,
+        hubs.list_hubs,
         policy=ADMIN,
-        summary="The hubs of this yard",
+        summary="The hubs of this yard that were there within a day, and which of them leads",
         query=Empty,
-        answer=list[bodies.HubAnswer],
+        answer=list[HubAnswer],
     ),
 )
 

@@ -422,9 +422,14 @@ class AuditEntry(Struct, kw_only=True):
 
 
 class HubRecord(Struct, kw_only=True):
+    """A hub of the yard, and whether it leads."""
+
     id: str
     address: str = ""
     leader: bool = False
-    epoch: int = 0
+    epoch: int | None = None
+    """Of whoever leads."""
     since: datetime | None = None
-    lag_s: float | None = None
+    """When it began to lead, or to run."""
+    lag_s: float = 0.0
+    """How long ago it was last heard of."""

@@ -245,6 +245,7 @@ class AsyncClient:
         return self._pages(requests.audit())
 
     async def hubs(self) -> list[HubRecord]:
+        """Those that were there within a day; one of them leads."""
         return await self.call(requests.hubs())
 
     async def healthz(self) -> dict[str, Any]:

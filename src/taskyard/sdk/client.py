@@ -247,6 +247,7 @@ class Client:
         return self._pages(requests.audit())
 
     def hubs(self) -> list[HubRecord]:
+        """Those that were there within a day; one of them leads."""
         return self.call(requests.hubs())
 
     def healthz(self) -> dict[str, Any]:

@@ -138,14 +138,5 @@ class DaemonAnswer(Struct, kw_only=True):
     idle_because: str | None = None
 
 
-class HubAnswer(Struct, kw_only=True):
-    id: str
-    address: str
-    leader: bool
-    epoch: int
-    since: Instant
-    lag_s: float
-
-
 class HealthAnswer(Struct):
     status: str

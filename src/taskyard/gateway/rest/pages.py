@@ -8,8 +8,7 @@ from msgspec import Meta, Struct
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
 from taskyard.gateway.sign_in import COOKIE, TICKET_CHARS_MAX
 from taskyard.vocabulary import Refusal
-from taskyard.wire.fields import instant_of
-from taskyard.wire.people import HealthAnswer, HubAnswer
+from taskyard.wire.people import HealthAnswer
 
 HTML: Final = "text/html; charset=utf-8"
 
@@ -55,17 +54,3 @@ async def openapi(call: Call[Empty], _body: Empty) -> Reply:
 
 async def docs(call: Call[Empty], _body: Empty) -> Reply:
     return Reply(call.door.description.docs_html, media_type=HTML)
-
-
-async def hubs(call: Call[Empty], _body: Empty) -> Reply:
-    """One, while the store is embedded: the hub that answers."""
-    identity, settings = call.hub.identity, call.door.settings
-    this = HubAnswer(
-        id=identity.cluster_id,
-        address=f"{settings.host}:{settings.port}",
-        leader=True,
-        epoch=identity.epoch,
-        since=instant_of(call.door.started_at),
-        lag_s=0.0,
-    )
-    return Reply([this])
