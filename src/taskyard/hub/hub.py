@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
-from taskyard.core.changes import Batch
 from taskyard.core.commands import Archive, ChangeSettings, Command
 from taskyard.core.effects import Signal
 from taskyard.core.forecast import Forecast
@@ -87,9 +86,8 @@ class Hub:
         self._outbox.on_failure = self._loop.fail
         self._metrics = Metrics(clock)
         self._outbox.observers.append(self._metrics.observe)
-        self.positions: list[Callable[[int], None]] = []
-        """Told of every commit that is released: its sequence number."""
-        self._outbox.observers.append(self._on_release)
+        self.commits = self._outbox.observers
+        """Told of every commit that is released."""
         self._loop.on_commit = self._metrics.committed
         if traces is not None:
             self._outbox.observers.append(traces.observe)
@@ -166,10 +164,6 @@ class Hub:
     async def retire(self) -> None:
         """Lead no more, with nothing lost and nobody refused who was already answered for."""
         await self._loop.retire()
-
-    def _on_release(self, batch: Batch) -> None:
-        for reach in self.positions:
-            reach(batch.seq)
 
     async def ask(self, command: Command, *, request: str = "", again: bool = False) -> Answered:
         """Under the name of `request` the answer is found again by whoever asks again, here or of the next leader."""

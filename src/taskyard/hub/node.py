@@ -20,6 +20,7 @@ from taskyard.hub.leadership import Leadership
 from taskyard.hub.link.remote import Remote, dial
 from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log
+from taskyard.hub.standby import Standby
 from taskyard.hub.switchboard import Switchboard
 from taskyard.hub.traces import Traces
 from taskyard.hub.yard import write_private
@@ -103,6 +104,7 @@ class Node(Switchboard):
         self._own_settings = settings
         self._keeps: dict[str, float] = {}
         self._new_era = False
+        self._standby = Standby(database, log)
         self._hub: Hub | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hubs")
@@ -150,6 +152,7 @@ class Node(Switchboard):
         for lease in (self._lease, self._peers):
             await self._in_thread(lease.close)
         self._thread.shutdown()
+        self._standby.hand_out()
         self.close()
 
     def watch(self, work: Coroutine[None, None, None]) -> None:
@@ -181,7 +184,11 @@ class Node(Switchboard):
 
     async def _begin(self) -> Hub:
         store = PostgresStore(
-            self._database, new_cluster_id=f"c_{Mint().id()}", candidate=self._candidate, lease=self._lease
+            self._database,
+            new_cluster_id=f"c_{Mint().id()}",
+            candidate=self._candidate,
+            lease=self._lease,
+            mirror=self._standby.hand_out(),
         )
         hub = Hub(store, self._own_settings, self._log, secret=self._secret, traces=self._traces)
         hub.members = self._members
@@ -210,7 +217,9 @@ class Node(Switchboard):
 
     async def _dial(self, holder: Holder) -> Remote:
         host, _, port = holder.address.rpartition(":")
-        return await dial(host.strip("[]"), int(port), self._secret)
+        remote = await dial(host.strip("[]"), int(port), self._secret)
+        self._standby.follow(remote)
+        return remote
 
     # What it has seen.
 

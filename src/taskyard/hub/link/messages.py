@@ -53,6 +53,10 @@ class Watch(Message):
     wanted: bool
 
 
+class Mirror(Message):
+    """From here on the gateway wants to know what every commit writes into the hot table: it stands by to lead."""
+
+
 class View(Message):
     """A look at the leader's live state: one of `remote.VIEWS`, with its arguments."""
 
@@ -67,7 +71,7 @@ class Drop(Message):
     id: int
 
 
-FromGateway = Ask | Tell | Attach | Detach | Watch | View | Drop
+FromGateway = Ask | Tell | Attach | Detach | Watch | Mirror | View | Drop
 
 
 # From the leader to a gateway.
@@ -127,13 +131,21 @@ class Happened(Message):
     events: list[Numbered]
 
 
+class Wrote(Message):
+    """What a commit wrote into the hot table: tasks as they now are, and those that left it."""
+
+    seq: int
+    records: list[tuple[str, bytes]]
+    gone: list[str]
+
+
 class Reached(Message):
     """The newest commit that what came before this is of."""
 
     seq: int
 
 
-FromLeader = Greeting | Known | Adopt | Answered | Unanswered | Shown | Send | Close | Happened | Reached
+FromLeader = Greeting | Known | Adopt | Answered | Unanswered | Shown | Send | Close | Happened | Wrote | Reached
 
 encode: Final = msgspec.msgpack.Encoder().encode
 decode_from_gateway: Final = msgspec.msgpack.Decoder(list[FromGateway]).decode

@@ -1,6 +1,7 @@
 """The leader as a hub that does not lead sees it: over a link, behind the same words as a hub of this process."""
 
 import asyncio
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -31,6 +32,7 @@ class Remote(LiveViews):
         self.directory = CommittedDirectory()
         loop = asyncio.get_running_loop()
         self._greeting: asyncio.Future[m.Greeting] = loop.create_future()
+        self.on_wrote: Callable[[m.Wrote], None] = lambda wrote: None
         self.lost: asyncio.Future[str] = loop.create_future()
         """Why, once it is."""
         wire.on_frame = self._hear
@@ -71,6 +73,11 @@ class Remote(LiveViews):
         finally:
             del self._waiting[number]
 
+    def mirror(self, on_wrote: Callable[[m.Wrote], None]) -> None:
+        """Be told what every commit from now on writes into the hot table."""
+        self.on_wrote = on_wrote
+        self._wire.post(m.Mirror())
+
     def tell(self, command: Command) -> None:
         self._wire.post(m.Tell(command))
 
@@ -110,6 +117,8 @@ class Remote(LiveViews):
                     self.identity = replace(self.identity, seq=seq)
                 case m.Happened(events):
                     self._offer(events)
+                case m.Wrote():
+                    self.on_wrote(message)
                 case m.Known(users, keys):
                     self.directory.update(users, keys)
                 case m.Close(number, code, reason):

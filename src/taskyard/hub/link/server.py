@@ -6,13 +6,13 @@ if their sockets had closed: the lease decides, and they come back through which
 
 import asyncio
 from collections.abc import Coroutine
-from itertools import count
+from itertools import chain, count
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
-from taskyard.core.changes import KeyRecord, UserRecord
+from taskyard.core.changes import Batch, KeyRecord, UserRecord
 from taskyard.core.commands import NOTHING, BeginWait, Command, EndWait, JoinDaemon, LeaveDaemon, SubmitTasks
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import Unavailable
@@ -133,6 +133,7 @@ class Peer:
         self._waits: dict[str, str] = {}
         """Tasks that wait for their own sub-tasks through this gateway, by the name of the wait."""
         self.is_here = False
+        self._is_mirrored = False
         wire.on_frame = self._hear
 
     def greet(self, opened: "asyncio.Future[None]") -> None:
@@ -140,7 +141,7 @@ class Peer:
             return
         hub, directory = self._hub, self._hub.directory
         self.is_here = True
-        hub.positions.append(self._reach)
+        hub.commits.append(self._reach)
         self.post(m.Greeting(hub.identity, hub.settings, directory.users(), directory.keys()))
 
     def post(self, message: m.Message) -> None:
@@ -155,7 +156,7 @@ class Peer:
         if not self.is_here:
             return
         self.is_here = False
-        self._hub.positions.remove(self._reach)
+        self._hub.commits.remove(self._reach)
         self._hub.unsubscribe(self)
         for task in self._pending.values():
             task.cancel()
@@ -171,8 +172,12 @@ class Peer:
         """Events went by unheard: the gateway's readers have to come anew, and so has the gateway."""
         self._wire.cut("events were missed")
 
-    def _reach(self, seq: int) -> None:
-        self.post(m.Reached(seq))
+    def _reach(self, batch: Batch) -> None:
+        if self._is_mirrored:
+            rows = chain(batch.created, batch.changed, batch.revived)
+            gone = [row.task.id for row in batch.ended]
+            self.post(m.Wrote(batch.seq, [(row.task.id, row.record) for row in rows], gone))
+        self.post(m.Reached(batch.seq))
 
     # What it says.
 
@@ -196,6 +201,8 @@ class Peer:
                     left = self._sessions.get(id)
                     if left is not None:
                         self._detach(left)
+                case m.Mirror():
+                    self._is_mirrored = True
                 case m.Watch(wanted):
                     (self._hub.subscribe if wanted else self._hub.unsubscribe)(self)
 

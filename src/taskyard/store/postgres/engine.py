@@ -20,12 +20,13 @@ from taskyard.store.port import (
     StoreUnavailable,
 )
 from taskyard.store.postgres import partitions
-from taskyard.store.postgres.checks import address_of, check_server, connect_or_refuse
+from taskyard.store.postgres.checks import Unreachable, address_of, check_server, connect_or_refuse
 from taskyard.store.postgres.commit import Commit
 from taskyard.store.postgres.faults import Gone
 from taskyard.store.postgres.image import load_image
 from taskyard.store.postgres.lead import Candidate, Lead, end_lease, lead_of, take_over
 from taskyard.store.postgres.lease import Lease
+from taskyard.store.postgres.mirror import Mirror, hot_tasks
 from taskyard.store.postgres.past import touches_the_past, write_past
 from taskyard.store.postgres.reader import PostgresReader
 from taskyard.store.postgres.session import Session
@@ -50,7 +51,7 @@ class PostgresStore:
     """`new_cluster_id` names a yard that this is the first to open; one that exists keeps its name.
 
     `lease` is who keeps the lead outside of commits; if it knows the hub before us to be dead, `open` does not wait
-    for that one's lease to run out.
+    for that one's lease to run out. `mirror` is what a hub that stood by knows already; the first `load` uses it up.
     """
 
     def __init__(
@@ -60,12 +61,14 @@ class PostgresStore:
         new_cluster_id: str,
         candidate: Candidate,
         lease: Lease | None = None,
+        mirror: Mirror | None = None,
         write_s: float = WRITE_S,
     ) -> None:
         self._url = url
         self._new_cluster_id = new_cluster_id
         self._candidate = candidate
         self._lease = lease
+        self._mirror = mirror
         self._write_s = write_s
         self._session: Session | None = None
         self._lead: Lead | None = None
@@ -101,7 +104,7 @@ class PostgresStore:
             partitions.make_ahead(session, at=session.rows(SQL["read_clock"])[0][0], seq=lead.identity.seq)
         except StoreUnavailable as error:
             self._disconnect()
-            raise StoreRefused(f"{address_of(self._url)} was lost while it was opened: {error}. Try again.") from error
+            raise Unreachable(f"{address_of(self._url)} was lost while it was opened: {error}. Try again.") from error
         except StoreBroken as error:
             self._disconnect()
             raise self._distrusted(error) from error
@@ -138,10 +141,10 @@ class PostgresStore:
         try:
             with session.snapshot(), session.patient(LOAD_S):
                 lead = lead_of(session, identity)
-                image = load_image(session)
+                image = load_image(session, hot_tasks(session, self._mirror))
         except StoreBroken as error:
             raise self._distrusted(error) from error
-        self._lead = lead
+        self._lead, self._mirror = lead, None
         return image
 
     # --- writing ---

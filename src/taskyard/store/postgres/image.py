@@ -49,11 +49,10 @@ def identity_of(session: Session) -> Identity | None:
     return Identity(cluster_id=cluster_id, epoch=epoch, seq=position_of(session))
 
 
-def load_image(session: Session) -> Image:
-    """The caller holds the snapshot."""
+def load_image(session: Session, tasks: list[Task]) -> Image:
+    """All that is hot, with these tasks. The caller holds the snapshot."""
     identity = identity_of(session)
     assert identity is not None, "the store was opened"
-    tasks = list(_every_task(session))
     return Image(
         identity=identity,
         tasks=tasks,
@@ -66,7 +65,7 @@ def load_image(session: Session) -> Image:
     )
 
 
-def _every_task(session: Session) -> Iterator[Task]:
+def every_task(session: Session) -> Iterator[Task]:
     after = ""
     while True:
         page = session.rows(SQL["every_hot_task"], {"after": after, "rows_max": TASKS_PER_QUERY})

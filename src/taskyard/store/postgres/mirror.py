@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from taskyard.core.task import Task
 from taskyard.store.port import StoreBroken
-from taskyard.store.postgres.image import position_of, task_of
+from taskyard.store.postgres.image import every_task, position_of, task_of
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import SQL
 from taskyard.store.records import TASK, decode_events, decode_record, verified
@@ -21,7 +21,6 @@ from taskyard.vocabulary import ENDED
 
 COMMITS_MISSED_MAX: Final = 10_000
 # Past so many, reading the whole table is quicker than reading what happened.
-TASKS_PER_QUERY: Final = 10_000
 
 
 class Missed(Struct):
@@ -83,7 +82,7 @@ def read_missed(session: Session, since: int) -> Missed:
             tasks = [task_of(row) for row in session.rows(SQL["hot_tasks_since"], {"seq": since})]
             stay = {task.id for task in tasks}
             return Missed(since, seq, tasks, [task_id for task_id in _ended_in(commits) if task_id not in stay])
-    return Missed(0, seq, list(_every_task(session)), [])
+    return Missed(0, seq, list(every_task(session)), [])
 
 
 def _ended_in(commits: Iterable[tuple[int, int, bytes, int]]) -> Iterator[str]:
@@ -94,16 +93,6 @@ def _ended_in(commits: Iterable[tuple[int, int, bytes, int]]) -> Iterator[str]:
                 yield event.task_id
 
 
-def _every_task(session: Session) -> Iterator[Task]:
-    after = ""
-    while True:
-        page = session.rows(SQL["every_hot_task"], {"after": after, "rows_max": TASKS_PER_QUERY})
-        yield from map(task_of, page)
-        if len(page) < TASKS_PER_QUERY:
-            return
-        after = page[-1][1]
-
-
 def hot_tasks(session: Session, mirror: Mirror | None) -> list[Task]:
     """Every task of the hot table, oldest first: from the mirror and what came after it, else from the table."""
     if mirror is not None and mirror.seq:
@@ -111,7 +100,7 @@ def hot_tasks(session: Session, mirror: Mirror | None) -> list[Task]:
             mirror.take(read_missed(session, mirror.seq))
         except StoreBroken:
             # What the mirror needs of the log is damaged; the table may not be.
-            return list(_every_task(session))
+            return list(every_task(session))
         if len(mirror) == session.rows(SQL["count_hot"])[0][0]:
             return mirror.in_order()
-    return list(_every_task(session))
+    return list(every_task(session))

@@ -17,6 +17,7 @@ from taskyard.store.postgres.arrays import numbers, texts, unescaped, words
 from taskyard.store.postgres.faults import Gone
 from taskyard.store.postgres.image import position_of, task_of
 from taskyard.store.postgres.lists import ARCHIVE, HOT, list_rows
+from taskyard.store.postgres.mirror import Missed, read_missed
 from taskyard.store.postgres.session import Row, Session, Value
 from taskyard.store.postgres.statements import SQL, Statement
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
@@ -25,6 +26,7 @@ from taskyard.vocabulary import Status
 KEY_HOLDERS: Final = (Status.COMPLETED, Status.PERMANENTLY_FAILED)
 READ_S: Final = 10.0
 # A list that finds nothing among a million hot tasks takes one or two.
+MIRROR_S: Final = 300.0
 COMMITS_PER_QUERY: Final = 200
 
 _READING: Final = {"default_transaction_read_only": "on"}
@@ -150,10 +152,19 @@ class PostgresReader:
             for n, record, crc in self._read(lambda session: session.rows(statement, asked))
         ]
 
+    def missed(self, since: int) -> Missed:
+        """What a mirror of the hot table lacks that is of this commit; of commit 0, everything."""
+        return self._read(lambda session: _read_patiently(session, since))
+
     def request(self, name: str) -> bytes | None:
         for at, answer, crc in self._read(lambda session: session.rows(SQL["request_named"], {"name": name})):
             return verified(answer, crc, at, of=f"the answer to request {name}")
         return None
+
+
+def _read_patiently(session: Session, since: int) -> Missed:
+    with session.patient(MIRROR_S):
+        return read_missed(session, since)
 
 
 # --- tasks ---
