@@ -2,7 +2,7 @@
 
 import pytest
 
-from taskyard.core.commands import Draft, Known
+from taskyard.core.commands import Draft, JoinDaemon, Known
 from taskyard.core.effects import Refused, Submitted
 from taskyard.core.intake import find_cycle
 from taskyard.core.settings import Queue, Settings
@@ -202,6 +202,26 @@ def test_a_deadline_that_has_passed_is_refused() -> None:
     answer = refusal(hub.offer(a_draft(deadline=hub.now.wall)))
     assert (answer.code, answer.field) == (Refusal.INVALID_INPUT, "deadline")
     hub.submit(deadline=hub.now.wall + 1)
+
+
+@pytest.mark.parametrize(
+    ("target", "excluded"), [("mac", "mac"), ("d-mac", "d-mac"), ("mac", "d-mac"), ("d-mac", "mac"), ("far", "far")]
+)
+def test_a_task_that_excludes_the_daemon_it_names_is_refused(target: str, excluded: str) -> None:
+    hub = HubHarness()
+    hub.daemon("mac")
+    answer = refusal(hub.offer(a_draft(target=target, excluded=("other", excluded))))
+    assert (answer.code, answer.field) == (Refusal.INVALID_INPUT, "requirements.excluded_daemons")
+    assert answer.detail == f"The task is to run on {target} and excludes it; leave it out of one of the two."
+
+
+def test_a_name_that_two_daemons_have_is_not_excluded_with_one_of_them() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    hub.daemon("mac")
+    hub.daemon("own", user="ann")
+    hub.step(JoinDaemon(77, "bob", "d-theirs", "boot", "mac", shared=True, slots=1))
+    task = hub.submit(target="mac", excluded=("d-mac", "own"))
+    assert task.status is Status.SCHEDULED
 
 
 def test_a_sub_task_knows_its_parent_and_how_deep_it_is() -> None:

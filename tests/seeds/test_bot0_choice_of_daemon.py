@@ -92,7 +92,7 @@ def test_a_daemon_that_fell_silent_is_given_nothing_more_however_idle_it_said_it
     assert attempt_of(hub.submit()).daemon_name == "busy"
 
 
-@pytest.mark.parametrize("unfit", [{"excluded": ("mac",)}, {"capabilities": ("gpu",)}, {"type": "other"}])
+@pytest.mark.parametrize("unfit", [{"capabilities": ("gpu",)}, {"type": "other"}])
 def test_a_target_that_is_excluded_or_unfit_does_not_run_the_task_for_being_the_target(
     unfit: dict[str, Any],
 ) -> None:
@@ -101,6 +101,8 @@ def test_a_target_that_is_excluded_or_unfit_does_not_run_the_task_for_being_the_
     hub.daemon("box", capabilities=("gpu",))
     task = hub.submit(target="mac", **unfit)
     assert (task.status, task.attempts) == (Status.QUEUED, None)
+    # What no daemon of that name could ever change is not even taken in.
+    assert isinstance(hub.offer(a_draft(target="mac", excluded=("mac",))), Refused)
 
 
 def test_a_task_without_a_daemon_of_its_owners_runs_on_a_shared_one() -> None:

@@ -19,7 +19,7 @@ from taskyard.core.endings import holder_of
 from taskyard.core.plans import allowance_of
 from taskyard.core.priority import assign, ceiling_of, inherit
 from taskyard.core.queues import models_of, queue_of, route
-from taskyard.core.readiness import admit
+from taskyard.core.readiness import admit, is_called
 from taskyard.core.state import Turn
 from taskyard.core.task import Dependency, Task
 from taskyard.vocabulary import HELD, DependsPolicy, Refusal, SourceType, Status
@@ -97,6 +97,19 @@ def deadline_is_ahead(intake: Intake, draft: Draft) -> Refused | None:
     return Refused(Refusal.INVALID_INPUT, "The deadline has passed already.", field="deadline")
 
 
+def target_is_not_excluded(intake: Intake, draft: Draft) -> Refused | None:
+    """Such a task would wait for ever. A daemon may be named by its id in one place and by its name in the other."""
+    target, excluded = draft.kind.needs.target, draft.kind.needs.excluded
+    if target is None or not excluded:
+        return None
+    named = [d for d in intake.state.daemons.values() if is_called(d, target, intake.command.user_id)]
+    is_left = any(d.id not in excluded and d.record.name not in excluded for d in named)
+    if is_left or (not named and target not in excluded):
+        return None
+    detail = f"The task is to run on {target} and excludes it; leave it out of one of the two."
+    return Refused(Refusal.INVALID_INPUT, detail, field="requirements.excluded_daemons")
+
+
 def parent_takes_children(intake: Intake, draft: Draft) -> Refused | None:
     if draft.parent_id is None:
         return None
@@ -126,6 +139,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     queue_is_known,
     model_is_routed,
     deadline_is_ahead,
+    target_is_not_excluded,
     parent_takes_children,
     dependencies_exist,
 )
