@@ -172,7 +172,7 @@ NUMBERS: Final = {
 }
 NO_NUMBERS: Final = (".jwt", ".max_priority", ".otlp_endpoint")
 UNLIMITED: Final = [name for name, value in DEFAULTS.items() if value is None and not name.endswith(NO_NUMBERS)]
-EDGE: Final = ("auth.", "retention.")
+EDGE: Final = ("auth.", "cluster.", "retention.")
 
 
 def test_the_defaults_are_the_specifications() -> None:
@@ -350,6 +350,7 @@ def test_of_what_changed_only_the_name_is_told(tmp_path: Path) -> None:
         ("[limits.size]\npage = 10", "limits.size.page_default"),
         ("[shares]\nhigh = 1.5", "shares.high"),
         ("[shares]\ncritical_reserve = 1", "shares.critical_reserve"),
+        ("[shares]\nlow = 0.26", "shares.high, shares.normal and shares.low"),
         ("[backpressure]\nresume_below = 0", "backpressure.resume_below"),
         ("[breakers]\nfailure_threshold = 0", "breakers.failure_threshold"),
         ("[breakers]\ncooldown = 10", "breakers.cooldown"),
@@ -365,6 +366,18 @@ def test_of_what_changed_only_the_name_is_told(tmp_path: Path) -> None:
         ("[queues.a]\nmax_concurrent = 0", "queues.a.max_concurrent"),
         ("[retention]\nevents_days = 0", "retention.events_days"),
         ("[auth]\nsession_s = 0", "auth.session_s"),
+        ("[cluster]\nlease_s = 0.9", "cluster.lease_s"),
+        ("[cluster]\nlease_s = 61", "cluster.lease_s"),
+        ("[cluster]\nlink = 8421", "cluster.link"),
+        ("[cluster]\nlink = '10.0.0.5'", "cluster.link"),
+        ("[cluster]\nlink = ':8421'", "cluster.link"),
+        ("[cluster]\nlink = '10.0.0.5:'", "cluster.link"),
+        ("[cluster]\nlink = '10.0.0.5:65536'", "cluster.link"),
+        ("[cluster]\nlink = '10.0.0.5:-1'", "cluster.link"),
+        ("[cluster]\nlink = '10.0.0.5:9999999999'", "cluster.link"),
+        ("[cluster]\nlink = 'fd00::5:8421'", "cluster.link"),
+        ("[cluster]\nlink = '0.0.0.0:8421'", "wildcard"),
+        ("[cluster]\nlink = '[::]:8421'", "wildcard"),
         ("[lease\n", "line 1"),
         ("[lease]\n[lease]\n", "lease"),
         (b"\xff\xfe", "utf-8"),
@@ -378,6 +391,25 @@ def test_every_bad_file_is_refused_whole_with_the_place(tmp_path: Path, text: st
     assert str(path) in said
     assert place in said
     assert said.endswith("Nothing of it was applied.")
+
+
+@pytest.mark.parametrize("link", ["127.0.0.1:0", "10.0.0.5:8421", "[fd00::5]:65535", "hub-1.internal:8421"])
+def test_a_link_may_be_on_any_address_by_which_others_reach_it(tmp_path: Path, link: str) -> None:
+    assert read_settings(written(tmp_path, f"[cluster]\nlink = '{link}'")).cluster.link == link
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        "high = 0.4\nnormal = 0.35\nlow = 0.25",
+        # In this order these make a little more than 1.
+        "high = 0.7\nnormal = 0.1\nlow = 0.2000000000000001",
+        "high = 0.9\nstrict = true",
+    ],
+    ids=["all of it", "all of it but for rounding", "caps"],
+)
+def test_shares_may_make_up_the_whole_and_caps_more(tmp_path: Path, shares: str) -> None:
+    assert read_settings(written(tmp_path, f"[shares]\n{shares}")).shares.high > 0
 
 
 def test_every_fault_of_a_file_is_named_at_once(tmp_path: Path) -> None:

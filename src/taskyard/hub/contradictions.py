@@ -4,6 +4,7 @@ Every fault is found, not only the first: whoever mends a file wants to mend it 
 names, `*` for one name of any.
 """
 
+import ipaddress
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,7 @@ from taskyard.vocabulary import HUB_RATE, SourceType
 from taskyard.wire import frames
 
 if TYPE_CHECKING:
-    from taskyard.hub.settings import FileSettings
+    from taskyard.hub.settings import Cluster, FileSettings
 
 NUMBER_MAX: Final = 1_000_000_000
 # Thirty years in seconds. In days it is still an instant that a database can hold.
@@ -27,6 +28,11 @@ DEPTH_MAX: Final = 256
 # Readers follow nesting by calling themselves; deeper, some give up.
 FRAME_BYTES_MAX: Final = 4 * frames.FRAME_BYTES_MAX
 # What a daemon takes; it joins its own messages up to a quarter of that, whatever is configured here.
+CLUSTER_LEASE_S_MIN: Final = 1
+CLUSTER_LEASE_S_MAX: Final = 60
+# A shorter lease ends in any pause of the database or of Python; a longer one is how long a yard would stand still whose
+# leader's machine vanished.
+PORT_MAX: Final = 65_535
 
 BUILT_IN: Final = Sizes()
 
@@ -95,6 +101,7 @@ def faults_in(settings: "FileSettings") -> list[str]:
         *_of_breakers(settings),
         *_of_sizes(settings.limits.size),
         *_of_orders(settings),
+        *_of_cluster(settings.cluster),
     ]
 
 
@@ -196,3 +203,28 @@ def _of_orders(settings: "FileSettings") -> Iterator[str]:
     for small, less, large, more in pairs:
         if less > more:
             yield f"{small} must be at most {large}"
+
+
+def _of_cluster(cluster: "Cluster") -> Iterator[str]:
+    if not CLUSTER_LEASE_S_MIN <= cluster.lease_s <= CLUSTER_LEASE_S_MAX:
+        yield f"cluster.lease_s must be from {CLUSTER_LEASE_S_MIN} to {CLUSTER_LEASE_S_MAX}"
+    host, _, port = cluster.link.rpartition(":")
+    is_bracketed = host.startswith("[") and host.endswith("]")
+    if not host or (":" in host and not is_bracketed) or not _is_port(port):
+        yield (
+            f"cluster.link must be HOST:PORT with a port from 0 to {PORT_MAX}, such as 10.0.0.5:8421; an IPv6 address "
+            "stands in brackets"
+        )
+    elif _is_any(host.strip("[]")):
+        yield "cluster.link must be the address under which the other hubs reach this one, not a wildcard"
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= len(str(PORT_MAX)) and int(text) <= PORT_MAX
+
+
+def _is_any(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False

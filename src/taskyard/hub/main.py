@@ -20,6 +20,7 @@ from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.server import GatewayServer
 from taskyard.hub import interpreter
+from taskyard.hub.contradictions import PORT_MAX
 from taskyard.hub.gateways import Gateways
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
@@ -37,7 +38,6 @@ from taskyard.vocabulary import Profile
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8420
-PORT_MAX: Final = 65_535
 LOG_FILE: Final = "hub.log"
 DAY_S: Final = 86_400.0
 PROFILES: Final = {
