@@ -402,8 +402,7 @@ def test_a_link_may_be_on_any_address_by_which_others_reach_it(tmp_path: Path, l
     "shares",
     [
         "high = 0.4\nnormal = 0.35\nlow = 0.25",
-        # In this order these make a little more than 1.
-        "high = 0.7\nnormal = 0.1\nlow = 0.2000000000000001",
+        "high = 0.33\nnormal = 0.56\nlow = 0.11",
         "high = 0.9\nstrict = true",
     ],
     ids=["all of it", "all of it but for rounding", "caps"],

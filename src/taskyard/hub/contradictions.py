@@ -22,6 +22,8 @@ NUMBER_MAX: Final = 1_000_000_000
 # Thirty years in seconds. In days it is still an instant that a database can hold.
 HEARTBEATS_PER_LEASE_MIN: Final = 3
 # A lease that one lost heartbeat could end would declare a healthy fleet dead.
+SHARE_DIGITS: Final = 9
+# Far finer than any slot, and coarse enough that 0.33 + 0.56 + 0.11 is 1.
 ID_CHARS: Final = 38
 """Of the longest id the hub mints: names that are shorter could not name a task or a daemon."""
 DEPTH_MAX: Final = 256
@@ -152,6 +154,10 @@ def _of_depths(limits: Limits) -> Iterator[str]:
 def _of_shares(settings: "FileSettings") -> Iterator[str]:
     if settings.shares.critical_reserve == 1:
         yield "shares.critical_reserve must be below 1: nothing else would ever run"
+    shares = settings.shares
+    # As caps they may overlap. As guarantees they cannot: nobody can be sure of what another is sure of.
+    if not shares.strict and round(shares.high + shares.normal + shares.low, SHARE_DIGITS) > 1:
+        yield "shares.high, shares.normal and shares.low must be at most 1 together, unless shares.strict"
 
 
 def _of_breakers(settings: "FileSettings") -> Iterator[str]:
