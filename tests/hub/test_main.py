@@ -28,8 +28,8 @@ FILE = Path("taskyard.toml")
 @pytest.fixture(autouse=True)
 def _own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A hub takes a whole process for itself: give back what these tests lend it."""
-    for name in ("TASKYARD_HOST", "TASKYARD_PORT", "TASKYARD_DATA", "TASKYARD_CONFIG", "TASKYARD_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
+    for name in ("HOST", "PORT", "DATA", "CONFIG", "PROFILE", "DATABASE"):
+        monkeypatch.delenv(f"TASKYARD_{name}", raising=False)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     threshold = gc.get_threshold()
     yield
@@ -52,6 +52,8 @@ def start(
         profile=profile,
         config=config,
         daemon=False,
+        database=None,
+        gateways=0,
         accept_rewind=False,
     )
 

@@ -32,7 +32,7 @@ FRAME_BYTES_MAX: Final = 4 * frames.FRAME_BYTES_MAX
 # What a daemon takes; it joins its own messages up to a quarter of that, whatever is configured here.
 CLUSTER_LEASE_S_MIN: Final = 1
 CLUSTER_LEASE_S_MAX: Final = 60
-# A shorter lease ends in any pause of the database or of Python; a longer one is how long a yard would stand still whose
+# A shorter lease ends in any pause of the database or of Python; for a longer one a yard would stand still whose
 # leader's machine vanished.
 PORT_MAX: Final = 65_535
 
