@@ -107,6 +107,22 @@ def test_of_a_part_as_many_are_taken_as_there_is_room_for(rate: Rate, steps: lis
             assert ask(clock.at(at), "b", rate, cost - verdict.takes, partial=False).takes == cost - verdict.takes
 
 
+def test_after_a_quiet_time_an_hour_takes_twice_its_number_and_every_later_one_its_number() -> None:
+    # Given somebody who submits whenever one more passes
+    clock, rate = Clock(), Rate(per_minute=60, per_hour=10)
+    taken_at, at = [], 0
+    while at < 4 * HOUR_MS:
+        verdict = ask(clock.at(at), "b", rate, 1, partial=False)
+        if verdict.takes:
+            charge(clock.at(at), "b", rate, 1)
+            taken_at.append(at)
+        at += verdict.wait_ms
+
+    # Then what the full bucket held comes once, on top of what flows in
+    by_hour = [sum(hour * HOUR_MS < at <= (hour + 1) * HOUR_MS for at in taken_at) for hour in range(3)]
+    assert (taken_at.count(0), by_hour) == (10, [10, 10, 10])
+
+
 def test_a_calendar_that_goes_back_locks_nobody_out() -> None:
     clock, rate = Clock(), Rate(per_minute=60, per_hour=3600)
     charge(clock.at(0), "b", rate, 60)
