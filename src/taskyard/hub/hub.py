@@ -1,7 +1,6 @@
 """One hub as its gateway sees it (`gateway/port.py`): the loop, the outbox, and what stands around them."""
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -28,7 +27,7 @@ from taskyard.gateway.port import (
     UsageView,
 )
 from taskyard.hub.askers import RETRY_AFTER_S, Answered, read_answer
-from taskyard.hub.clock import read_age, read_clock
+from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
@@ -69,8 +68,8 @@ class Hub:
         self._started_at = clock().wall
         self.is_prepared = True
         """False while whoever starts it still makes what a first caller needs (the owner's key)."""
-        self.trusted_until = math.inf
-        """By `read_age`: from then on another hub may lead, and nothing here is certain."""
+        self.is_trusted: Callable[[], bool] = lambda: True
+        """False: another hub may lead by now, and nothing here is certain."""
         self.members: Callable[[], Awaitable[list[HubView]]] | None = None
         """Asks which hubs there are; None: this is the only one."""
         self._sweep_s = sweep_s
@@ -93,9 +92,12 @@ class Hub:
             self._outbox.observers.append(traces.observe)
             self._outbox.handed_context = traces.handed_context
 
-    async def start(self, *, new_era: bool = False) -> None:
-        """Open the store, load the state, begin. `new_era`: it is an older copy, and that is meant."""
-        await self._loop.start(new_era=new_era)
+    async def start(self, *, new_era: bool = False, on_open: Callable[[], None] = lambda: None) -> None:
+        """Open the store, load the state, begin. `new_era`: it is an older copy, and that is meant.
+
+        `on_open` is called between opening and loading, which may take a while.
+        """
+        await self._loop.start(new_era=new_era, on_open=on_open)
         self._loop.watch(self._sweep())
         self._loop.watch(self._metrics.watch_loop())
 
@@ -134,7 +136,7 @@ class Hub:
     @property
     def ready(self) -> bool:
         """Whether it can be used: open, and whoever starts it has no more to prepare."""
-        return self._loop.is_open and self.is_prepared and read_age() < self.trusted_until
+        return self._loop.is_open and self.is_prepared and self.is_trusted()
 
     @property
     def failure(self) -> "asyncio.Future[None]":

@@ -6,6 +6,7 @@ one the gateway speaks to meanwhile. Whatever cannot be found out counts as a no
 """
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol, TypeVar
@@ -49,7 +50,8 @@ class Lease(Protocol):
 
 
 class Leadership:
-    """Runs for as long as the process. `begin` makes a hub that leads, started; raises `LedElsewhere` if it may not."""
+    """Runs for as long as the process. `begin` makes a hub that leads, started, and calls back as soon as the lease is its
+    own; it raises `LedElsewhere` if it may not."""
 
     def __init__(
         self,
@@ -60,7 +62,7 @@ class Leadership:
         *,
         hub_id: str,
         lease_s: float,
-        begin: Callable[[], Awaitable[Hub]],
+        begin: Callable[[Callable[[], None]], Awaitable[Hub]],
         dial: Callable[[Holder], Awaitable[Remote]],
     ) -> None:
         self._lease = lease
@@ -143,60 +145,104 @@ class Leadership:
 
     async def _lead(self) -> None:
         self._unfollow()
-        asked_at = read_age()
+        keeper = Keeper(self._lease, self._log, lease_s=self._lease_s)
         try:
-            hub = await self._begin()
+            hub = await self._begin(keeper.begin)
         except LedElsewhere:
+            keeper.end()
             return
         except StoreUnavailable as error:
+            keeper.end()
             self._log.say("lease.untaken", level="warning", reason=str(error))
             await asyncio.sleep(RETRY_S)
             return
+        hub.is_trusted = keeper.is_trusted
         self.is_leading = True
         self._links.serve(hub)
         self._switchboard.connect(hub)
         self._log.say("hub.leads", epoch=hub.identity.epoch)
         try:
-            await self._keep(hub, asked_at)
+            await self._until_over(hub, keeper)
         finally:
             self.is_leading = False
             self._switchboard.disconnect()
             self._links.dismiss()
+            await asyncio.to_thread(keeper.end)
             await hub.stop()
 
-    async def _keep(self, hub: Hub, asked_at: float) -> None:
-        """Renew until told to resign, deposed, or uncertain. The lease counts from before it was asked for."""
-        trusted_until = asked_at + self._lease_s * (1 - MARGIN)
-        while not hub.deposed.done():
-            hub.trusted_until = trusted_until
-            pause_s = self._lease_s / RENEWALS_PER_LEASE
-            if await self._told_within(pause_s, hub):
-                if not hub.deposed.done():
-                    await hub.retire()
-                    await self._in_thread(self._lease.resign)
-                return
-            if read_age() > trusted_until:
-                hub.depose("its lease may have run out")
-                return
-            if self._lease.is_lost:
-                hub.depose("the connection that says it is alive was cut")
-                return
-            asked_at = read_age()
-            try:
-                await self._in_thread(self._lease.renew)
-                trusted_until = asked_at + self._lease_s * (1 - MARGIN)
-            except StoreFenced as error:
-                hub.depose(str(error))
-            except StoreUnavailable as error:
-                self._log.say("lease.unrenewed", level="warning", reason=str(error))
-
-    async def _told_within(self, seconds: float, hub: Hub) -> bool:
+    async def _until_over(self, hub: Hub, keeper: "Keeper") -> None:
+        """Until told to resign, deposed, or uncertain."""
         told = asyncio.ensure_future(self._resigning.wait())
         try:
-            await asyncio.wait((told, hub.deposed, hub.failure), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            return told.done() or hub.deposed.done() or hub.failure.done()
+            await asyncio.wait((told, keeper.lost, hub.deposed, hub.failure), return_when=asyncio.FIRST_COMPLETED)
         finally:
             told.cancel()
+        if keeper.lost.done():
+            hub.depose(keeper.lost.result())
+        elif not hub.deposed.done() and not hub.failure.done():
+            await hub.retire()
+            await asyncio.to_thread(keeper.end)
+            await self._in_thread(self._lease.resign)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+class Keeper:
+    """Renews the lease in a thread of its own, whatever the event loop is busy with: loading a million tasks takes it
+    longer than a lease lasts."""
+
+    def __init__(self, lease: Lease, log: Log, *, lease_s: float) -> None:
+        self._lease = lease
+        self._log = log
+        self._lease_s = lease_s
+        self._loop = asyncio.get_running_loop()
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
+        # Counted from before it is asked for.
+        self._trusted_until = read_age() + self._lease_s * (1 - MARGIN)
+        self.lost: asyncio.Future[str] = self._loop.create_future()
+        """Why, once this hub may no longer believe that it leads."""
+
+    def begin(self) -> None:
+        """The lease is ours: keep it. From whichever thread."""
+        self._thread.start()
+
+    def end(self) -> None:
+        self._is_over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def is_trusted(self) -> bool:
+        """Whether no other hub can lead at this moment."""
+        return read_age() < self._trusted_until
+
+    def _run(self) -> None:
+        while not self._is_over.wait(self._lease_s / RENEWALS_PER_LEASE):
+            reason = self._renew()
+            if reason is not None:
+                self._loop.call_soon_threadsafe(self._lose, reason)
+                return
+
+    def _renew(self) -> str | None:
+        """Why it is over, if it is."""
+        if not self.is_trusted():
+            return "its lease may have run out"
+        if self._lease.is_lost:
+            return "the connection that says it is alive was cut"
+        asked_at = read_age()
+        try:
+            self._lease.renew()
+            self._trusted_until = asked_at + self._lease_s * (1 - MARGIN)
+        except StoreFenced as error:
+            return str(error)
+        except StoreUnavailable as error:
+            self._loop.call_soon_threadsafe(self._warn, str(error))
+        return None
+
+    def _warn(self, reason: str) -> None:
+        self._log.say("lease.unrenewed", level="warning", reason=reason)
+
+    def _lose(self, reason: str) -> None:
+        if not self.lost.done():
+            self.lost.set_result(reason)

@@ -108,12 +108,13 @@ class Loop:
         self.deposed: asyncio.Future[None]
         """Done when another hub leads: this loop decides nothing more."""
 
-    async def start(self, *, new_era: bool) -> None:
+    async def start(self, *, new_era: bool, on_open: Callable[[], None] = lambda: None) -> None:
         self._loop = asyncio.get_running_loop()
         self.failure = self._loop.create_future()
         self.deposed = self._loop.create_future()
         self._identity = await self._write(partial(self._store.open, new_era=new_era))
         self._committer = Committer(durable_seq=self._identity.seq)
+        on_open()
         await self._reload()
 
     async def stop(self) -> None:

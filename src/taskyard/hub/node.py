@@ -182,7 +182,7 @@ class Node(Switchboard):
 
     # Leading.
 
-    async def _begin(self) -> Hub:
+    async def _begin(self, on_open: Callable[[], None]) -> Hub:
         store = PostgresStore(
             self._database,
             new_cluster_id=f"c_{Mint().id()}",
@@ -195,7 +195,7 @@ class Node(Switchboard):
         if self._keeps:
             hub.keep_for(**self._keeps)
         try:
-            await hub.start(new_era=self._new_era)
+            await hub.start(new_era=self._new_era, on_open=on_open)
             self._refuse_rewind(hub.identity)
         except BaseException:
             await hub.stop()
