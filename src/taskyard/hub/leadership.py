@@ -50,8 +50,11 @@ class Lease(Protocol):
 
 
 class Leadership:
-    """Runs for as long as the process. `begin` makes a hub that leads, started, and calls back as soon as the lease is its
-    own; it raises `LedElsewhere` if it may not."""
+    """Runs for as long as the process.
+
+    `begin` makes a hub that leads, started, and calls back as soon as the lease is its own; it raises `LedElsewhere` if
+    it may not.
+    """
 
     def __init__(
         self,
