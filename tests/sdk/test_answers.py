@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from taskyard.sdk import answers
+from taskyard.sdk import answers, records
 from taskyard.sdk.requests import Batch
-from taskyard.wire import breakers, people, queues, tasks, why
+from taskyard.wire import breakers, hubs, people, plans, queues, tasks, why
 
 
 @pytest.mark.parametrize(
@@ -34,17 +34,20 @@ from taskyard.wire import breakers, people, queues, tasks, why
         (why.OverviewAnswer, answers.Overview),
         (why.ShareAnswer, answers.QueueShare),
         (why.HeldAnswer, answers.HeldBack),
-        (people.UserAnswer, answers.UserRecord),
-        (people.MeAnswer, answers.Me),
-        (people.KeyAnswer, answers.KeyRecord),
-        (people.IssuedKey, answers.KeyRecord),
+        (people.UserAnswer, records.UserRecord),
+        (people.MeAnswer, records.Me),
+        (people.KeyAnswer, records.KeyRecord),
+        (people.IssuedKey, records.KeyRecord),
         (people.PatternReviewAnswer, answers.PatternReview),
-        (people.AuditAnswer, answers.AuditEntry),
-        (people.RunningAnswer, answers.RunningTask),
-        (people.DaemonAnswer, answers.DaemonRecord),
-        (people.HubAnswer, answers.HubRecord),
-        (queues.QueueAnswer, answers.QueueRecord),
-        (breakers.BreakerAnswer, answers.BreakerRecord),
+        (people.AuditAnswer, records.AuditEntry),
+        (people.RunningAnswer, records.RunningTask),
+        (people.DaemonAnswer, records.DaemonRecord),
+        (hubs.HubAnswer, records.HubRecord),
+        (queues.QueueAnswer, records.QueueRecord),
+        (breakers.BreakerAnswer, records.BreakerRecord),
+        (plans.PlanAnswer, records.PlanRecord),
+        (plans.LimitsAnswer, records.Limits),
+        (plans.QueueStatusAnswer, records.QueueStatus),
     ],
 )
 def test_every_field_of_the_wire_is_read(sent: type[Any], read: type[Any]) -> None:

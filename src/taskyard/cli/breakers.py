@@ -10,7 +10,7 @@ from taskyard.cli.options import ListsByDefault, Yard, expanded
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from taskyard.sdk.answers import BreakerRecord
+    from taskyard.sdk.records import BreakerRecord
 
 TypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="The type of task.")]
 

@@ -8,8 +8,9 @@ from taskyard.cli import output
 from taskyard.cli.options import EVERYBODY
 
 if TYPE_CHECKING:
-    from taskyard.sdk.answers import DaemonRecord, HeldBack, QueueRecord, QueueStatus, UserRecord
+    from taskyard.sdk.answers import HeldBack
     from taskyard.sdk.client import Client
+    from taskyard.sdk.records import DaemonRecord, QueueRecord, QueueStatus, UserRecord
 
 USERS_MAX: Final = 500
 # Each is asked about in a call of its own. Of more users the newest are told of, and how many are not.

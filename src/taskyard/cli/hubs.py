@@ -9,7 +9,7 @@ from taskyard.cli.times import relative, span
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from taskyard.sdk.answers import HubRecord
+    from taskyard.sdk.records import HubRecord
 
 SILENT_S: Final = 5.0
 # A hub says once a second that it is there; after this long it is not expected to take over.

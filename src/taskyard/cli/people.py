@@ -8,7 +8,7 @@ import typer
 
 from taskyard.cli import output, times
 from taskyard.cli.options import Yard, expanded
-from taskyard.sdk.answers import UserRecord
+from taskyard.sdk.records import UserRecord
 
 user_app = typer.Typer(help="Users and their plans (admin).", no_args_is_help=True, rich_markup_mode=None)
 key_app = typer.Typer(help="Keys to call the hub with.", no_args_is_help=True, rich_markup_mode=None)

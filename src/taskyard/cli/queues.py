@@ -10,7 +10,7 @@ from taskyard.cli.options import EVERYBODY, ListsByDefault, Yard, expanded
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from taskyard.sdk.answers import QueueRecord
+    from taskyard.sdk.records import QueueRecord
 
 
 app = typer.Typer(

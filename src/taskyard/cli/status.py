@@ -14,17 +14,9 @@ from taskyard.cli.why import filled, helpful, idle_because
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from taskyard.sdk.answers import (
-        Backpressure,
-        BreakerRecord,
-        DaemonRecord,
-        Limits,
-        Me,
-        Overview,
-        QueueRecord,
-        QueueStatus,
-    )
+    from taskyard.sdk.answers import Backpressure, Overview
     from taskyard.sdk.client import Client
+    from taskyard.sdk.records import BreakerRecord, DaemonRecord, Limits, Me, QueueRecord, QueueStatus
 
 DAEMONS_MAX: Final = 20
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from taskyard.sdk.answers import DaemonRecord, Why, WhyReason
+    from taskyard.sdk.answers import Why, WhyReason
+    from taskyard.sdk.records import DaemonRecord
 
 WIDTH: Final = 80
 NAME_CHARS_MAX: Final = 20

@@ -18,31 +18,24 @@ import aiohttp
 from yarl import URL
 
 from taskyard.sdk import requests
-from taskyard.sdk.answers import (
-    Acknowledged,
-    AuditEntry,
-    Backpressure,
-    BreakerRecord,
-    Cancellation,
-    DaemonRecord,
-    Event,
-    HubRecord,
-    KeyRecord,
-    Limits,
-    LogLine,
-    Me,
-    Overview,
-    PatternReview,
-    PlanRecord,
-    QueueRecord,
-    QueueStatus,
-    UserRecord,
-    Why,
-)
+from taskyard.sdk.answers import Acknowledged, Backpressure, Cancellation, Event, LogLine, Overview, PatternReview, Why
 from taskyard.sdk.client import STREAM_SILENCE_S, TIMEOUT_S
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
+from taskyard.sdk.records import (
+    AuditEntry,
+    BreakerRecord,
+    DaemonRecord,
+    HubRecord,
+    KeyRecord,
+    Limits,
+    Me,
+    PlanRecord,
+    QueueRecord,
+    QueueStatus,
+    UserRecord,
+)
 from taskyard.sdk.request import Request, next_page, on_behalf, settle
 from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy

@@ -53,6 +53,29 @@ class Request(Struct, Generic[T], kw_only=True):
         return f"{self.path}?{urlencode(asked)}" if asked else self.path
 
 
+encode: Final = msgspec.json.Encoder().encode
+
+
+def get(path: str, answer: type[T], **query: str | int | float | None) -> Request[T]:
+    return Request(method="GET", path=API + path, answer=answer, query=query, idempotent=True)
+
+
+def send(method: str, path: str, answer: type[T], body: Mapping[str, Any] | None, *, idempotent: bool) -> Request[T]:
+    return Request(
+        method=method,
+        path=API + path,
+        answer=answer,
+        headers={} if body is None else {"Content-Type": "application/json"},
+        body=None if body is None else encode(body),
+        idempotent=idempotent,
+    )
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that were named; None means left out."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 

@@ -5,33 +5,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
-import msgspec
 from msgspec import Struct
 
 from taskyard.sdk.answers import (
     Acknowledged,
-    AuditEntry,
     Backpressure,
-    BreakerRecord,
     Cancellation,
-    DaemonRecord,
     Event,
+    LogLine,
+    Overview,
+    PatternReview,
+    Rejected,
+    TaskRecord,
+    Why,
+)
+from taskyard.sdk.records import (
+    AuditEntry,
+    BreakerRecord,
+    DaemonRecord,
     HubRecord,
     KeyRecord,
     Limits,
-    LogLine,
     Me,
-    Overview,
-    PatternReview,
     PlanRecord,
     QueueRecord,
     QueueStatus,
-    Rejected,
-    TaskRecord,
     UserRecord,
-    Why,
 )
-from taskyard.sdk.request import API, Request
+from taskyard.sdk.request import API, Request, encode, get, given, send
 from taskyard.sdk.submission import is_keyed, wire_shape
 
 PAGE_TASKS: Final = 200
@@ -39,7 +40,6 @@ PAGE_TASKS: Final = 200
 # the first one is still on screen at once.
 WAIT_S_MAX: Final = 20.0
 
-T = TypeVar("T")
 H = TypeVar("H", bound=TaskRecord)
 
 
@@ -48,35 +48,12 @@ class Batch(Struct, Generic[H], kw_only=True):
     rejected: list[Rejected] = []
 
 
-_encode = msgspec.json.Encoder().encode
-
-
-def _get(path: str, answer: type[T], **query: str | int | float | None) -> Request[T]:
-    return Request(method="GET", path=API + path, answer=answer, query=query, idempotent=True)
-
-
-def _send(method: str, path: str, answer: type[T], body: Mapping[str, Any] | None, *, idempotent: bool) -> Request[T]:
-    return Request(
-        method=method,
-        path=API + path,
-        answer=answer,
-        headers={} if body is None else {"Content-Type": "application/json"},
-        body=None if body is None else _encode(body),
-        idempotent=idempotent,
-    )
-
-
-def _given(**fields: Any) -> dict[str, Any]:
-    """The fields that were named; None means left out."""
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 # --- submitting --------------------------------------------------------------------------------------------
 
 
 def submit_task(handle: type[H], options: Mapping[str, Any]) -> Request[H]:
     """Carries a key of its own unless the caller gave one, so that repeating it is always safe."""
-    body = wire_shape(_given(**options))
+    body = wire_shape(given(**options))
     headers = {"Content-Type": "application/json"}
     if not is_keyed(body):
         headers["Idempotency-Key"] = secrets.token_urlsafe(16)
@@ -85,14 +62,14 @@ def submit_task(handle: type[H], options: Mapping[str, Any]) -> Request[H]:
         path=API + "/tasks",
         answer=handle,
         headers=headers,
-        body=_encode(body),
+        body=encode(body),
         idempotent=True,
     )
 
 
 def submit_batch(handle: type[H], tasks: Sequence[Mapping[str, Any]], *, partial: bool = False) -> Request[Batch[H]]:
     """As `submit_task`: one key in the header for all, or, where some have their own, one in each other."""
-    bodies = [wire_shape(_given(**task)) for task in tasks]
+    bodies = [wire_shape(given(**task)) for task in tasks]
     key = secrets.token_urlsafe(16)
     headers = {"Content-Type": "application/json"}
     if not any(map(is_keyed, bodies)):
@@ -106,7 +83,7 @@ def submit_batch(handle: type[H], tasks: Sequence[Mapping[str, Any]], *, partial
         path=API + "/tasks/batch",
         answer=Batch[handle],  # type: ignore[valid-type]
         headers=headers,
-        body=_encode({"tasks": bodies, "partial": partial}),
+        body=encode({"tasks": bodies, "partial": partial}),
         idempotent=True,
     )
 
@@ -132,7 +109,7 @@ def list_tasks(
     archived: bool = False,
     limit: int = PAGE_TASKS,
 ) -> Request[list[H]]:
-    return _get(
+    return get(
         "/tasks",
         list[handle],  # type: ignore[valid-type]
         status=status,
@@ -149,7 +126,7 @@ def list_tasks(
 
 
 def get_task(handle: type[H], task: str, *, wait_s: float | None = None) -> Request[H]:
-    request = _get(_task(task), handle, wait_s=wait_s)
+    request = get(_task(task), handle, wait_s=wait_s)
     request.wait_s = wait_s or 0.0
     return request
 
@@ -165,33 +142,33 @@ def cancel_task(task: str, *, reason: str | None = None) -> Request[Cancellation
 
 
 def patch_task(handle: type[H], task: str, changes: Mapping[str, Any]) -> Request[H]:
-    return _send("PATCH", _task(task), handle, wire_shape(changes), idempotent=True)
+    return send("PATCH", _task(task), handle, wire_shape(changes), idempotent=True)
 
 
 def retry_task(handle: type[H], task: str) -> Request[H]:
-    return _send("POST", f"{_task(task)}/retry", handle, None, idempotent=False)
+    return send("POST", f"{_task(task)}/retry", handle, None, idempotent=False)
 
 
 def skip_task(handle: type[H], task: str, *, reason: str | None = None) -> Request[H]:
-    request = _send("POST", f"{_task(task)}/skip", handle, None, idempotent=False)
+    request = send("POST", f"{_task(task)}/skip", handle, None, idempotent=False)
     request.query = {"reason": reason}
     return request
 
 
 def task_events(task: str) -> Request[list[Event]]:
-    return _get(f"{_task(task)}/events", list[Event])
+    return get(f"{_task(task)}/events", list[Event])
 
 
 def why(task: str) -> Request[Why]:
-    return _get(f"{_task(task)}/why", Why)
+    return get(f"{_task(task)}/why", Why)
 
 
 def overview() -> Request[Overview]:
-    return _get("/why", Overview)
+    return get("/why", Overview)
 
 
 def task_log(task: str, *, attempt: int | None = None) -> Request[list[LogLine]]:
-    return _get(f"{_task(task)}/log", list[LogLine], attempt=attempt)
+    return get(f"{_task(task)}/log", list[LogLine], attempt=attempt)
 
 
 # --- of an attempt, by whoever runs it ---------------------------------------------------------------------
@@ -211,7 +188,7 @@ def complete_task(
     attempt: int | None = None,
 ) -> Request[Acknowledged]:
     """An outcome may be said twice: the hub takes one result of an attempt and acknowledges every other."""
-    body = _given(
+    body = given(
         status=status,
         result=result,
         summary=summary,
@@ -222,7 +199,7 @@ def complete_task(
         usage=usage,
         attempt=attempt,
     )
-    return _send("POST", f"{_task(task)}/complete", Acknowledged, body, idempotent=True)
+    return send("POST", f"{_task(task)}/complete", Acknowledged, body, idempotent=True)
 
 
 def report_progress(
@@ -234,24 +211,24 @@ def report_progress(
     attempt: int | None = None,
 ) -> Request[Acknowledged]:
     """Not repeated when it carries log, which would then be there twice."""
-    body = _given(percent=percent, message=message, log=log, attempt=attempt)
-    return _send("POST", f"{_task(task)}/progress", Acknowledged, body, idempotent=log is None)
+    body = given(percent=percent, message=message, log=log, attempt=attempt)
+    return send("POST", f"{_task(task)}/progress", Acknowledged, body, idempotent=log is None)
 
 
 def save_checkpoint(task: str, data: Any, *, attempt: int | None = None) -> Request[Acknowledged]:
-    body = {"data": data, **_given(attempt=attempt)}
-    return _send("POST", f"{_task(task)}/checkpoint", Acknowledged, body, idempotent=True)
+    body = {"data": data, **given(attempt=attempt)}
+    return send("POST", f"{_task(task)}/checkpoint", Acknowledged, body, idempotent=True)
 
 
 def beat(task: str, *, attempt: int | None = None) -> Request[Acknowledged]:
-    return _send("POST", f"{_task(task)}/heartbeat", Acknowledged, _given(attempt=attempt), idempotent=True)
+    return send("POST", f"{_task(task)}/heartbeat", Acknowledged, given(attempt=attempt), idempotent=True)
 
 
 # --- dead letters ------------------------------------------------------------------------------------------
 
 
 def dead_letters(handle: type[H], *, fingerprint: str | None = None, limit: int = PAGE_TASKS) -> Request[list[H]]:
-    return _get(
+    return get(
         "/dead-letters",
         list[handle],  # type: ignore[valid-type]
         fingerprint=fingerprint,
@@ -261,107 +238,107 @@ def dead_letters(handle: type[H], *, fingerprint: str | None = None, limit: int 
 
 def review(handle: type[H], task: str, verdict: Mapping[str, Any]) -> Request[H]:
     path = f"/dead-letters/{quote(task, safe='')}/review"
-    return _send("POST", path, handle, verdict, idempotent=False)
+    return send("POST", path, handle, verdict, idempotent=False)
 
 
 def review_pattern(fingerprint: str, verdict: Mapping[str, Any]) -> Request[PatternReview]:
     body = {"fingerprint": fingerprint, **verdict}
-    return _send("POST", "/dead-letters/review", PatternReview, body, idempotent=False)
+    return send("POST", "/dead-letters/review", PatternReview, body, idempotent=False)
 
 
 # --- daemons, users, keys, the hub -------------------------------------------------------------------------
 
 
 def daemons() -> Request[list[DaemonRecord]]:
-    return _get("/daemons", list[DaemonRecord])
+    return get("/daemons", list[DaemonRecord])
 
 
 def get_daemon(daemon: str) -> Request[DaemonRecord]:
-    return _get(f"/daemons/{quote(daemon, safe='')}", DaemonRecord)
+    return get(f"/daemons/{quote(daemon, safe='')}", DaemonRecord)
 
 
 def drain_daemon(daemon: str) -> Request[Acknowledged]:
-    return _send("POST", f"/daemons/{quote(daemon, safe='')}/drain", Acknowledged, None, idempotent=True)
+    return send("POST", f"/daemons/{quote(daemon, safe='')}/drain", Acknowledged, None, idempotent=True)
 
 
 def backpressure() -> Request[Backpressure]:
-    return _get("/backpressure", Backpressure)
+    return get("/backpressure", Backpressure)
 
 
 def queues() -> Request[list[QueueRecord]]:
-    return _get("/queues", list[QueueRecord])
+    return get("/queues", list[QueueRecord])
 
 
 def put_queue(name: str, *, models: Sequence[str] = (), max_concurrent: int | None = None) -> Request[QueueRecord]:
     body = {"models": list(models), "max_concurrent": max_concurrent}
-    return _send("PUT", f"/queues/{quote(name, safe='')}", QueueRecord, body, idempotent=True)
+    return send("PUT", f"/queues/{quote(name, safe='')}", QueueRecord, body, idempotent=True)
 
 
 def delete_queue(name: str) -> Request[Acknowledged]:
     """Not repeated: a queue that is gone is not found a second time."""
-    return _send("DELETE", f"/queues/{quote(name, safe='')}", Acknowledged, None, idempotent=False)
+    return send("DELETE", f"/queues/{quote(name, safe='')}", Acknowledged, None, idempotent=False)
 
 
 def pause_queue(name: str) -> Request[QueueRecord]:
-    return _send("POST", f"/queues/{quote(name, safe='')}/pause", QueueRecord, None, idempotent=True)
+    return send("POST", f"/queues/{quote(name, safe='')}/pause", QueueRecord, None, idempotent=True)
 
 
 def resume_queue(name: str) -> Request[QueueRecord]:
-    return _send("POST", f"/queues/{quote(name, safe='')}/resume", QueueRecord, None, idempotent=True)
+    return send("POST", f"/queues/{quote(name, safe='')}/resume", QueueRecord, None, idempotent=True)
 
 
 def breakers() -> Request[list[BreakerRecord]]:
-    return _get("/breakers", list[BreakerRecord])
+    return get("/breakers", list[BreakerRecord])
 
 
 def reset_breaker(type: str) -> Request[BreakerRecord]:
-    return _send("POST", f"/breakers/{quote(type, safe='')}/reset", BreakerRecord, None, idempotent=True)
+    return send("POST", f"/breakers/{quote(type, safe='')}/reset", BreakerRecord, None, idempotent=True)
 
 
 def open_breaker(type: str) -> Request[BreakerRecord]:
-    return _send("POST", f"/breakers/{quote(type, safe='')}/open", BreakerRecord, None, idempotent=True)
+    return send("POST", f"/breakers/{quote(type, safe='')}/open", BreakerRecord, None, idempotent=True)
 
 
 def me() -> Request[Me]:
-    return _get("/users/me", Me)
+    return get("/users/me", Me)
 
 
 def users() -> Request[list[UserRecord]]:
-    return _get("/users", list[UserRecord])
+    return get("/users", list[UserRecord])
 
 
 def add_user(name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None) -> Request[UserRecord]:
-    body = {"name": name, **_given(plan=plan, overrides=overrides)}
-    return _send("POST", "/users", UserRecord, body, idempotent=False)
+    body = {"name": name, **given(plan=plan, overrides=overrides)}
+    return send("POST", "/users", UserRecord, body, idempotent=False)
 
 
 def change_user(user: str, changes: Mapping[str, Any]) -> Request[UserRecord]:
     """Here None has a meaning: `plan` null is no plan, an override that is null is removed."""
-    return _send("PATCH", f"/users/{quote(user, safe='')}", UserRecord, changes, idempotent=True)
+    return send("PATCH", f"/users/{quote(user, safe='')}", UserRecord, changes, idempotent=True)
 
 
 def plans() -> Request[list[PlanRecord]]:
-    return _get("/plans", list[PlanRecord])
+    return get("/plans", list[PlanRecord])
 
 
 def plan(name: str) -> Request[PlanRecord]:
-    return _get(f"/plans/{quote(name, safe='')}", PlanRecord)
+    return get(f"/plans/{quote(name, safe='')}", PlanRecord)
 
 
 def limits() -> Request[Limits]:
-    return _get("/users/me/limits", Limits)
+    return get("/users/me/limits", Limits)
 
 
 def queue_status() -> Request[QueueStatus]:
-    return _get("/tasks/queue-status", QueueStatus)
+    return get("/tasks/queue-status", QueueStatus)
 
 
 def keys(user: str) -> Request[list[KeyRecord]]:
-    return _get(f"/users/{quote(user, safe='')}/keys", list[KeyRecord])
+    return get(f"/users/{quote(user, safe='')}/keys", list[KeyRecord])
 
 
 def add_key(user: str, body: Mapping[str, Any]) -> Request[KeyRecord]:
-    return _send("POST", f"/users/{quote(user, safe='')}/keys", KeyRecord, body, idempotent=False)
+    return send("POST", f"/users/{quote(user, safe='')}/keys", KeyRecord, body, idempotent=False)
 
 
 def revoke_key(key_id: str) -> Request[Acknowledged]:
@@ -369,11 +346,11 @@ def revoke_key(key_id: str) -> Request[Acknowledged]:
 
 
 def audit(*, limit: int = PAGE_TASKS) -> Request[list[AuditEntry]]:
-    return _get("/audit", list[AuditEntry], limit=limit)
+    return get("/audit", list[AuditEntry], limit=limit)
 
 
 def hubs() -> Request[list[HubRecord]]:
-    return _get("/hubs", list[HubRecord])
+    return get("/hubs", list[HubRecord])
 
 
 def healthz() -> Request[dict[str, Any]]:
