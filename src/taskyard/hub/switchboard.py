@@ -130,7 +130,7 @@ class Switchboard(LiveViews):
         request, is_unknown = self._mint.id(), False
         until = asyncio.get_running_loop().time() + UNANSWERED_S
         while True:
-            leader = await self._await_leader(Refusal.OUTCOME_UNKNOWN if is_unknown else Refusal.NO_LEADER)
+            leader = await (self._await_answerer(until) if is_unknown else self._await_leader())
             try:
                 return await leader.ask(command, request=request, again=is_unknown)
             except LinkLost:
@@ -152,11 +152,18 @@ class Switchboard(LiveViews):
         while self._leader is None:
             await self._turned.wait()
 
-    async def _await_leader(self, code: Refusal) -> Leader:
+    async def _await_leader(self) -> Leader:
         deadline = asyncio.get_running_loop().time() + HOLD_S
         while self._leader is None:
             if not await self._turns_before(deadline):
-                raise Unavailable(code, RETRY_AFTER_S)
+                raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
+        return self._leader
+
+    async def _await_answerer(self, deadline: float) -> Leader:
+        """Who can say whether it was done: that is worth a longer wait than being told to try again."""
+        while self._leader is None:
+            if not await self._turns_before(deadline):
+                raise _unknown()
         return self._leader
 
     async def _until_turned(self, leader: Leader) -> None:
@@ -237,7 +244,7 @@ class Switchboard(LiveViews):
         """Of whoever leads; one that goes while it is asked is followed by asking the next."""
         until = asyncio.get_running_loop().time() + UNANSWERED_S
         while True:
-            leader = await self._await_leader(Refusal.NO_LEADER)
+            leader = await self._await_leader()
             if not leader.ready:
                 # It may be deposed and not know it yet.
                 raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
