@@ -160,3 +160,4 @@ async def test_whoever_asks_for_open_metrics_gets_them(admin: Client) -> None:
 async def test_the_figures_of_all_are_for_admins(app: GatewayApp, ann: Client, path: str) -> None:
     answers: list[Any] = [await Client(app).get(path), await ann.get(path)]
     assert [answer.status for answer in answers] == [401, 403]
+    assert answers[1].json["detail"] == "This needs a key with the scope admin."

@@ -7,7 +7,7 @@ import pytest
 
 from taskyard.sdk import answers, records
 from taskyard.sdk.requests import Batch
-from taskyard.wire import breakers, hubs, people, plans, queues, tasks, why
+from taskyard.wire import breakers, hubs, metrics, people, plans, queues, tasks, why
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,7 @@ from taskyard.wire import breakers, hubs, people, plans, queues, tasks, why
         (hubs.HubAnswer, records.HubRecord),
         (queues.QueueAnswer, records.QueueRecord),
         (breakers.BreakerAnswer, records.BreakerRecord),
+        (metrics.MetricsAnswer, records.Metrics),
         (plans.PlanAnswer, records.PlanRecord),
         (plans.LimitsAnswer, records.Limits),
         (plans.QueueStatusAnswer, records.QueueStatus),

@@ -275,6 +275,7 @@ CASES = [
     Case("keys", ("u_1",), {}, "GET users/u_1/keys", None, [{"id": "k_1"}]),
     Case("add_key", ("u_1",), {"name": "ci"}, "POST users/u_1/keys", {"name": "ci"}, {"id": "k_1"}),
     Case("hubs", (), {}, "GET hubs", None, [{"id": "h_1"}]),
+    Case("metrics", (), {}, "GET metrics", None, {"tasks_running": 3}),
 ]
 
 
@@ -287,7 +288,7 @@ def test_each_call_has_its_route_and_body(hub: StubHub, driver: Driver, case: Ca
     assert asked.body == case.sent
     expected = case.answer[0] if isinstance(case.answer, list) else case.answer
     one = answered[0] if isinstance(answered, list) else answered
-    for name in ("id", "ok", "ref", "text", "event", "reviewed", "plan", "pending"):
+    for name in ("id", "ok", "ref", "text", "event", "reviewed", "plan", "pending", "tasks_running"):
         if name in expected:
             assert getattr(one, name) == expected[name]
 

@@ -31,6 +31,7 @@ from taskyard.sdk.records import (
     KeyRecord,
     Limits,
     Me,
+    Metrics,
     PlanRecord,
     QueueRecord,
     QueueStatus,
@@ -240,6 +241,10 @@ class AsyncClient:
     async def hubs(self) -> list[HubRecord]:
         """Those that were there within a day; one of them leads."""
         return await self.call(requests.hubs())
+
+    async def metrics(self) -> Metrics:
+        """How the hub does, over everybody's tasks: for admins."""
+        return await self.call(requests.metrics())
 
     async def healthz(self) -> dict[str, Any]:
         return await self.call(requests.healthz())

@@ -37,6 +37,7 @@ from taskyard.sdk.records import (
     KeyRecord,
     Limits,
     Me,
+    Metrics,
     PlanRecord,
     QueueRecord,
     QueueStatus,
@@ -242,6 +243,10 @@ class Client:
     def hubs(self) -> list[HubRecord]:
         """Those that were there within a day; one of them leads."""
         return self.call(requests.hubs())
+
+    def metrics(self) -> Metrics:
+        """How the hub does, over everybody's tasks: for admins."""
+        return self.call(requests.metrics())
 
     def healthz(self) -> dict[str, Any]:
         return self.call(requests.healthz())

@@ -148,3 +148,47 @@ class HubRecord(Struct, kw_only=True):
     """When it began to lead, or to run."""
     lag_s: float = 0.0
     """How long ago it was last heard of."""
+
+
+class Metrics(Struct, kw_only=True):
+    """How the hub does. Times and rates are of the last five minutes, depths and daemons of this moment."""
+
+    queue_depth_total: int = 0
+    """Tasks that are ready and wait for a daemon."""
+    queue_depth_by_priority: dict[str, int] = {}
+    queue_depth_by_source: dict[str, int] = {}
+    queue_depth_by_queue: dict[str, int] = {}
+    tasks_running: int = 0
+    tasks_enqueued_per_minute: int = 0
+    """Submitted in the last 60 seconds."""
+    tasks_completed_per_minute: int = 0
+    tasks_failed_per_minute: int = 0
+    """Failed for good."""
+    avg_queue_wait_time_ms: float = 0.0
+    """From becoming ready until a daemon was chosen."""
+    p50_queue_wait_time_ms: float = 0.0
+    p99_queue_wait_time_ms: float = 0.0
+    avg_execution_time_ms: float = 0.0
+    """Of attempts, from their start to their end."""
+    p50_execution_time_ms: float = 0.0
+    p99_execution_time_ms: float = 0.0
+    daemons_online: int = 0
+    """Connected, whatever they do."""
+    daemons_busy: int = 0
+    """Of those, without a free slot."""
+    total_daemon_capacity: int = 0
+    used_daemon_capacity: int = 0
+    retry_rate: float = 0.0
+    """Of the attempts that ended, how many were followed by another try."""
+    failure_rate: float = 0.0
+    """… how many failed, timeouts included."""
+    timeout_rate: float = 0.0
+    breakers_open: int = 0
+    breakers_half_open: int = 0
+    backpressure_level: str = "normal"
+    avg_commit_rows: float = 0.0
+    avg_commit_time_ms: float = 0.0
+    p50_commit_time_ms: float = 0.0
+    p99_commit_time_ms: float = 0.0
+    avg_event_loop_lag_ms: float = 0.0
+    p99_event_loop_lag_ms: float = 0.0

@@ -27,6 +27,7 @@ from taskyard.sdk.records import (
     KeyRecord,
     Limits,
     Me,
+    Metrics,
     PlanRecord,
     QueueRecord,
     QueueStatus,
@@ -351,6 +352,10 @@ def audit(*, limit: int = PAGE_TASKS) -> Request[list[AuditEntry]]:
 
 def hubs() -> Request[list[HubRecord]]:
     return get("/hubs", list[HubRecord])
+
+
+def metrics() -> Request[Metrics]:
+    return get("/metrics", Metrics)
 
 
 def healthz() -> Request[dict[str, Any]]:
