@@ -3,6 +3,7 @@
 import pytest
 
 from taskyard.core.commands import CompleteTask, Held, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
+from taskyard.core.settings import Settings, Suspects
 from taskyard.core.state import Daemon
 from taskyard.core.suspects import _avoid, end_avoidance
 from taskyard.core.task import Avoidance, Task, Terms, Trouble
@@ -147,6 +148,26 @@ def test_when_the_daemon_kept_for_it_goes_another_is_kept(how: str) -> None:
     else:
         hub.drain(kept)
     hub.live(s=61)
+    assert (kept.alone, other.alone) == (None, task.id)
+
+
+@pytest.mark.parametrize("how", ["away", "draining"])
+def test_when_the_daemon_kept_for_it_goes_no_heartbeat_of_another_is_needed_to_keep_that(how: str) -> None:
+    # Given a daemon that has been kept for a suspect for a while
+    hub = HubHarness(Settings(suspects=Suspects(hold_after_s=10)))
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=10)
+    kept, other = (one, two) if one.alone else (two, one)
+    hub.advance(s=10)
+
+    # When it goes, and nobody says anything
+    if how == "away":
+        hub.disconnect(kept)
+    else:
+        hub.drain(kept)
+    hub.advance(s=10)
+
+    # Then another is kept
     assert (kept.alone, other.alone) == (None, task.id)
 
 

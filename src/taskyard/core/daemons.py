@@ -279,6 +279,7 @@ def _go_offline(turn: Turn, daemon: Daemon) -> None:
     daemon.record.online = False
     daemon.record.last_seen_at = turn.now.wall
     fleet_changed(turn.state, daemon)
+    reconsider(turn, daemon)
     turn.tell_of_daemon(EventName.DAEMON_DISCONNECTED, daemon, affected_tasks=len(daemon.holding))
     _tell_unserved(turn, daemon)
 
@@ -338,6 +339,7 @@ def drain(turn: Turn, command: DrainDaemon) -> None:
         return
     daemon.record.draining = True
     fleet_changed(turn.state, daemon)
+    reconsider(turn, daemon)
     turn.tell_of_daemon(EventName.DAEMON_DRAINING, daemon)
     _tell_unserved(turn, daemon)
     if command.reply_to:

@@ -54,12 +54,14 @@ def hold_daemon(turn: Turn, task: Task) -> None:
 
 
 def reconsider(turn: Turn, daemon: Daemon) -> None:
-    """A daemon is not what it was: if the suspect it is kept for cannot run here any more, another is to be kept."""
-    suspect = daemon.alone
-    is_kept = suspect is not None and suspect not in daemon.holding
-    if suspect is not None and is_kept and not any(line.suspect == suspect for line in daemon.lines):
-        let_go(turn, turn.state.tasks[suspect])
-        watch_suspect(turn, turn.state.tasks[suspect])
+    """A daemon is not what it was, or where: the suspect that it is kept for may need another."""
+    if daemon.alone is None or daemon.alone in daemon.holding:
+        return
+    task = turn.state.tasks[daemon.alone]
+    if not any(line.suspect == task.id for line in daemon.lines):
+        let_go(turn, task)
+    # It may be back by then, and empty sooner than any other.
+    watch_suspect(turn, task)
 
 
 def let_go(turn: Turn, task: Task) -> None:
