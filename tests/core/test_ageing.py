@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from taskyard.core import ageing
-from taskyard.core.commands import ChangeSettings
 from taskyard.core.settings import Ageing, Limits, Settings, Shares
 from taskyard.core.timers import Clock, Due
+from taskyard.core.yard_commands import ChangeSettings
 from tests.support.harness import HubHarness, Level, Status, a_draft
 
 HOUR_S = 3600

@@ -8,13 +8,13 @@ from taskyard.core import breakers
 from taskyard.core.attempts import close, release
 from taskyard.core.breakers import breaker_of, numbers_of, probe_of, speaks_for_its_type, state_of
 from taskyard.core.changes import BreakerRecord
-from taskyard.core.commands import ChangeSettings, OpenBreaker, ResetBreaker
 from taskyard.core.effects import Done, Refused
 from taskyard.core.lanes import key_of
 from taskyard.core.limits import LANE_RULES, Hold, breaker_lets_through
 from taskyard.core.readiness import enqueue
 from taskyard.core.settings import Breaker, Breakers, Settings
 from taskyard.core.task import Attempt, Failure, Task, Terms
+from taskyard.core.yard_commands import ChangeSettings, OpenBreaker, ResetBreaker
 from taskyard.vocabulary import BreakerState, Keeps, Reason, Refusal, SourceType
 from tests.support.harness import AttemptStatus, ErrorCode, EventName, HubHarness, Level, Status, attempt_of
 

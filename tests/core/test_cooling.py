@@ -3,11 +3,12 @@
 import pytest
 
 from taskyard.core.changes import CoolingRecord
-from taskyard.core.commands import ChangeUser, Held
+from taskyard.core.commands import Held
 from taskyard.core.effects import Effect, SlowDown
 from taskyard.core.limits import Hold, queue_is_cool
 from taskyard.core.settings import Cooling, Limits, Queue, Settings, Shares
 from taskyard.core.task import Task
+from taskyard.core.yard_commands import ChangeUser
 from taskyard.vocabulary import Keeps, Reason
 from tests.support.harness import AttemptStatus, EventName, HubHarness, Level, Status, a_draft, attempt_of
 

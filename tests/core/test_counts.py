@@ -1,8 +1,9 @@
 """What runs is counted from the live attempts, and given back once."""
 
-from taskyard.core.commands import ChangeSettings, Held
+from taskyard.core.commands import Held
 from taskyard.core.counts import count, counted, recounted
 from taskyard.core.settings import Limits, Settings, Shares
+from taskyard.core.yard_commands import ChangeSettings
 from taskyard.vocabulary import SourceType
 from tests.support.harness import HubHarness, Level, Status, a_draft, attempt_of
 

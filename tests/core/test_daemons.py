@@ -2,20 +2,11 @@
 
 import pytest
 
-from taskyard.core.commands import (
-    Beat,
-    ChangeSettings,
-    DrainDaemon,
-    Held,
-    JoinDaemon,
-    LeaveDaemon,
-    RetryTask,
-    Seen,
-    Tick,
-)
+from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, RetryTask, Seen, Tick
 from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Refused, Welcome
 from taskyard.core.settings import Lease, Limits, Settings
 from taskyard.core.task import Task, Terms
+from taskyard.core.yard_commands import ChangeSettings
 from taskyard.vocabulary import (
     EPOCHS_PER_ERA,
     SESSIONS_PER_GATEWAY,

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from taskyard.core.commands import ChangeUser, PauseQueue
 from taskyard.core.forecast import LANES_MAX, Forecast, forecast
 from taskyard.core.lanes import LOOKS_MAX, key_of, place_of
 from taskyard.core.limits import ages_of
 from taskyard.core.settings import Ageing, Limits, Queue, Settings
 from taskyard.core.task import Task
 from taskyard.core.why import why
+from taskyard.core.yard_commands import ChangeUser, PauseQueue
 from taskyard.vocabulary import RANK, Level, SourceType, Status
 from tests.support.harness import HubHarness, Terms, a_draft
 

@@ -3,13 +3,13 @@
 import pytest
 
 from taskyard.core import holds as module
-from taskyard.core.commands import PauseQueue
 from taskyard.core.holds import Held, holds_of, lines_of
 from taskyard.core.lanes import Lane, key_of
 from taskyard.core.limits import LANE_RULES, Hold
 from taskyard.core.settings import Limits, Queue, Settings, Shares
 from taskyard.core.state import Turn
 from taskyard.core.task import Task
+from taskyard.core.yard_commands import PauseQueue
 from taskyard.vocabulary import Level, Reason, Status
 from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, Terms

@@ -4,12 +4,13 @@ from typing import get_args
 
 from msgspec import json
 
-from taskyard.core.commands import Archive, ChangeSettings, Command, RefuseSettings, SubmitTasks, Tick
+from taskyard.core.commands import Archive, Command, SubmitTasks, Tick
 from taskyard.core.effects import Done
 from taskyard.core.hub import ON_COMMAND, ON_TASK_TIMER, ON_TIMER, TIMERS_PER_TICK_MAX
 from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Terms
 from taskyard.core.timers import Due
+from taskyard.core.yard_commands import ChangeSettings, RefuseSettings
 from taskyard.vocabulary import DependsPolicy, EventName, Verdict
 from tests.support.harness import HubHarness, Level, Status, a_draft
 

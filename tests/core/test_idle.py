@@ -2,10 +2,10 @@
 
 import pytest
 
-from taskyard.core.commands import ChangeUser, PauseQueue
 from taskyard.core.idle import overview, why_idle
 from taskyard.core.settings import Queue, Settings, Shares
 from taskyard.core.state import Daemon
+from taskyard.core.yard_commands import ChangeUser, PauseQueue
 from taskyard.vocabulary import Level, Profile, Reason
 from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, a_draft

@@ -2,21 +2,13 @@
 
 from taskyard.core import preemption
 from taskyard.core.changes import UserRecord
-from taskyard.core.commands import (
-    BeginWait,
-    ChangeSettings,
-    EndWait,
-    Held,
-    OpenBreaker,
-    PauseQueue,
-    ResetBreaker,
-    ResumeQueue,
-)
+from taskyard.core.commands import BeginWait, EndWait, Held
 from taskyard.core.counts import counted
 from taskyard.core.effects import Execute
 from taskyard.core.settings import Limits, Queue, Settings
 from taskyard.core.state import User
 from taskyard.core.task import Task, Terms, Trouble
+from taskyard.core.yard_commands import ChangeSettings, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
 from taskyard.vocabulary import SourceType
 from tests.support.harness import AttemptStatus, HubHarness, Level, Status, a_draft, attempt_of
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from taskyard.core.commands import ChangeSettings, ChangeUser
 from taskyard.core.counts import counted
 from taskyard.core.limits import Hold, hub_has_room, levels_with_room, reserve_is_kept, share_is_kept, shares_of
 from taskyard.core.settings import Limits, Plan, Queue, Settings, Shares
 from taskyard.core.task import Task
+from taskyard.core.yard_commands import ChangeSettings, ChangeUser
 from taskyard.vocabulary import RANK, Reason, SourceType
 from tests.support.harness import HubHarness, Level, Status, a_draft
 

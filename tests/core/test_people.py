@@ -1,8 +1,8 @@
 """Users and their keys."""
 
 from taskyard.core.changes import UserRecord
-from taskyard.core.commands import ChangeUser, CreateKey, CreateUser, RevokeKey
 from taskyard.core.effects import Done, Refused
+from taskyard.core.yard_commands import ChangeUser, CreateKey, CreateUser, RevokeKey
 from taskyard.vocabulary import Level, Refusal, Scope, SourceType
 from tests.support.harness import HubHarness
 

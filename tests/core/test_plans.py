@@ -3,13 +3,13 @@
 import pytest
 
 from taskyard.core.changes import UserRecord
-from taskyard.core.commands import ChangeSettings, ChangeUser, CreateUser
 from taskyard.core.effects import Refused
 from taskyard.core.plans import Allowance, allowance_of
 from taskyard.core.settings import Limits, Plan, Settings
 from taskyard.core.state import State, User
 from taskyard.core.task import Terms
 from taskyard.core.usage import HOUR_MS
+from taskyard.core.yard_commands import ChangeSettings, ChangeUser, CreateUser
 from taskyard.vocabulary import LOCAL_USER, Level, Profile, Refusal, SourceType
 from tests.support.harness import HubHarness, Status, a_draft, attempt_of
 

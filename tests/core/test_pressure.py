@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskyard.core.changes import Event
-from taskyard.core.commands import ChangeSettings, ChangeUser
 from taskyard.core.effects import Signal, SignalPressure
 from taskyard.core.pressure import RETRY_MS_MAX, level_after, retry_after_ms, signal_for
 from taskyard.core.settings import Backpressure, Depth, Limits, Settings
 from taskyard.core.task import Task
+from taskyard.core.yard_commands import ChangeSettings, ChangeUser
 from taskyard.vocabulary import EventName, Keeps, Level, Pressure, PressureScope, Profile
 from tests.support.harness import HubHarness, a_draft
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from taskyard.core.commands import ChangeSettings, DeleteQueue, PauseQueue, PutQueue, ResumeQueue
 from taskyard.core.effects import Answer, Done, Refused
 from taskyard.core.limits import Hold, queue_is_open
 from taskyard.core.queues import limit_of, models_of, queue_names, queue_of, route
 from taskyard.core.settings import Limits, Queue, Settings, Shares
 from taskyard.core.task import Task
+from taskyard.core.yard_commands import ChangeSettings, DeleteQueue, PauseQueue, PutQueue, ResumeQueue
 from taskyard.vocabulary import Reason, Refusal
 from tests.support.harness import EventName, HubHarness, Status, a_draft
 

@@ -6,11 +6,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from taskyard.core.changes import UserRecord
-from taskyard.core.commands import ChangeSettings, Draft
+from taskyard.core.commands import Draft
 from taskyard.core.effects import Refused, Submitted
 from taskyard.core.rates import HOUR_MS, MINUTE_MS, ask, bucket_name, charge
 from taskyard.core.settings import Limits, Rate, Settings
 from taskyard.core.state import Now, State, Turn, User
+from taskyard.core.yard_commands import ChangeSettings
 from taskyard.vocabulary import HUB_RATE, Keeps, Profile, Refusal, SourceType
 from tests.support.harness import HubHarness, a_draft
 

@@ -6,12 +6,13 @@ from random import Random
 
 import pytest
 
-from taskyard.core.commands import ChangeUser, Held, RejectTask, Tick
+from taskyard.core.commands import Held, RejectTask, Tick
 from taskyard.core.effects import Refused
 from taskyard.core.scheduler import held_by
 from taskyard.core.state import Now
 from taskyard.core.task import Task, Terms
 from taskyard.core.usage import HOUR_MS, cycle_of, used_ms
+from taskyard.core.yard_commands import ChangeUser
 from taskyard.vocabulary import HELD, AttemptStatus, Keeps, LostPolicy, Reason, Refusal
 from tests.support.harness import HubHarness, InventoryState, Status, a_draft, attempt_of
 

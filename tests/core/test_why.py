@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from taskyard.core.commands import (
+from taskyard.core.settings import Limits, Queue, Settings, Shares
+from taskyard.core.task import Task
+from taskyard.core.why import Cause, Why, why
+from taskyard.core.yard_commands import (
     ChangeSettings,
     ChangeUser,
     OpenBreaker,
@@ -15,9 +18,6 @@ from taskyard.core.commands import (
     ResetBreaker,
     ResumeQueue,
 )
-from taskyard.core.settings import Limits, Queue, Settings, Shares
-from taskyard.core.task import Task
-from taskyard.core.why import Cause, Why, why
 from taskyard.vocabulary import Level, Reason, SourceType, Status
 from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, Terms, a_draft

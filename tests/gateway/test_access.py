@@ -6,7 +6,7 @@ from typing import Any
 import jwt
 import pytest
 
-from taskyard.core.commands import RevokeKey
+from taskyard.core.yard_commands import RevokeKey
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.bearer import JwtSettings

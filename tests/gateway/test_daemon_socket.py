@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import Beat, ChangeUser, FailTask, JoinDaemon, LeaveDaemon, RejectTask, RevokeKey
+from taskyard.core.commands import Beat, FailTask, JoinDaemon, LeaveDaemon, RejectTask
+from taskyard.core.yard_commands import ChangeUser, RevokeKey
 from taskyard.gateway import daemon_socket
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.auth import NOBODY

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from taskyard.core.commands import RevokeKey
+from taskyard.core.yard_commands import RevokeKey
 from taskyard.gateway import events
 from taskyard.gateway.app import GatewayApp
 from tests.support.gateway_client import Client, Connection

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from taskyard.core.commands import Beat, FailTask, Held, LeaveDaemon, PauseQueue, PutQueue
+from taskyard.core.commands import Beat, FailTask, Held, LeaveDaemon
 from taskyard.core.effects import Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.core.state import Now
 from taskyard.core.task import Failure
+from taskyard.core.yard_commands import PauseQueue, PutQueue
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.clock import read_clock
 from taskyard.store.port import Store, StoreBroken, StoreRefused, StoreUnavailable

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import Beat, CancelTask, Held, RetryTask, RevokeKey, StartTask, SubmitTasks
+from taskyard.core.commands import Beat, CancelTask, Held, RetryTask, StartTask, SubmitTasks
 from taskyard.core.effects import Done, Refused, Submitted
 from taskyard.core.settings import Lease, Settings
 from taskyard.core.state import Now
+from taskyard.core.yard_commands import RevokeKey
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.clock import read_clock
 from taskyard.hub.inbox import NEW_LOOKUPS_MAX, URGENT_COMMANDS_MAX

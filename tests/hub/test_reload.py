@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from taskyard.core.commands import ChangeUser
+from taskyard.core.yard_commands import ChangeUser
 from taskyard.hub.main import FileAndFlags
 from taskyard.hub.reload import Reload, stamp_of
 from taskyard.hub.settings import FileSettings, core_settings

@@ -3,9 +3,9 @@
 import pytest
 
 from taskyard.core.changes import BreakerRecord, DaemonRecord, UserRecord
-from taskyard.core.commands import PauseQueue
 from taskyard.core.settings import Queue, Settings
 from taskyard.core.state import Daemon, State, User
+from taskyard.core.yard_commands import PauseQueue
 from taskyard.hub.views import breaker_view, breaker_views, daemon_views, queue_views
 from taskyard.vocabulary import BreakerState, DaemonStatus, QueueState
 from tests.support.harness import HubHarness

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from taskyard.core.commands import ChangeUser, RevokeKey
 from taskyard.core.effects import Done
+from taskyard.core.yard_commands import ChangeUser, RevokeKey
 from taskyard.hub.yard import CannotStart, prepare, read_secret, welcome_owner, write_private
 from taskyard.vocabulary import Scope
 from tests.support.hub_scene import HeldStore, a_scene

@@ -11,11 +11,12 @@ import msgspec
 import pytest
 
 from taskyard.core.breakers import breaker_of, numbers_of, state_of
-from taskyard.core.commands import ResetBreaker, SaveCheckpoint
+from taskyard.core.commands import SaveCheckpoint
 from taskyard.core.effects import Done, SlowDown, Submitted
 from taskyard.core.retry import classify
 from taskyard.core.settings import Breaker, Breakers, Settings
 from taskyard.core.task import Failure, Terms
+from taskyard.core.yard_commands import ResetBreaker
 from taskyard.gateway.translate import digest_of
 from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, BreakerState, Category, EventName, Verdict
 from taskyard.wire.submission import Submission

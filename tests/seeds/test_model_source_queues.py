@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import Known, PutQueue
+from taskyard.core.commands import Known
 from taskyard.core.effects import Done, Refused
 from taskyard.core.settings import Queue, Settings
 from taskyard.core.story import story_of
 from taskyard.core.task import Task, Terms
+from taskyard.core.yard_commands import PutQueue
 from taskyard.vocabulary import AttemptStatus, DependsPolicy, LostPolicy, Refusal
 from tests.support.gateway_client import Client, Connection
 from tests.support.harness import HubHarness, ResultStatus, Status, a_draft, attempt_of

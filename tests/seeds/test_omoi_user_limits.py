@@ -5,13 +5,14 @@ Covered here: fairness, isolation, the life of a task, its completion by callbac
 
 import pytest
 
-from taskyard.core.commands import CancelTask, ChangeUser, CompleteTask, FailTask
+from taskyard.core.commands import CancelTask, CompleteTask, FailTask
 from taskyard.core.effects import Done, Refused
 from taskyard.core.plans import allowance_of
 from taskyard.core.retry import classify
 from taskyard.core.state import Now
 from taskyard.core.task import Failure, Terms
 from taskyard.core.usage import HOUR_MS, cycle_of, used_ms
+from taskyard.core.yard_commands import ChangeUser
 from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, Category, Refusal, SourceType
 from tests.support.harness import HubHarness, Level, ResultStatus, Status, a_draft, attempt_of
 

@@ -13,7 +13,7 @@ import msgspec
 
 from taskyard.core import recovery
 from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
-from taskyard.core.commands import Command, CreateKey, CreateUser
+from taskyard.core.commands import Command
 from taskyard.core.effects import Answer, CloseSession, Effect, Execute, Progressed, Refused, Reply, Signal
 from taskyard.core.forecast import Forecast
 from taskyard.core.hub import Core
@@ -23,6 +23,7 @@ from taskyard.core.pressure import signal_for
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.core.why import Why
+from taskyard.core.yard_commands import CreateKey, CreateUser
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
 from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import (

@@ -19,8 +19,6 @@ from taskyard.core.commands import (
     CancelTask,
     Command,
     CompleteTask,
-    CreateKey,
-    CreateUser,
     Draft,
     Held,
     JoinDaemon,
@@ -31,6 +29,7 @@ from taskyard.core.commands import (
 from taskyard.core.effects import Answer, Done, Submitted
 from taskyard.core.settings import Settings
 from taskyard.core.task import Kind, Needs, Terms
+from taskyard.core.yard_commands import CreateKey, CreateUser
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.hub import Hub
 from taskyard.hub.observe import Log

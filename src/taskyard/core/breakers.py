@@ -17,13 +17,13 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from taskyard.core.changes import BreakerRecord, Data
-from taskyard.core.commands import OpenBreaker, ResetBreaker
 from taskyard.core.effects import Done, Refused, Reply
 from taskyard.core.lanes import Blocker
 from taskyard.core.retry import classify
 from taskyard.core.settings import Breaker, Settings
 from taskyard.core.state import Daemon, State, Turn, User
 from taskyard.core.task import Attempt, Failure, Task, ms_of
+from taskyard.core.yard_commands import OpenBreaker, ResetBreaker
 from taskyard.vocabulary import COUNTED, AttemptStatus, BreakerState, Category, EventName, Keeps, Refusal
 
 BREAKERS_MAX: Final = 1000

@@ -1,5 +1,7 @@
 """What can be asked of the core. Each command is a value; `hub.py` routes it to the file that decides.
 
+Here are those about tasks and daemons and of time, and the list of all; `yard_commands.py` has those about the yard.
+
 Identifiers and tokens are minted outside and arrive inside the command. So does what the core no
 longer holds: `Known` carries ended tasks that the shell looked up in the store, with the sequence
 number it read at (see `lookups.py`). Commands are tagged, because a hub that does not lead hands them on.
@@ -9,9 +11,23 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from taskyard.core.settings import Settings
 from taskyard.core.task import Failure, Kind, Task, Terms, Usage
-from taskyard.vocabulary import InventoryState, Level, ResultStatus, Scope, SourceType, Verdict
+from taskyard.core.told import KEEP, Keep, Told
+from taskyard.core.yard_commands import (
+    ChangeSettings,
+    ChangeUser,
+    CreateKey,
+    CreateUser,
+    DeleteQueue,
+    OpenBreaker,
+    PauseQueue,
+    PutQueue,
+    RefuseSettings,
+    ResetBreaker,
+    ResumeQueue,
+    RevokeKey,
+)
+from taskyard.vocabulary import InventoryState, Level, ResultStatus, SourceType, Verdict
 
 
 class Known(Struct, frozen=True):
@@ -55,10 +71,6 @@ class Draft(Struct):
     traceparent: str | None = None
 
 
-class Told(Struct, tag=True, tag_field="command", omit_defaults=True):
-    """What every command is."""
-
-
 class SubmitTasks(Told):
     user_id: str
     drafts: list[Draft]
@@ -96,13 +108,6 @@ class SkipTask(Told):
     actor: str = ""
     known: Known = NOTHING
     reply_to: int = 0
-
-
-class Keep(Struct, frozen=True):
-    """In `ChangeTask`: leave this field as it is (None means: remove it)."""
-
-
-KEEP = Keep()
 
 
 class ChangeTask(Told):
@@ -304,91 +309,6 @@ class EndWait(Told):
     wait: str
 
 
-class CreateUser(Told):
-    user_id: str
-    name: str
-    actor: str
-    plan: str | None = None
-    overrides: dict[str, int | float] = field(default_factory=dict)
-    reply_to: int = 0
-
-
-class ChangeUser(Told):
-    user_id: str
-    actor: str
-    name: str | Keep = KEEP
-    plan: str | Keep | None = KEEP
-    overrides: dict[str, int | float | None] = field(default_factory=dict)
-    reply_to: int = 0
-
-
-class CreateKey(Told):
-    key_id: str
-    user_id: str
-    name: str
-    hash: str
-    """Of the key itself, which never enters the core."""
-    scopes: tuple[Scope, ...]
-    actor: str
-    max_priority: Level | None = None
-    sources: tuple[SourceType, ...] | None = None
-    expires_at: int | None = None
-    reply_to: int = 0
-
-
-class RevokeKey(Told):
-    key_id: str
-    actor: str
-    reply_to: int = 0
-
-
-class PutQueue(Told):
-    name: str
-    models: tuple[str, ...]
-    max_concurrent: int | None
-    """None: one at a time for a model source, no limit for the default queue."""
-    actor: str
-    reply_to: int = 0
-
-
-class DeleteQueue(Told):
-    """What the file says of it, if anything, holds again."""
-
-    name: str
-    actor: str
-    reply_to: int = 0
-
-
-class PauseQueue(Told):
-    name: str
-    actor: str
-    reply_to: int = 0
-
-
-class ResumeQueue(Told):
-    name: str
-    actor: str
-    reply_to: int = 0
-
-
-class ResetBreaker(Told):
-    """A person's word: let this type of task run again."""
-
-    user_id: str
-    type: str
-    actor: str
-    reply_to: int = 0
-
-
-class OpenBreaker(Told):
-    """A person's word: hold this type of task back for its cool-down."""
-
-    user_id: str
-    type: str
-    actor: str
-    reply_to: int = 0
-
-
 class Archive(Told):
     """Move ended tasks older than this out of the way, and drop old events; a chunk at a time."""
 
@@ -407,21 +327,6 @@ class HearEnded(Told):
     """After a start: what became of tasks that open ones still wait for."""
 
     known: Known = NOTHING
-
-
-class ChangeSettings(Told):
-    """Other numbers hold from here on; `names` says which of them changed."""
-
-    settings: Settings
-    names: tuple[str, ...] = ()
-    reply_to: int = 0
-
-
-class RefuseSettings(Told):
-    """They were to change, and what was written cannot be used: told to admins, and everything stays."""
-
-    reason: str
-    reply_to: int = 0
 
 
 Command = (

@@ -33,32 +33,20 @@ from taskyard.core.commands import (
     BeatTask,
     BeginWait,
     CancelTask,
-    ChangeSettings,
     ChangeTask,
-    ChangeUser,
     Command,
     CompleteTask,
     ConfirmCancel,
-    CreateKey,
-    CreateUser,
-    DeleteQueue,
     DrainDaemon,
     EndWait,
     FailTask,
     HearEnded,
     JoinDaemon,
     LeaveDaemon,
-    OpenBreaker,
-    PauseQueue,
-    PutQueue,
-    RefuseSettings,
     RejectTask,
     ReportProgress,
-    ResetBreaker,
-    ResumeQueue,
     RetryTask,
     ReviewTask,
-    RevokeKey,
     SaveCheckpoint,
     SkipTask,
     StartTask,
@@ -74,6 +62,20 @@ from taskyard.core.state import cut as cut_batch
 from taskyard.core.state import forget as forget_ended
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
+from taskyard.core.yard_commands import (
+    ChangeSettings,
+    ChangeUser,
+    CreateKey,
+    CreateUser,
+    DeleteQueue,
+    OpenBreaker,
+    PauseQueue,
+    PutQueue,
+    RefuseSettings,
+    ResetBreaker,
+    ResumeQueue,
+    RevokeKey,
+)
 from taskyard.vocabulary import EventName
 
 TIMERS_PER_TICK_MAX: Final = 1000

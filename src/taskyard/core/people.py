@@ -1,10 +1,11 @@
 """Users and their keys. Keys enter as hashes; who did what is kept as an audit record in the same commit."""
 
 from taskyard.core.changes import KeyRecord, UserRecord
-from taskyard.core.commands import ChangeUser, CreateKey, CreateUser, Keep, RevokeKey
 from taskyard.core.effects import Done, Refused, Reply
 from taskyard.core.plans import unknown_plan
 from taskyard.core.state import Turn, User
+from taskyard.core.told import Keep
+from taskyard.core.yard_commands import ChangeUser, CreateKey, CreateUser, RevokeKey
 from taskyard.vocabulary import Refusal
 
 NO_USER = Refused(Refusal.USER_NOT_FOUND, "There is no such user.")

@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from taskyard.core.changes import QueueRecord
-from taskyard.core.commands import DeleteQueue, PauseQueue, PutQueue, ResumeQueue
 from taskyard.core.effects import Done, Refused, Reply
 from taskyard.core.settings import Queue, Settings
 from taskyard.core.state import State, Turn
+from taskyard.core.yard_commands import DeleteQueue, PauseQueue, PutQueue, ResumeQueue
 from taskyard.vocabulary import ENDED, EventName, Keeps, Refusal
 
 NOTHING_SET: Final = Queue()

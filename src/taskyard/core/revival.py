@@ -8,7 +8,7 @@ from typing import assert_never
 
 from taskyard.core.cancel import find_own, leave_lane, not_found, not_possible
 from taskyard.core.changes import Data
-from taskyard.core.commands import ChangeTask, Keep, RetryTask, ReviewTask
+from taskyard.core.commands import ChangeTask, RetryTask, ReviewTask
 from taskyard.core.dependencies import heirs_of, outcome_of, reopen
 from taskyard.core.effects import Done, Refused, Reply
 from taskyard.core.endings import end, holder_of
@@ -17,6 +17,7 @@ from taskyard.core.readiness import hold_until, settle, watch_clock
 from taskyard.core.state import Turn
 from taskyard.core.task import Task, Trouble
 from taskyard.core.timers import Clock, Due
+from taskyard.core.told import Keep
 from taskyard.vocabulary import EventName, Refusal, Status, Verdict
 
 CHANGEABLE = (Status.PENDING, Status.WAITING, Status.BLOCKED, Status.QUEUED)

@@ -6,11 +6,12 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from taskyard.core.commands import KEEP, ChangeTask, CompleteTask, Draft, FailTask, Keep
+from taskyard.core.commands import ChangeTask, CompleteTask, Draft, FailTask
 from taskyard.core.priority import level_of
 from taskyard.core.settings import Sizes
 from taskyard.core.task import Failure, Kind, Needs, Terms, Usage
 from taskyard.core.task import ms_of as ms_of_seconds
+from taskyard.core.told import KEEP, Keep
 from taskyard.gateway.retry_after import retry_after_ms
 from taskyard.gateway.sameness import NO_NAMES, digest_of, input_of, plain
 from taskyard.vocabulary import DEFAULT_QUEUE, ErrorCode, Level, SourceType

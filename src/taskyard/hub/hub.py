@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
-from taskyard.core.commands import Archive, ChangeSettings, Command
+from taskyard.core.commands import Archive, Command
 from taskyard.core.effects import Signal
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
@@ -14,6 +14,7 @@ from taskyard.core.pressure import signal_for
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.core.why import Why
+from taskyard.core.yard_commands import ChangeSettings
 from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import (
     BreakerView,

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
 
-from taskyard.core.commands import RefuseSettings
 from taskyard.core.settings import Settings
+from taskyard.core.yard_commands import RefuseSettings
 from taskyard.gateway import port
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.observe import Log

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from taskyard.core.commands import CreateKey, CreateUser
 from taskyard.core.effects import Done
+from taskyard.core.yard_commands import CreateKey, CreateUser
 from taskyard.gateway.port import Hub
 from taskyard.hub.ids import mint_secret
 from taskyard.store.sqlite.engine import sync_directory

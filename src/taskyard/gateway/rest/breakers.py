@@ -1,6 +1,6 @@
 """Breakers: what of one's work is held back because it kept failing."""
 
-from taskyard.core.commands import OpenBreaker, ResetBreaker
+from taskyard.core.yard_commands import OpenBreaker, ResetBreaker
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.port import BreakerView
 from taskyard.gateway.rest.tasks import ask

@@ -5,7 +5,8 @@ from typing import TypeVar
 import msgspec
 
 from taskyard.core.changes import KeyRecord, UserRecord
-from taskyard.core.commands import KEEP, ChangeUser, CreateKey, CreateUser, RevokeKey
+from taskyard.core.told import KEEP
+from taskyard.core.yard_commands import ChangeUser, CreateKey, CreateUser, RevokeKey
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
 from taskyard.gateway.pages import bad_cursor, link_to_next, place_of

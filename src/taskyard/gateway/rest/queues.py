@@ -1,6 +1,6 @@
 """Model-source queues: everybody sees them, admins change them."""
 
-from taskyard.core.commands import DeleteQueue, PauseQueue, PutQueue, ResumeQueue
+from taskyard.core.yard_commands import DeleteQueue, PauseQueue, PutQueue, ResumeQueue
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.port import QueueView
 from taskyard.gateway.rest.tasks import ask

@@ -1,0 +1,107 @@
+"""Commands about the yard and not about a task: its users and keys, its queues, its breakers, its settings."""
+
+from msgspec import field
+
+from taskyard.core.settings import Settings
+from taskyard.core.told import KEEP, Keep, Told
+from taskyard.vocabulary import Level, Scope, SourceType
+
+
+class CreateUser(Told):
+    user_id: str
+    name: str
+    actor: str
+    plan: str | None = None
+    overrides: dict[str, int | float] = field(default_factory=dict)
+    reply_to: int = 0
+
+
+class ChangeUser(Told):
+    user_id: str
+    actor: str
+    name: str | Keep = KEEP
+    plan: str | Keep | None = KEEP
+    overrides: dict[str, int | float | None] = field(default_factory=dict)
+    reply_to: int = 0
+
+
+class CreateKey(Told):
+    key_id: str
+    user_id: str
+    name: str
+    hash: str
+    """Of the key itself, which never enters the core."""
+    scopes: tuple[Scope, ...]
+    actor: str
+    max_priority: Level | None = None
+    sources: tuple[SourceType, ...] | None = None
+    expires_at: int | None = None
+    reply_to: int = 0
+
+
+class RevokeKey(Told):
+    key_id: str
+    actor: str
+    reply_to: int = 0
+
+
+class PutQueue(Told):
+    name: str
+    models: tuple[str, ...]
+    max_concurrent: int | None
+    """None: one at a time for a model source, no limit for the default queue."""
+    actor: str
+    reply_to: int = 0
+
+
+class DeleteQueue(Told):
+    """What the file says of it, if anything, holds again."""
+
+    name: str
+    actor: str
+    reply_to: int = 0
+
+
+class PauseQueue(Told):
+    name: str
+    actor: str
+    reply_to: int = 0
+
+
+class ResumeQueue(Told):
+    name: str
+    actor: str
+    reply_to: int = 0
+
+
+class ResetBreaker(Told):
+    """A person's word: let this type of task run again."""
+
+    user_id: str
+    type: str
+    actor: str
+    reply_to: int = 0
+
+
+class OpenBreaker(Told):
+    """A person's word: hold this type of task back for its cool-down."""
+
+    user_id: str
+    type: str
+    actor: str
+    reply_to: int = 0
+
+
+class ChangeSettings(Told):
+    """Other numbers hold from here on; `names` says which of them changed."""
+
+    settings: Settings
+    names: tuple[str, ...] = ()
+    reply_to: int = 0
+
+
+class RefuseSettings(Told):
+    """They were to change, and what was written cannot be used: told to admins, and everything stays."""
+
+    reason: str
+    reply_to: int = 0
