@@ -1,9 +1,18 @@
 """Tasks that daemons do not survive, and daemons a task stays away from."""
 
 import pytest
+from msgspec.structs import replace
 
-from taskyard.core.commands import CompleteTask, Held, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
-from taskyard.core.settings import Settings, Suspects
+from taskyard.core.commands import (
+    ChangeSettings,
+    CompleteTask,
+    Held,
+    OpenBreaker,
+    PauseQueue,
+    ResetBreaker,
+    ResumeQueue,
+)
+from taskyard.core.settings import Limits, Settings, Suspects
 from taskyard.core.state import Daemon
 from taskyard.core.suspects import _avoid, end_avoidance
 from taskyard.core.task import Avoidance, Task, Terms, Trouble
@@ -402,3 +411,50 @@ def test_a_daemon_that_merely_comes_back_is_still_kept_for_its_suspect() -> None
     inventory = [Held(each.id, attempt_of(each).number) for each in kept.holding.values()]
     hub.daemon(kept.record.name, inventory=inventory)
     assert kept.alone == task.id
+
+
+def a_daemon_is_kept_and_another_about_to_be_empty(hub: HubHarness) -> tuple[Task, Task, Task, Task]:
+    """A suspect that both could run; what the other one still runs; and two tasks that wait.
+
+    The first is of Bob, who runs something, and fits both daemons; the second of Cid, who runs nothing, and fits only
+    the one that is kept.
+    """
+    hub.daemon("dying", shared=True, slots=1)
+    suspect = hub.run(hub.submit(type="report"))
+    kept = hub.daemon("wide", shared=True, slots=2)
+    hub.daemon("narrow", shared=True, slots=1, types=("report",))
+    hub.run(hub.submit(user="bob", target="wide"))
+    last = hub.run(hub.submit(user="dan", target="narrow", type="report"))
+    hub.daemon("dying", shared=True, slots=1, boot="boot-2", types=("nothing",))
+    hub.live(s=10)
+    assert kept.alone == suspect.id
+    return suspect, last, hub.submit(user="bob", type="report"), hub.submit(user="cid", type="code")
+
+
+SOON = Suspects(deaths_max=1, hold_after_s=10)
+FOUR = ("ann", "bob", "cid", "dan")
+
+
+def test_a_daemon_that_a_suspect_needs_no_longer_goes_to_whose_turn_it_is() -> None:
+    hub = HubHarness(Settings(suspects=SOON), users=FOUR)
+    suspect, last, bobs, cids = a_daemon_is_kept_and_another_about_to_be_empty(hub)
+
+    # When the other daemon is empty first, and the suspect starts there
+    hub.complete(last)
+
+    # Then the slot of the one that was kept is Cid's
+    assert (suspect.status, bobs.status, cids.status) == (Status.SCHEDULED, Status.QUEUED, Status.SCHEDULED)
+
+
+def test_a_daemon_that_a_suspect_needs_no_longer_is_not_forgotten_while_the_hub_is_full() -> None:
+    hub = HubHarness(Settings(suspects=SOON), users=FOUR)
+    suspect, last, bobs, cids = a_daemon_is_kept_and_another_about_to_be_empty(hub)
+    hub.step(ChangeSettings(replace(hub.state.settings, limits=Limits(running_total=2))))
+
+    # When the suspect's start elsewhere fills the hub
+    hub.complete(last)
+    assert (suspect.status, bobs.status, cids.status) == (Status.SCHEDULED, Status.QUEUED, Status.QUEUED)
+
+    # Then Cid is the next to start
+    hub.complete(suspect)
+    assert (bobs.status, cids.status) == (Status.QUEUED, Status.SCHEDULED)

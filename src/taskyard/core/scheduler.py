@@ -111,9 +111,8 @@ def _fill(turn: Turn, pool: Pool) -> None:
         # 4. May it start? What holds the whole line, then what holds this user's work.
         if _is_held(turn, line, lane):
             contest.settle(party)
-            if lane.special.suspect is not None and pool.woken:
-                # The daemon that was kept for it is there for all: they are asked anew.
-                pool.woken.update((each.key, each) for each in contest.lines)
+            if pool.woken:
+                _put_off(pool, contest)
                 return
             continue
         # 5. Where? A line whose daemons are full drops out until one of them has room again.
@@ -127,9 +126,15 @@ def _fill(turn: Turn, pool: Pool) -> None:
         # 6. It starts there.
         grant(turn, lane, lane.head(aged_before), daemon, level=_counted_as(party.rank, lane))
         contest.settle(party)
-        if hub_has_room(turn) is not None:
-            pool.woken = {line.key: line for line in contest.lines}
+        if pool.woken or hub_has_room(turn) is not None:
+            _put_off(pool, contest)
             return
+
+
+def _put_off(pool: Pool, contest: Contest) -> None:
+    """The hub is full; or others were woken meanwhile, for whom a suspect's daemon is there again or who have another
+    level now: then all of them are asked anew, together."""
+    pool.woken.update((line.key, line) for line in contest.lines)
 
 
 def _is_held(turn: Turn, line: Line, lane: Lane) -> bool:
