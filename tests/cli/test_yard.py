@@ -32,7 +32,8 @@ def test_up_hands_on_its_options(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TASKYARD_PORT", "9000")
     monkeypatch.setenv("TASKYARD_PROFILE", "service")
     monkeypatch.setenv("TASKYARD_CONFIG", "yard.toml")
-    assert cli("up", "--data", "somewhere", "--no-daemon").code == 7
+    monkeypatch.setenv("TASKYARD_DATABASE", "postgresql://here/yard")
+    assert cli("up", "--data", "somewhere", "--no-daemon", "--gateways", "2").code == 7
     assert given == {
         "data": "somewhere",
         "host": None,
@@ -40,6 +41,8 @@ def test_up_hands_on_its_options(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> N
         "profile": "service",
         "config": "yard.toml",
         "daemon": False,
+        "database": "postgresql://here/yard",
+        "gateways": 2,
         "accept_rewind": False,
     }
 

@@ -12,10 +12,13 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Final
 
 import psycopg
 
@@ -23,6 +26,8 @@ from taskyard.store.postgres import migrate
 
 START_S = 60
 TEMPLATE = "yard_template"
+GUARDED = "guarded"
+"""A user who needs the password `open sesame`."""
 
 
 def binary(name: str) -> str:
@@ -58,25 +63,22 @@ class Cluster:
         self._data = directory / "data"
         self._user = _user_of_the_server()
         self._numbers = count(1)
+        self._process: subprocess.Popen[bytes] | None = None
         if self._user is not None:
             shutil.chown(directory, self._user)
 
-    def _run(self, *command: str, check: bool = True) -> None:
-        switch: Sequence[str] = ()
+    def _command(self, *command: str) -> list[str]:
+        """As somebody else where we are root, and no longer than we live."""
+        switch = ["setpriv", "--pdeathsig", "QUIT"]
         if self._user is not None:
-            switch = (
-                "setpriv",
-                f"--reuid={self._user}",
-                f"--regid={pwd.getpwnam(self._user).pw_gid}",
-                "--clear-groups",
-            )
-        subprocess.run([*switch, *command], check=check, stdout=subprocess.DEVNULL, cwd=self.directory)
+            group = pwd.getpwnam(self._user).pw_gid
+            switch += [f"--reuid={self._user}", f"--regid={group}", "--clear-groups"]
+        return [*switch, *command]
 
     def make(self) -> None:
-        self._run(
-            *(binary("initdb"), "--pgdata", str(self._data), "--username", "yard", "--auth", "trust"),
-            *("--no-locale", "--encoding", "UTF8", "--no-instructions"),
-        )
+        made = (binary("initdb"), "--pgdata", str(self._data), "--username", "yard", "--auth", "trust")
+        more = ("--no-locale", "--encoding", "UTF8", "--no-instructions")
+        subprocess.run(self._command(*made, *more), check=True, stdout=subprocess.DEVNULL, cwd=self.directory)
         settings = {
             "port": self.port,
             "listen_addresses": "'127.0.0.1'",
@@ -85,29 +87,40 @@ class Cluster:
             "max_wal_size": "2GB",
             "max_connections": 200,
         }
-        lines = [f"{name} = {value}\n" for name, value in settings.items()]
         with (self._data / "postgresql.conf").open("a") as file:
-            file.writelines(lines)
+            file.writelines(f"{name} = {value}\n" for name, value in settings.items())
+        # One who has to give a password, and all others, who need none.
+        rules = self._data / "pg_hba.conf"
+        rules.write_text(f"host all {GUARDED} 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
 
     def start(self) -> None:
-        log = str(self.directory / "log")
-        self._run(
-            binary("pg_ctl"), "--pgdata", str(self._data), "--log", log, "--wait", f"--timeout={START_S}", "start"
-        )
+        command = self._command(binary("postgres"), "-D", str(self._data))
+        with (self.directory / "log").open("a") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory)
+        until = time.monotonic() + START_S
+        while not self._answers():
+            assert self._process.poll() is None, f"the server did not start: {(self.directory / 'log').read_text()}"
+            assert time.monotonic() < until, "the server did not start in time"
+            time.sleep(0.02)
 
-    def stop(self, mode: str = "immediate") -> None:
-        self._run(binary("pg_ctl"), "--pgdata", str(self._data), "--mode", mode, "--wait", "stop", check=False)
+    def _answers(self) -> bool:
+        try:
+            self.administer("SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
 
-    @property
-    def pid(self) -> int:
-        """Of the server's first process."""
-        return int((self._data / "postmaster.pid").read_text().splitlines()[0])
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """At once, as if the machine had died (SIGQUIT); or after ending every session (SIGINT)."""
+        assert self._process is not None
+        self._process.send_signal(how)
+        self._process.wait(START_S)
 
     def url(self, database: str = "postgres", *, port: int | None = None) -> str:
         return f"postgresql://yard@127.0.0.1:{port or self.port}/{database}"
 
-    def administer(self, statement: str) -> list[tuple[object, ...]]:
-        with psycopg.connect(self.url(), autocommit=True) as connection:
+    def administer(self, statement: str, *, database: str = "postgres") -> list[tuple[object, ...]]:
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
@@ -123,31 +136,34 @@ class Cluster:
         return len(self.administer(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {asked}"))
 
 
-@cache
-def cluster() -> Cluster:
-    """The one of this process; it ends with it."""
+@contextmanager
+def a_cluster() -> Iterator[Cluster]:
+    """One that its user may stop and start, migrated like the others."""
     directory = Path(tempfile.mkdtemp(prefix="yard-pg-"))
     directory.chmod(0o755)
     made = Cluster(directory)
-    owner = os.getpid()
+    try:
+        made.make()
+        made.start()
+        made.administer(f"CREATE ROLE {GUARDED} LOGIN PASSWORD 'open sesame'")
+        made.administer(f"CREATE DATABASE {TEMPLATE}")
+        migrate(made.url(TEMPLATE))
+        yield made
+        made.stop()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
-    def end() -> None:
-        if os.getpid() == owner:
-            made.stop()
-            shutil.rmtree(directory, ignore_errors=True)
 
-    atexit.register(end)
-    made.make()
-    made.start()
-    made.administer(f"CREATE DATABASE {TEMPLATE}")
-    migrate(made.url(TEMPLATE))
-    return made
+_until_exit: Final = ExitStack()
+atexit.register(_until_exit.close)
+
+
+@cache
+def cluster() -> Cluster:
+    """The one of this process, which ends with it."""
+    return _until_exit.enter_context(a_cluster())
 
 
 def new_yard() -> str:
     """The URL of a migrated database that nobody has opened."""
     return cluster().url(cluster().new_database())
-
-
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)

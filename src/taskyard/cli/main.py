@@ -17,6 +17,7 @@ import typer
 
 from taskyard.cli import (
     breakers,
+    database,
     dead_letters,
     fleet,
     hubs,
@@ -80,6 +81,7 @@ app.command("plans")(people.plans)
 app.command("audit")(people.audit)
 app.command("backup")(yard.backup)
 app.command("doctor")(yard.doctor)
+app.command("migrate")(database.migrate)
 
 
 @app.callback(invoke_without_command=True)

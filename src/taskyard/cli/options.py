@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's ref (T-042) or id.")]
 TasksArgument = Annotated[list[str], typer.Argument(metavar="TASK…", help="Refs (T-042) or ids.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")]
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with the task.")]
 
 
@@ -43,7 +44,7 @@ class ListsByDefault(TyperGroup):
 class Yard:
     """Which hub to call, and how to answer."""
 
-    hub: Annotated[str | None, typer.Option("--hub", metavar="URL", help="The hub's address [env: TASKYARD_HUB].")] = (
+    hub: Annotated[str | None, typer.Option("--hub", metavar="URL", help="The hub's address, or several with commas [env: TASKYARD_HUB].")] = (
         None
     )
     key: Annotated[

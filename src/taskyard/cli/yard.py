@@ -10,7 +10,7 @@ import typer
 
 from taskyard.cli import output
 from taskyard.cli.card import task_table
-from taskyard.cli.options import Yard, expanded
+from taskyard.cli.options import JsonOption, Yard, expanded
 
 if TYPE_CHECKING:
     from taskyard.daemon.daemon import Daemon
@@ -27,8 +27,6 @@ ConfigOption = Annotated[
     str | None,
     typer.Option("--config", metavar="FILE", envvar="TASKYARD_CONFIG", help="[taskyard.toml in the data]"),
 ]
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")]
 
 
 @dataclasses.dataclass

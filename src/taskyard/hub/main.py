@@ -21,6 +21,7 @@ from taskyard.gateway.port import Unavailable
 from taskyard.gateway.server import GatewayServer
 from taskyard.hub import interpreter
 from taskyard.hub.contradictions import PORT_MAX
+from taskyard.hub.databases import database_of
 from taskyard.hub.gateways import Gateways
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
@@ -63,7 +64,8 @@ def up(
         directory = data_directory(data).resolve()
         address = address_of(host, port)
         source = FileAndFlags(file_of(directory, config), address[0], profile_of(profile))
-        url = database_of(database, gateways=gateways)
+        url = database_of(database)
+        refuse_gateways(url, gateways)
         prepare(directory)
         plan = Plan(with_daemon=daemon, database=url, gateways=gateways, accept_rewind=accept_rewind)
         return uvloop.run(_serve(directory, source, address, plan))
@@ -99,6 +101,11 @@ class FileAndFlags(Struct, frozen=True):
         return settings
 
 
+def refuse_gateways(url: str | None, gateways: int) -> None:
+    if url and gateways:
+        raise CannotStart("--gateways is for a hub on a file; on PostgreSQL, start more hubs instead.")
+
+
 def file_of(data: Path, config: str | None) -> Path:
     """The file that was named must be there; the one in the data directory may be written later."""
     named = config or os.environ.get("TASKYARD_CONFIG")
@@ -115,16 +122,6 @@ def profile_of(profile: str | None) -> Profile | None:
     if text and text not in set(Profile):
         raise CannotStart(f"There is no profile {text!r}: {' or '.join(Profile)}.")
     return Profile(text) if text else None
-
-
-def database_of(database: str | None, *, gateways: int) -> str | None:
-    """The URL of a PostgreSQL database, as told or by the environment; None: a file in the data directory."""
-    url = database or os.environ.get("TASKYARD_DATABASE")
-    if url and not url.startswith(("postgresql://", "postgres://")):
-        raise CannotStart("--database takes the URL of a PostgreSQL database: postgresql://USER@HOST:PORT/DATABASE.")
-    if url and gateways:
-        raise CannotStart("--gateways is for a hub on a file; on PostgreSQL, start more hubs instead.")
-    return url or None
 
 
 def address_of(host: str | None, port: int | None) -> tuple[str, int]:

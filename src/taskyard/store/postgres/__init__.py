@@ -3,6 +3,6 @@
 from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import HubSeen, Lease
-from taskyard.store.postgres.migrate import migrate
+from taskyard.store.postgres.upgrade import migrate
 
 __all__ = ["Candidate", "HubSeen", "Lease", "PostgresStore", "migrate"]

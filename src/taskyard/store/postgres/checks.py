@@ -14,6 +14,10 @@ from taskyard.store.postgres.statements import SQL
 SERVER_MIN: Final = 130_000
 
 
+class Unreachable(StoreRefused, StoreUnavailable):
+    """A hub that starts is refused; one that runs tries again."""
+
+
 def connect_or_refuse(
     url: str, *, purpose: str, timeout_s: float, settings: Mapping[str, str] | None = None
 ) -> Session:
@@ -21,7 +25,7 @@ def connect_or_refuse(
     try:
         return Session(url, purpose=purpose, timeout_s=timeout_s, settings=settings)
     except StoreUnavailable as error:
-        raise StoreRefused(_what_failed(address_of(url), str(error))) from error
+        raise Unreachable(_what_failed(address_of(url), str(error))) from error
 
 
 def address_of(url: str) -> str:
@@ -46,13 +50,20 @@ def _what_failed(address: str, said: str) -> str:
 
 
 def check_server(session: Session) -> None:
+    """All that a hub needs, but for who leads."""
+    check_without_schema(session)
+    refuse_other_schema(version_of(session), url=session.url)
+
+
+def check_without_schema(session: Session) -> None:
     version, encoding, fsync, full_page_writes, synchronous_commit, is_replica = session.rows(SQL["read_server"])[0]
     refuse_old_server(version)
     refuse_replica(is_replica=is_replica)
     refuse_unsafe(fsync=fsync, full_page_writes=full_page_writes, synchronous_commit=synchronous_commit)
     refuse_encoding(encoding)
     _refuse_shared_connections(session)
-    refuse_other_schema(version_of(session))
+    for (is_ours,) in session.rows(SQL["owns_tables"]):
+        refuse_other_owner(is_ours=is_ours)
 
 
 def refuse_old_server(version: int) -> None:
@@ -85,6 +96,14 @@ def refuse_encoding(encoding: str) -> None:
     if encoding != "UTF8":
         raise StoreRefused(
             f"This database is encoded in {encoding}, which cannot hold every text. Create it with ENCODING 'UTF8'."
+        )
+
+
+def refuse_other_owner(*, is_ours: bool) -> None:
+    if not is_ours:
+        raise StoreRefused(
+            "The schema taskyard belongs to another role than the one in the URL, and a hub makes and drops partitions "
+            "of its tables. Connect as its owner, or grant that role to this one."
         )
 
 

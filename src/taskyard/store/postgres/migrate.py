@@ -5,8 +5,11 @@ version before it needs, so that hubs of both run while they are replaced one by
 """
 
 import re
+import shlex
 from importlib import resources
 from typing import Final
+
+from msgspec import Struct
 
 from taskyard.store.port import StoreRefused
 from taskyard.store.postgres.session import Session
@@ -14,7 +17,6 @@ from taskyard.store.postgres.statements import SQL
 
 NAMESPACE: Final = 0x54595244
 """TYRD: of our advisory locks, in databases that others use too."""
-MIGRATE_S: Final = 600.0
 
 _NAME: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 
@@ -39,11 +41,19 @@ def version_of(session: Session) -> int:
     return version
 
 
-def migrate(url: str) -> int:
-    """Bring the schema to this version; how many migrations it took. Others that do the same wait for us."""
-    ran = 0
-    with Session(url, purpose="migration", timeout_s=MIGRATE_S) as session:
-        for version, script in _MIGRATIONS.items():
+class Migrated(Struct, frozen=True):
+    """The versions of a schema, before and after."""
+
+    before: int
+    after: int
+
+
+def run_migrations(session: Session) -> Migrated:
+    """Bring the schema to this version. Others that do the same wait for us."""
+    before = version_of(session)
+    refuse_newer_schema(before)
+    for version, script in _MIGRATIONS.items():
+        if version > before:
             with session.transaction():
                 session.rows(SQL["lock_migrations"], {"namespace": NAMESPACE})
                 session.run_script(_MAKE_SCHEMA)
@@ -51,21 +61,30 @@ def migrate(url: str) -> int:
                 if version > version_of(session):
                     session.run_script(script)
                     session.change(SQL["note_migration"], {"version": version})
-                    ran += 1
-    return ran
+    return Migrated(before=before, after=version_of(session))
 
 
 _MAKE_SCHEMA: Final = "CREATE SCHEMA IF NOT EXISTS taskyard"
 
 
-def refuse_other_schema(version: int) -> None:
-    """A hub runs on the schema it knows, and on the one after it."""
+def refuse_newer_schema(version: int) -> None:
+    """Whoever migrates or copies writes all of a schema, and so has to know all of it."""
+    if version > SCHEMA_VERSION:
+        raise StoreRefused(
+            f"This database was migrated by a newer Taskyard (schema {version}; this one knows {SCHEMA_VERSION}). "
+            "Install that version to work on it; nothing was changed."
+        )
+
+
+def refuse_other_schema(version: int, *, url: str) -> None:
+    """A hub runs on the schema it knows, and on the one after it. `url` is what to type, so without a password."""
+    command = f"taskyard migrate --database {shlex.quote(url)}"
     if version == 0:
-        raise StoreRefused("This database has no Taskyard schema yet. Run `taskyard migrate` once, then start again.")
+        raise StoreRefused(f"This database has no Taskyard schema yet. Run `{command}` once, then start again.")
     if version < SCHEMA_VERSION:
         raise StoreRefused(
             f"The schema of this database is version {version}, and this Taskyard needs {SCHEMA_VERSION}. "
-            "Run `taskyard migrate`; hubs that run meanwhile go on."
+            f"Run `{command}`; hubs that run meanwhile go on."
         )
     if version > SCHEMA_VERSION + 1:
         raise StoreRefused(

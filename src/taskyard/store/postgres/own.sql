@@ -6,6 +6,12 @@
 SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'), current_setting('fsync'),
     current_setting('full_page_writes'), current_setting('synchronous_commit'), pg_is_in_recovery();
 
+-- owns_tables
+-- Zero rows: there is no schema yet. Whoever makes and drops partitions has to own their table.
+SELECT pg_has_role(current_user, relowner, 'USAGE')
+FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE nspname = 'taskyard' AND relname = 'history';
+
 -- try_probe_lock
 -- By one statement a lock is taken, by the next it is looked for: a pooler that shares connections between
 -- transactions hands each to another backend.

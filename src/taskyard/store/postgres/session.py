@@ -7,8 +7,10 @@ since nobody knows what it is in the middle of.
 
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import zip_longest
 from select import select
 from typing import Any, Final, Self, TypeVar
+from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg import pq
@@ -69,6 +71,8 @@ class Session:
 
     def __init__(self, url: str, *, purpose: str, timeout_s: float, settings: Mapping[str, str] | None = None) -> None:
         given = conninfo_of(url)
+        self.url = public_url(url)
+        """As it was dialled, without what is secret."""
         dialled = {name: value for name, value in _DIALLED.items() if name not in given}
         conninfo = make_conninfo(url, application_name=f"taskyard {purpose}", **dialled)
         with translated():
@@ -201,3 +205,23 @@ def conninfo_of(url: str) -> dict[str, Any]:
             "The database URL cannot be read. It has the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE; "
             "special characters in the password are written as %XX."
         ) from error
+
+
+_SECRET: Final = frozenset({"password", "sslpassword"})
+
+
+def public_url(url: str) -> str:
+    """The same URL without what is secret in it: for messages, and to be typed again."""
+    given = {name: str(value) for name, value in conninfo_of(url).items() if name not in _SECRET}
+    user, database = given.pop("user", ""), given.pop("dbname", "")
+    hosts, ports = given.pop("host", "").split(","), given.pop("port", "").split(",")
+    # One port may be said for all hosts.
+    places = zip_longest(hosts, ports, fillvalue=ports[-1])
+    where = ",".join(_named(host) + (f":{port}" if port else "") for host, port in places)
+    named = f"{quote(user, safe='')}@" if user else ""
+    more = f"?{urlencode(given, quote_via=quote)}" if given else ""
+    return f"postgresql://{named}{where}/{quote(database, safe='')}{more}"
+
+
+def _named(host: str) -> str:
+    return f"[{host}]" if ":" in host else quote(host, safe="")
