@@ -414,6 +414,32 @@ def test_a_hub_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
     play(scenario)
 
 
+def test_a_daemon_that_loses_its_hub_goes_on_with_its_work_at_the_next(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        goes_on = asyncio.Event()
+
+        async def works(task: Task) -> str:
+            await goes_on.wait()
+            return "done"
+
+        async with HubStub() as other:
+            daemon = a_daemon(hub, tmp_path, works)
+            daemon.hub = f"{hub.url},{other.url}"
+            async with serving(daemon):
+                session = await hub.session()
+                await session.welcome()
+                await session.send(execute())
+                await session.receive(TaskStarted)
+                await session.close()
+                again = await other.session()
+                hello = await again.welcome({ONE: InventoryVerdict.CONTINUE})
+                assert [item.state for item in hello.inventory] == [InventoryState.RUNNING]
+                goes_on.set()
+                assert (await completed(again)).result == Raw(b'"done"')
+
+    play(scenario)
+
+
 # --- leaving -----------------------------------------------------------------------------------------------
 
 

@@ -66,8 +66,23 @@ def hub() -> Iterator[StubHub]:
         yield stub
 
 
+@pytest.fixture
+def other_hub() -> Iterator[StubHub]:
+    """Of the same yard."""
+    with running_stub() as stub:
+        yield stub
+
+
 @pytest.fixture(params=["Client", "AsyncClient"])
 def driver(request: pytest.FixtureRequest, hub: StubHub) -> Iterator[Driver]:
     driver = Driver(hub.url, asynchronous=request.param == "AsyncClient")
     yield driver
     driver.close()
+
+
+@pytest.fixture
+def driver_of_two(driver: Driver, hub: StubHub, other_hub: StubHub) -> Iterator[Driver]:
+    """Its client knows both hubs."""
+    made = Driver(f"{hub.url},{other_hub.url}", asynchronous=isinstance(driver.client, AsyncClient))
+    yield made
+    made.close()

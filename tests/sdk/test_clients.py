@@ -418,6 +418,41 @@ def test_what_is_no_answer_of_a_hub_is_said_so(hub: StubHub, driver: Driver, rep
         driver.do(driver.client.task("T-1"))
 
 
+# --- several hubs ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", [Reset(), problem(503, "NO_LEADER", "Nobody leads.", retry_after=0)])
+def test_what_one_hub_does_not_answer_is_asked_of_the_next_which_is_then_asked_first(
+    hub: StubHub, other_hub: StubHub, driver_of_two: Driver, fault: Any
+) -> None:
+    hub.on("POST", "tasks", fault)
+    other_hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    for _ in range(2):
+        assert driver_of_two.do(driver_of_two.client.submit("hello")).ref == "T-002"
+    assert (len(hub.calls), len(other_hub.calls)) == (1, 2)
+    assert hub.calls[0].headers["idempotency-key"] == other_hub.calls[0].headers["idempotency-key"]
+
+
+def test_a_hub_that_is_not_there_is_passed_over(hub: StubHub, driver: Driver) -> None:
+    hub.on("POST", "tasks/T-1/retry", Reply(body=a_task()))
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        hubs = f"http://127.0.0.1:{reserved.getsockname()[1]},{hub.url}"
+        both = Driver(hubs, asynchronous=not isinstance(driver.client, Client))
+        assert both.do(both.client.retry("T-1")).ref == "T-002"
+        both.close()
+
+
+def test_a_stream_that_one_hub_breaks_off_goes_on_at_the_next(
+    hub: StubHub, other_hub: StubHub, driver_of_two: Driver
+) -> None:
+    hub.on("GET", "events", Stream([an_event("1-1-0", "task.queued")]))
+    other_hub.on("GET", "events", Stream([an_event("1-2-0", "task.started")]))
+    events = driver_of_two.take(driver_of_two.client.events(), 2)
+    assert [event.id for event in events] == ["1-1-0", "1-2-0"]
+    assert [call.headers.get("last-event-id") for call in (*hub.calls, *other_hub.calls)] == [None, "1-1-0"]
+
+
 # --- events ------------------------------------------------------------------------------------------------
 
 

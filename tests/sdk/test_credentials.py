@@ -10,7 +10,7 @@ from taskyard.sdk.credentials import (
     data_directory,
     find_credentials,
 )
-from taskyard.sdk.errors import CredentialsMissing
+from taskyard.sdk.errors import BadAddress, CredentialsMissing
 
 HUB = "http://127.0.0.1:9000"
 
@@ -32,6 +32,13 @@ def test_what_is_named_wins_over_the_environment(data: Path) -> None:
 def test_the_environment_wins_over_the_file(data: Path) -> None:
     environment = {"TASKYARD_HUB": "http://other", "TASKYARD_KEY": "ty_env"}
     assert find_credentials(str(data), environment=environment) == Credentials("http://other", "ty_env")
+
+
+def test_several_hubs_are_each_looked_at() -> None:
+    named = " http://a:1/,https://b "
+    assert find_credentials(None, named, "ty_named", environment={}).hub == "http://a:1,https://b"
+    with pytest.raises(BadAddress, match=r"^b:80 is no address of a hub; write it as"):
+        find_credentials(None, "http://a:1,b:80", "ty_named", environment={})
 
 
 def test_a_key_alone_is_for_the_hub_of_this_machine(data: Path) -> None:

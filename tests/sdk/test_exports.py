@@ -30,4 +30,4 @@ def test_a_client_and_its_errors_load_neither_daemon_nor_hub() -> None:
     program = "import sys; from taskyard import Client, TaskyardError; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     rooms = {name.split(".")[1] for name in loaded.split() if name.startswith("taskyard.")}
-    assert rooms == {"sdk", "vocabulary"}
+    assert rooms == {"sdk", "vocabulary", "wire"}

@@ -44,9 +44,10 @@ class ListsByDefault(TyperGroup):
 class Yard:
     """Which hub to call, and how to answer."""
 
-    hub: Annotated[str | None, typer.Option("--hub", metavar="URL", help="The hub's address, or several with commas [env: TASKYARD_HUB].")] = (
-        None
-    )
+    hub: Annotated[
+        str | None,
+        typer.Option("--hub", metavar="URL", help="The hub's address, or several with commas [env: TASKYARD_HUB]."),
+    ] = None
     key: Annotated[
         str | None, typer.Option("--key", metavar="KEY", help="The key to call with [env: TASKYARD_KEY].")
     ] = None

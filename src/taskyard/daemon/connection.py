@@ -25,6 +25,7 @@ from taskyard.daemon.protocol import Protocol as Machine
 from taskyard.daemon.python_runner import Work
 from taskyard.daemon.scribe import Scribe
 from taskyard.wire import frames
+from taskyard.wire.addresses import Turn, each_hub
 
 PATH: Final = "/api/v1/daemons/connect"
 RECEIVED_BYTES_MAX: Final = 4 * frames.FRAME_BYTES_MAX
@@ -33,6 +34,8 @@ OUTBOX_BYTES_MAX: Final = 16 * 1024 * 1024
 # A hub that does not read this much is not there. Hanging up loses nothing: state is told anew.
 TICK_MS_MAX: Final = 250
 TICK_MS_MIN: Final = 5
+OPEN_S: Final = 5.0
+# Of a hub that takes connections and says nothing. Short of a lease by far, so that there is time for another.
 FAREWELL_S: Final = 2.0
 
 logger = logging.getLogger("taskyard.daemon")
@@ -73,7 +76,7 @@ class Connection(Work):
     def __init__(self, machine: Machine, journal: Journal, *, hub: str, key: str) -> None:
         self.machine = machine
         self._journal = journal
-        self._url = socket_url(hub)
+        self._turn = Turn(each_hub(hub))
         self._headers = {"Authorization": f"Bearer {key}"}
         self._loop = asyncio.get_running_loop()
         self._socket: ClientConnection | None = None
@@ -182,7 +185,10 @@ class Connection(Work):
     async def _dial_for_ever(self) -> None:
         while True:
             await asyncio.sleep(self._connect_in_ms / 1000)
-            code, reason = await self._dial()
+            hub = self._turn.hub
+            code, reason = await self._dial(socket_url(hub))
+            # Whatever ended it, the next one is as good, and may be the one that is still there.
+            self._turn.pass_over(hub)
             self.machine.disconnected(now_ms(), close_code=code, reason=reason)
             self._outbox.clear()
             self._outbox_bytes = 0
@@ -190,17 +196,18 @@ class Connection(Work):
             self._flush()
             logger.warning("not connected: %s; next try in %.1f s", reason, self._connect_in_ms / 1000)
 
-    async def _dial(self) -> tuple[int | None, str]:
+    async def _dial(self, url: str) -> tuple[int | None, str]:
         """One connection from beginning to end; answers how it ended."""
         try:
             async with connect(
-                self._url,
+                url,
                 additional_headers=self._headers,
                 compression=None,
                 max_size=RECEIVED_BYTES_MAX,
                 ping_interval=None,  # heartbeats are the sign of life; a ping proves an open socket
+                open_timeout=OPEN_S,
                 close_timeout=FAREWELL_S,
-                proxy=None if _is_local(self._url) else True,
+                proxy=None if _is_local(url) else True,
             ) as socket:
                 return await self._converse(socket)
         except InvalidStatus as refused:

@@ -30,6 +30,7 @@ from taskyard.daemon.journal import Journal
 from taskyard.daemon.memory import memory_mb
 from taskyard.daemon.protocol import Protocol
 from taskyard.daemon.python_runner import ANY_TYPE, PythonRunner, Served, served
+from taskyard.wire.addresses import each_hub
 
 DRAIN_S: Final = 25.0
 # Orchestrators kill 30 s after they ask; this leaves time to hand back what is not finished by then.
@@ -42,9 +43,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Daemon:
     """One worker process's connection to a hub.
 
-    Without `hub` and `key`, `TASKYARD_HUB` and `TASKYARD_KEY` are used. `types` limits what the hub sends;
-    without it, the registered types are served, or all if a function is registered for `"*"`. Two daemons
-    may not share a `data_dir`, which by default follows from the name.
+    Without `hub` and `key`, `TASKYARD_HUB` and `TASKYARD_KEY` are used. Several hubs of one yard stand with commas
+    between them; when one is lost, the next is tried. `types` limits what the hub sends; without it, the registered
+    types are served, or all if a function is registered for `"*"`. Two daemons may not share a `data_dir`, which by
+    default follows from the name.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class Daemon:
     ) -> None:
         self.hub = hub or os.environ.get("TASKYARD_HUB", "")
         self._key = key or os.environ.get("TASKYARD_KEY", "")
-        if not self.hub or not self._key:
+        if not each_hub(self.hub) or not self._key:
             raise ValueError("a daemon needs a hub and a key: pass them, or set TASKYARD_HUB and TASKYARD_KEY")
         if slots < 1:
             raise ValueError("a daemon needs at least one slot")

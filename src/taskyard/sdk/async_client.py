@@ -10,6 +10,7 @@ The same calls as `Client`, awaited. It belongs to the event loop it first calle
 import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
+from http import HTTPStatus
 from itertools import count
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -19,7 +20,7 @@ from yarl import URL
 
 from taskyard.sdk import requests
 from taskyard.sdk.answers import Acknowledged, Backpressure, Cancellation, Event, LogLine, Overview, PatternReview, Why
-from taskyard.sdk.client import STREAM_SILENCE_S, TIMEOUT_S
+from taskyard.sdk.client import CONNECT_S, STREAM_SILENCE_S, TIMEOUT_S
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
@@ -42,6 +43,7 @@ from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask, bind
+from taskyard.wire.addresses import Turn, each_hub
 
 T = TypeVar("T")
 
@@ -60,7 +62,7 @@ class AsyncClient:
     ) -> None:
         """As `Client`."""
         self.credentials: Credentials = find_credentials(data, hub, key)
-        self._hub = self.credentials.hub.rstrip("/")
+        self._turn = Turn(each_hub(self.credentials.hub))
         self._user = user
         self._timeout_s = timeout_s
         self._retry = retry
@@ -71,7 +73,7 @@ class AsyncClient:
             "Accept-Encoding": "identity",
         }
         self._session: aiohttp.ClientSession | None = None
-        self._urls: dict[str, URL] = {}
+        self._urls: dict[tuple[str, str], URL] = {}
 
     async def close(self) -> None:
         if self._session is not None:
@@ -272,20 +274,22 @@ class AsyncClient:
         request = requests.events(task=task, types=types, last_event_id=reader.last_event_id)
         request = on_behalf(request, self._user)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout_s, sock_read=STREAM_SILENCE_S)
-        response = await self._send(request, timeout, whole=False)
+        hub = self._turn.hub
+        response = await self._send(request, hub, timeout, whole=False)
         try:
             if response.status >= 400:
                 raise refusal(response.status, response.headers, await response.read())
             if "text/event-stream" not in response.headers.get("Content-Type", ""):
-                raise BadAnswer(f"{self.credentials.hub} answered with no event stream.")
+                raise BadAnswer(f"{hub} answered with no event stream.")
             async for chunk in response.content.iter_any():
                 for event in reader.feed(chunk):
                     yield event
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise HubUnreachable(f"The event stream of {self.credentials.hub} broke off.") from error
+            self._turn.pass_over(hub)
+            raise HubUnreachable(f"The event stream of {hub} broke off.") from error
         finally:
             response.close()
-        raise HubUnreachable(f"The hub at {self.credentials.hub} ended the event stream.")
+        raise HubUnreachable(f"The hub at {hub} ended the event stream.")
 
     # --- carrying ------------------------------------------------------------------------------------------
 
@@ -296,10 +300,11 @@ class AsyncClient:
     async def _exchange(self, request: Request[T]) -> tuple[T, Mapping[str, str]]:
         request = on_behalf(request, self._user)
         policy = self._patience if request.wait_s else self._retry
-        timeout = aiohttp.ClientTimeout(total=self._timeout_s + request.wait_s)
+        connect_s = min(CONNECT_S, self._timeout_s)
+        timeout = aiohttp.ClientTimeout(total=self._timeout_s + request.wait_s, sock_connect=connect_s)
         for attempt in count(1):
             try:
-                response = await self._send(request, timeout)
+                response = await self._send(request, self._turn.hub, timeout)
                 answer = settle(request, response.status, response.headers, await response.read())
             except TaskyardError as error:
                 await self._pause(error, policy, attempt=attempt, idempotent=request.idempotent)
@@ -317,14 +322,14 @@ class AsyncClient:
             page = next_page(page, headers)
 
     async def _send(
-        self, request: Request[Any], timeout: aiohttp.ClientTimeout, *, whole: bool = True
+        self, request: Request[Any], hub: str, timeout: aiohttp.ClientTimeout, *, whole: bool = True
     ) -> aiohttp.ClientResponse:
         if self._session is None:
             self._session = aiohttp.ClientSession(headers=self._headers, cookie_jar=aiohttp.DummyCookieJar())
         try:
             response = await self._session.request(
                 request.method,
-                self._url(request.target),
+                self._url(hub, request.target),
                 data=request.body,
                 headers=request.headers,
                 allow_redirects=False,
@@ -332,21 +337,23 @@ class AsyncClient:
             )
             if whole:
                 await response.read()
-            return response
-        except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
-            raise HubUnreachable(f"No hub answers at {self.credentials.hub}.", sent=False) from error
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL) as error:
+            self._turn.pass_over(hub)
+            raise HubUnreachable(f"No hub answers at {hub}.", sent=False) from error
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise HubUnreachable(
-                f"The hub at {self.credentials.hub} did not answer {request.method} {request.path}."
-            ) from error
+            self._turn.pass_over(hub)
+            raise HubUnreachable(f"The hub at {hub} did not answer {request.method} {request.path}.") from error
+        if response.status == HTTPStatus.SERVICE_UNAVAILABLE:
+            self._turn.pass_over(hub)
+        return response
 
-    def _url(self, target: str) -> URL:
+    def _url(self, hub: str, target: str) -> URL:
         """Parsing an address costs as much as sending to it, and the one for submissions never changes."""
-        url = self._urls.get(target)
+        url = self._urls.get((hub, target))
         if url is None:
-            url = URL(self._hub + target, encoded=True)
+            url = URL(hub + target, encoded=True)
             if "?" not in target and len(self._urls) < 64:
-                self._urls[target] = url
+                self._urls[hub, target] = url
         return url
 
     async def _pause(self, error: TaskyardError, policy: RetryPolicy, *, attempt: int, idempotent: bool) -> None:

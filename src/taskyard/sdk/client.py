@@ -10,6 +10,7 @@ Safe to share between threads. Connections are kept open and reused.
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
 from itertools import count
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -48,10 +49,13 @@ from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import Task, bind
+from taskyard.wire.addresses import Turn, each_hub
 
 T = TypeVar("T")
 
 TIMEOUT_S = 30.0
+CONNECT_S = 5.0
+# A machine that is gone answers nothing at all; another hub may.
 STREAM_SILENCE_S = 60.0
 # A hub writes to an idle stream every 15 s. Four of them missed: the connection is dead, take another.
 
@@ -68,7 +72,7 @@ class Client:
         retry: RetryPolicy = PROMPT,
         patience: RetryPolicy = PATIENT,
     ) -> None:
-        """Without `hub` and `key`: as `find_credentials` says.
+        """Without `hub` and `key`: as `find_credentials` says. Several hubs of one yard stand with commas between them.
 
         `user` is for admins: whose tasks are meant. `patience` is for waits and event streams.
         """
@@ -77,12 +81,15 @@ class Client:
         self._timeout_s = timeout_s
         self._retry = retry
         self._patience = patience
-        self._prefix = urlsplit(self.credentials.hub).path.rstrip("/")
+        hubs = each_hub(self.credentials.hub)
+        self._turn = Turn(hubs)
         self._headers = {"Authorization": f"Bearer {self.credentials.key}", "Accept": "application/json"}
-        self._pool = urllib3.connection_from_url(self.credentials.hub, maxsize=16, retries=False)
+        self._pools = {hub: urllib3.connection_from_url(hub, maxsize=16, retries=False) for hub in hubs}
+        self._prefixes = {hub: urlsplit(hub).path for hub in hubs}
 
     def close(self) -> None:
-        self._pool.close()
+        for pool in self._pools.values():
+            pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -276,19 +283,21 @@ class Client:
         """One connection's worth of events."""
         request = requests.events(task=task, types=types, last_event_id=reader.last_event_id)
         request = on_behalf(request, self._user)
-        response = self._send(request, timeout_s=STREAM_SILENCE_S, whole=False)
+        hub = self._turn.hub
+        response = self._send(request, hub, timeout_s=STREAM_SILENCE_S, whole=False)
         try:
             if response.status >= 400:
                 raise refusal(response.status, response.headers, response.data)
             if "text/event-stream" not in response.headers.get("Content-Type", ""):
-                raise BadAnswer(f"{self.credentials.hub} answered with no event stream.")
+                raise BadAnswer(f"{hub} answered with no event stream.")
             while chunk := response.read1(65_536):
                 yield from reader.feed(chunk)
         except HTTPError as error:
-            raise HubUnreachable(f"The event stream of {self.credentials.hub} broke off.") from error
+            self._turn.pass_over(hub)
+            raise HubUnreachable(f"The event stream of {hub} broke off.") from error
         finally:
             response.close()
-        raise HubUnreachable(f"The hub at {self.credentials.hub} ended the event stream.")
+        raise HubUnreachable(f"The hub at {hub} ended the event stream.")
 
     # --- carrying ------------------------------------------------------------------------------------------
 
@@ -301,7 +310,7 @@ class Client:
         policy = self._patience if request.wait_s else self._retry
         for attempt in count(1):
             try:
-                response = self._send(request, timeout_s=self._timeout_s + request.wait_s)
+                response = self._send(request, self._turn.hub, timeout_s=self._timeout_s + request.wait_s)
                 answer = settle(request, response.status, response.headers, response.data)
             except TaskyardError as error:
                 self._pause(error, policy, attempt=attempt, idempotent=request.idempotent)
@@ -317,24 +326,27 @@ class Client:
             yield from answer
             page = next_page(page, headers)
 
-    def _send(self, request: Request[Any], *, timeout_s: float, whole: bool = True) -> BaseHTTPResponse:
+    def _send(self, request: Request[Any], hub: str, *, timeout_s: float, whole: bool = True) -> BaseHTTPResponse:
         try:
-            return self._pool.urlopen(
+            response = self._pools[hub].urlopen(
                 request.method,
-                self._prefix + request.target,
+                self._prefixes[hub] + request.target,
                 body=request.body,
                 headers={**self._headers, **request.headers},
                 retries=False,
                 redirect=False,
-                timeout=timeout_s,
+                timeout=urllib3.Timeout(connect=min(CONNECT_S, timeout_s), read=timeout_s),
                 preload_content=whole,
             )
         except (NewConnectionError, ConnectTimeoutError, SSLError) as error:
-            raise HubUnreachable(f"No hub answers at {self.credentials.hub}.", sent=False) from error
+            self._turn.pass_over(hub)
+            raise HubUnreachable(f"No hub answers at {hub}.", sent=False) from error
         except HTTPError as error:
-            raise HubUnreachable(
-                f"The hub at {self.credentials.hub} did not answer {request.method} {request.path}."
-            ) from error
+            self._turn.pass_over(hub)
+            raise HubUnreachable(f"The hub at {hub} did not answer {request.method} {request.path}.") from error
+        if response.status == HTTPStatus.SERVICE_UNAVAILABLE:
+            self._turn.pass_over(hub)
+        return response
 
     def _pause(self, error: TaskyardError, policy: RetryPolicy, *, attempt: int, idempotent: bool) -> None:
         """Sleep before the next attempt, or raise the error if there is none."""

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from taskyard.sdk.errors import BadAddress, CredentialsMissing
+from taskyard.wire.addresses import each_hub
 
 FILE_NAME: Final = "credentials.json"
 DEFAULT_HUB: Final = "http://127.0.0.1:8420"
@@ -23,6 +24,7 @@ DEFAULT_HUB: Final = "http://127.0.0.1:8420"
 
 class Credentials(Struct, frozen=True):
     hub: str
+    """Where it is reached; with commas between them, several hubs of one yard."""
     key: str
     user: str | None = None
     """Whose key it is, if a file says so."""
@@ -77,15 +79,20 @@ def _hub_of(path: Path) -> str:
 
 
 def _address(hub: str) -> str:
-    """The same, once it is found to be one: libraries accept much and fail late."""
+    """The same, once each in it is found to be one: libraries accept much and fail late."""
+    hubs = each_hub(hub)
+    for address in hubs or (hub,):
+        if not _is_address(address):
+            raise BadAddress(f"{address} is no address of a hub; write it as {DEFAULT_HUB}.")
+    return ",".join(hubs) if len(hubs) > 1 else hub
+
+
+def _is_address(text: str) -> bool:
     try:
-        parts = urlsplit(hub)
-        known = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port)
+        parts = urlsplit(text)
+        return bool(parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port))
     except ValueError:
-        known = False
-    if not known:
-        raise BadAddress(f"{hub} is no address of a hub; write it as {DEFAULT_HUB}.")
-    return hub
+        return False
 
 
 def _read(path: Path) -> CredentialsFile:
