@@ -221,6 +221,14 @@ def is_overdue(turn: Turn, task: Task, attempt: Attempt) -> bool:
     return turn.now.mono >= turn.state.begun[task.id] + time_allowed_ms(turn, attempt)
 
 
+def watch_attempt(turn: Turn, task: Task) -> None:
+    """(Re)start the clock of a held task: for its acceptance, then its start, then its end."""
+    attempt = task.newest
+    assert attempt is not None, "I2: a held task has an attempt"
+    due = turn.state.begun[task.id] + time_allowed_ms(turn, attempt)
+    turn.state.timers.set(MONO, ATTEMPT, task.id, due)
+
+
 def time_out(turn: Turn, task: Task, attempt: Attempt, *, has_stopped: bool = False) -> None:
     """The attempt ran longer than it may. Its daemon is told to kill it; its slot there stays taken meanwhile."""
     seconds = attempt.timeout_ms / 1000

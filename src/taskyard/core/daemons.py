@@ -1,23 +1,19 @@
 """Daemons: who is connected, what they hold, and what their lists and their silence mean.
 
 A daemon holds its attempts by a lease that every heartbeat renews. Disconnecting ends nothing: on its return the daemon
-lists what it still has, and the list decides, not the clock. What it does not list is lost at once. Only a
-lease that ran out, judged with a fifth to spare, speaks for a daemon that does not come back.
+lists what it still has, and the list decides, not the clock (`inventory.py`). What it does not list is lost at once.
+Only a lease that ran out, judged with a fifth to spare, speaks for a daemon that does not come back.
 """
 
 from taskyard.core.attempts import (
-    accept,
     current,
     is_overdue,
-    newest_of,
-    start,
-    take_slot,
-    time_allowed_ms,
     time_out,
+    watch_attempt,
     withdraw,
 )
 from taskyard.core.changes import DaemonRecord
-from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, Seen
+from taskyard.core.commands import Beat, DrainDaemon, JoinDaemon, LeaveDaemon, Seen
 from taskyard.core.counts import fleet_changed, pool_changed
 from taskyard.core.effects import (
     AcknowledgeBeat,
@@ -29,10 +25,9 @@ from taskyard.core.effects import (
     Reply,
     Welcome,
 )
-from taskyard.core.in_place import keep_place
-from taskyard.core.lifecycle import move
+from taskyard.core.inventory import hold_on, judge
 from taskyard.core.losses import lose, not_taken_up
-from taskyard.core.outcomes import NOT_STARTED, was_reported
+from taskyard.core.outcomes import NOT_STARTED
 from taskyard.core.preemption import came_back
 from taskyard.core.pressure import greet
 from taskyard.core.priority import tell_unplaceable
@@ -44,18 +39,13 @@ from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import (
     EPOCHS_PER_ERA,
     SESSIONS_PER_GATEWAY,
-    AttemptStatus,
     CancelReason,
     ErrorCode,
     EventName,
     InventoryState,
-    InventoryVerdict,
     Refusal,
-    Status,
 )
 
-ADOPTABLE = (AttemptStatus.LOST, AttemptStatus.REJECTED)
-# Ends the hub declared without the daemon: it may turn out to be at work all the same.
 LOAD_MAX = 100.0
 # More than this is not a load but a mistake.
 TOOK_OVER = "A newer connection of this daemon took over."
@@ -78,7 +68,7 @@ def join(turn: Turn, command: JoinDaemon) -> None:
     daemon.heard_mono = turn.now.mono
     # What runs comes before what has ended: it needs its slot more.
     running_first = sorted(command.inventory, key=lambda held: held.state is InventoryState.ENDED)
-    judged = {(held.task_id, held.attempt): _judge(turn, daemon, held) for held in running_first}
+    judged = {(held.task_id, held.attempt): judge(turn, daemon, held) for held in running_first}
     verdicts = tuple(Judged(held, judged[held.task_id, held.attempt]) for held in command.inventory)
     turn.effects.append(Welcome(command.session, daemon.id, verdicts, turn.state.settings.lease))
     greet(turn, daemon)
@@ -180,7 +170,7 @@ def _lose_unlisted(turn: Turn, daemon: Daemon, command: JoinDaemon) -> None:
     listed = {(held.task_id, held.attempt): None for held in command.inventory}
     for task, attempt in _held(daemon):
         if (task.id, attempt.number) in listed:
-            _hold_on(turn, task, attempt, command.boot_id)
+            hold_on(turn, task, attempt, command.boot_id)
         elif task.terms.exclusive is not None and not attempt.accepted and is_overdue(turn, task, attempt):
             # It was kept for this daemon after its time only because it might have been at work on it.
             not_taken_up(turn, task, attempt, NOT_ACCEPTED, tell_daemon=False)
@@ -195,75 +185,6 @@ def _lose_unlisted(turn: Turn, daemon: Daemon, command: JoinDaemon) -> None:
         else:
             lose(turn, task, attempt, ErrorCode.DAEMON_DISCONNECTED, "Its daemon came back without it.")
     daemon.lingering = {name: None for name in daemon.lingering if name in listed}
-
-
-def _hold_on(turn: Turn, task: Task, attempt: Attempt, boot_id: str) -> None:
-    """The daemon has it: what it has not begun, it gets a new while to begin."""
-    accept(attempt)
-    if attempt.boot_id != boot_id:
-        turn.state.ledger.touch(task)
-        attempt.boot_id = boot_id
-    if attempt.started_at is None:
-        turn.state.begun[task.id] = turn.now.mono
-    watch_attempt(turn, task)
-
-
-def _judge(turn: Turn, daemon: Daemon, held: Held) -> InventoryVerdict:
-    """What a returning daemon shall do with an attempt it lists."""
-    task = turn.state.tasks.get(held.task_id)
-    if held.state is InventoryState.ENDED:
-        return _judge_ended(turn, daemon, task, held.attempt)
-    attempt = newest_of(task, held.attempt, daemon.id)
-    if task is not None and attempt is not None and _goes_on(turn, daemon, task, attempt):
-        if held.state is InventoryState.RUNNING or attempt.started_at is not None:
-            # What has begun once does not unbegin, whatever the list says.
-            start(turn, task, attempt)
-        return InventoryVerdict.CONTINUE
-    if attempt is None or attempt.status is not AttemptStatus.RUNNING:
-        daemon.lingering[held.task_id, held.attempt] = None
-    return InventoryVerdict.ABORT
-
-
-def _judge_ended(turn: Turn, daemon: Daemon, task: Task | None, number: int) -> InventoryVerdict:
-    """Its result is on the way: until it is here, nobody is to begin anew what is already done."""
-    attempts = (task.attempts if task is not None else None) or ()
-    known = next((attempt for attempt in attempts if attempt.number == number), None)
-    if known is not None and was_reported(known):
-        return InventoryVerdict.FORGET
-    attempt = newest_of(task, number, daemon.id)
-    is_awaited = attempt is not None and _has_time(turn, daemon, attempt)
-    if task is not None and attempt is not None and is_awaited and _goes_on(turn, daemon, task, attempt):
-        start(turn, task, attempt)
-    return InventoryVerdict.SEND_RESULT
-
-
-def _has_time(turn: Turn, daemon: Daemon, attempt: Attempt) -> bool:
-    """Room to hold it until its result comes, and it would not be called too slow before that."""
-    began_at = turn.now.wall if attempt.started_at is None else attempt.started_at
-    is_late = turn.now.wall - began_at >= time_allowed_ms(turn, attempt)
-    return attempt.status in ADOPTABLE and not is_late and daemon.occupied < daemon.record.slots
-
-
-def _goes_on(turn: Turn, daemon: Daemon, task: Task, attempt: Attempt) -> bool:
-    """It is still the one, or was only given up unheard and nothing newer was sent out: then it is taken back."""
-    if task.cancel_requested_at is not None:
-        return False
-    if attempt.status is AttemptStatus.RUNNING:
-        return True
-    exclusive = task.terms.exclusive
-    is_free = exclusive is None or (task.user_id, exclusive) not in turn.state.exclusive
-    if attempt.status not in ADOPTABLE or task.status is not Status.QUEUED or not is_free:
-        return False
-    turn.state.yard.leave(turn.state.users[task.user_id], task)
-    attempt.status, attempt.ended_at, attempt.error = AttemptStatus.RUNNING, None, None
-    attempt.yields_to = None
-    # Its owner may have begun a new series meanwhile: this is its first try.
-    attempt.series = task.series
-    move(turn, task, Status.SCHEDULED, data={"adopted": True})
-    keep_place(turn.state, task, attempt)
-    take_slot(turn, task, daemon)
-    _hold_on(turn, task, attempt, daemon.record.boot_id)
-    return True
 
 
 def leave(turn: Turn, command: LeaveDaemon) -> None:
@@ -380,14 +301,6 @@ def allow_for_lag(turn: Turn, lag_ms: int) -> None:
         begun[task_id] = min(begun[task_id] + lag_ms, now)
         # It has used less of its user's month than it seemed.
         turn.state.yard.wake(("hours", turn.state.tasks[task_id].user_id))
-
-
-def watch_attempt(turn: Turn, task: Task) -> None:
-    """(Re)start the clock of a held task: for its acceptance, then its start, then its end."""
-    attempt = task.newest
-    assert attempt is not None, "I2: a held task has an attempt"
-    due = turn.state.begun[task.id] + time_allowed_ms(turn, attempt)
-    turn.state.timers.set(Clock.MONO, Due.ATTEMPT, task.id, due)
 
 
 def judge_attempt(turn: Turn, task: Task) -> None:

@@ -11,9 +11,8 @@ from typing import Final
 
 from taskyard.core import breakers, cooling, preemption, pressure, queues, rates, usage
 from taskyard.core.ageing import watch_age
-from taskyard.core.attempts import take_slot
+from taskyard.core.attempts import take_slot, watch_attempt
 from taskyard.core.changes import DaemonRecord, Kept, KeyRecord, UserRecord
-from taskyard.core.daemons import watch_attempt
 from taskyard.core.dependencies import listen
 from taskyard.core.lifecycle import UNHELD
 from taskyard.core.priority import watch_critical, watch_deadline
