@@ -7,7 +7,7 @@ waits is free, and so is a stall of the hub itself, which `daemons.allow_for_lag
 A month begins at the instant of the user's creation, on that day of each month or, where a month has none, on its last.
 An attempt that spans the reset is split: only what ran since then counts in the new month. Past months are not kept.
 
-An attempt that was called lost can turn out to be alive and go on (`daemons.py`); it then ends a second time. What it
+An attempt that was called lost can turn out to be alive and go on (`inventory.py`); it then ends a second time. What it
 was charged the first time is kept on it (`Attempt.charged_ms`), so that nothing is charged twice.
 """
 
