@@ -37,9 +37,16 @@ from taskyard.core.lanes import Lane
 from taskyard.core.settings import Breakers, Limits, Plan, Preemption, Queue, Rate, Retry, Settings, Shares, Suspects
 from taskyard.core.state import Daemon, Now, State, Turn, User
 from taskyard.core.task import Attempt, Failure, Kind, Needs, Task, Terms
-from taskyard.vocabulary import ENDED, HELD, HUB_RATE, Level, SourceType, Status
+from taskyard.vocabulary import ENDED, HELD, HUB_RATE, CancelReason, Level, SourceType, Status
 from tests.simulation.crowd_acts import QUEUES, Acts, Disk
-from tests.simulation.crowd_judges import it_was_their_turn, no_limit_is_exceeded, nobody_sleeps_who_could_start
+from tests.simulation.crowd_judges import (
+    a_suspect_runs_alone,
+    is_suspect,
+    it_was_their_turn,
+    may_be_told_to_go,
+    no_limit_is_exceeded,
+    nobody_sleeps_who_could_start,
+)
 from tests.simulation.history import Violation
 from tests.support.invariants import check_invariants
 
@@ -76,9 +83,16 @@ def some_settings(rng: random.Random) -> Settings:
     )
 
 
+Act = Callable[[], None]
+
+
 class Crowd(Acts):
     """One life. `step` does one thing that could happen."""
 
+    levels: tuple[Level, ...] = tuple(Level)
+    """Of what is submitted, each as often as it is named."""
+    beat_ms = 0
+    """How long a daemon says nothing. A heartbeat has much looked at anew, and so hides what nobody woke."""
     types = TYPES
     plans = tuple(PLANS)
 
@@ -88,9 +102,10 @@ class Crowd(Acts):
         self._handed: str | None = None
         self.rng = random.Random(seed)
         self.now = Now(START_MS, 1_000)
-        self.state = State(some_settings(self.rng), cluster_id="c", epoch=1, seq=0)
+        self.state = State(self.settings(), cluster_id="c", epoch=1, seq=0)
         self.core = Core(self.state, self.rng)
-        self.grants = 0
+        self.grants = self.told = self.alone = 0
+        """Starts, low tasks that were told to go, and starts of suspects."""
         self.steps = 0
         self._ids = self._sessions = 0
         self._is_flooding = True
@@ -100,6 +115,9 @@ class Crowd(Acts):
             self.state.names[record.name] = record.id
         for n in range(self.rng.choice((1, 3, 5))):
             self._join(f"d{n}", slots=self.rng.choice((1, 3, 10)))
+
+    def settings(self) -> Settings:
+        return some_settings(self.rng)
 
     # --- the world -----------------------------------------------------------------------------------------
 
@@ -114,18 +132,30 @@ class Crowd(Acts):
         batch = self.core.cut(batch_id="b", now=self.now)
         self.disk.write(batch)
         self.core.forget(through_seq=batch.seq)
-        for effect in turn.effects:
-            if isinstance(effect, CancelWork) and self.rng.random() < 0.6:
-                self.decide(ConfirmCancel(self._holder(effect.task_id), effect.task_id, effect.attempt, effect.session))
-            elif isinstance(effect, CancelWork):
+        cancels = [effect for effect in turn.effects if isinstance(effect, CancelWork)]
+        if not isinstance(command, JoinDaemon):
+            # A daemon that comes back is told once more, whatever has become of the reasons.
+            for effect in [each for each in cancels if each.reason is CancelReason.PREEMPTED]:
+                self.told += 1
+                may_be_told_to_go(turn, self.state.tasks[effect.task_id])
+        for effect in cancels:
+            if self.rng.random() < 0.6:
+                self._confirm(effect, is_alone=len(cancels) == 1 and not isinstance(command, JoinDaemon))
+            else:
                 self._unconfirmed.append(effect)
         if self.core.next_due_ms(self.now) != 0:
             # Everything that is due has happened: what waits now, waits.
             nobody_sleeps_who_could_start(self.core.turn(self.now))
 
-    def _holder(self, task_id: str) -> str:
-        task = self.state.tasks.get(task_id)
-        return task.newest.daemon_id if task is not None and task.newest is not None else ""
+    def _confirm(self, told: CancelWork, *, is_alone: bool) -> None:
+        """It stops at once. If it had to make room, and nothing else has changed, who needed it has it now."""
+        task = self.state.tasks.get(told.task_id)
+        attempt = None if task is None else task.newest
+        urgent_id = None if attempt is None or told.reason is not CancelReason.PREEMPTED else attempt.yields_to
+        daemon_id = "" if attempt is None else attempt.daemon_id
+        self.decide(ConfirmCancel(daemon_id, told.task_id, told.attempt, told.session))
+        if is_alone and urgent_id is not None and self.state.tasks[urgent_id].status not in HELD:
+            raise Violation(f"{told.task_id} went, and {urgent_id} has not started")
 
     def _judged_grant(self, grant: Callable[..., None]) -> Callable[..., None]:
         def judged(turn: Turn, lane: Lane, task: Task, daemon: Daemon, **how: object) -> None:
@@ -133,9 +163,11 @@ class Crowd(Acts):
                 it_was_their_turn(turn, lane, daemon)
             grant(turn, lane, task, daemon, **how)
             self.grants += 1
+            self.alone += is_suspect(task)
             attempt = task.newest
             assert attempt is not None
             no_limit_is_exceeded(turn.state, task, attempt, daemon)
+            a_suspect_runs_alone(task, attempt, daemon)
 
         return judged
 
@@ -148,10 +180,10 @@ class Crowd(Acts):
 
         return noted
 
-    def step(self) -> None:
-        self.steps += 1
-        arrivals = {self._submit: 6, self._have_a_child: 3, self._press: 4, self._change: 1}
-        acts: dict[Callable[[], None], float] = {
+    def acts(self) -> dict[Act, float]:
+        """What may happen next, and how often."""
+        arrivals: dict[Act, float] = {self._submit: 6, self._have_a_child: 3, self._press: 4, self._change: 1}
+        return {
             **(arrivals if self._is_flooding else {}),
             self._begin: 8,
             self._end: 12,
@@ -168,6 +200,10 @@ class Crowd(Acts):
             self._crash: 0.5,
             self._restart: 0.3,
         }
+
+    def step(self) -> None:
+        self.steps += 1
+        acts = self.acts()
         self.rng.choices(list(acts), weights=list(acts.values()))[0]()
         if self.steps % INVARIANTS_EVERY == 0:
             check_invariants(self.state)
@@ -197,7 +233,7 @@ class Crowd(Acts):
             kind = Kind(Needs(rng.choice(TYPES), rng.choice(MODELS)), source=rng.choice(list(SourceType)))
             exclusive = rng.choice((None, None, None, "key"))
             draft = Draft(f"t{self._ids:06d}", kind, Terms(exclusive=exclusive, retry_delay_ms=1000), b"{}")
-            draft.level = rng.choice(list(Level))
+            draft.level = rng.choice(self.levels)
             drafts.append(draft)
         self.decide(SubmitTasks(user, drafts))
 
@@ -250,7 +286,7 @@ class Crowd(Acts):
 
     def _change(self) -> None:
         if self._is_flooding:
-            self.decide(ChangeSettings(some_settings(self.rng)))
+            self.decide(ChangeSettings(self.settings()))
 
     def _wait(self) -> None:
         self.pass_time(self.rng.choice((10, 500, 3_000)))
@@ -259,7 +295,7 @@ class Crowd(Acts):
         """Daemons that are there keep their leases; what is due is due."""
         self.now = Now(self.now.wall + ms, self.now.mono + ms)
         for daemon in list(self.state.daemons.values()):
-            if daemon.session:
+            if daemon.session and self.now.mono - daemon.seen_mono >= self.beat_ms:
                 held = tuple(Held(t.id, t.newest.number) for t in daemon.holding.values() if t.newest)
                 self.decide(Beat(daemon.session, daemon.id, running=held))
         self.decide(Tick())
@@ -287,8 +323,8 @@ class Crowd(Acts):
         raise Violation(f"{len(left)} tasks never end: {[(t.id, t.status, t.kind) for t in left[:3]]}")
 
 
-def live(seed: int, steps: int = STEPS) -> Crowd:
-    crowd = Crowd(seed)
+def live(seed: int, steps: int = STEPS, kind: type[Crowd] = Crowd) -> Crowd:
+    crowd = kind(seed)
     for _ in range(steps):
         crowd.step()
     crowd.drain()

@@ -85,6 +85,8 @@ class Acts:
     disk: Disk
     types: tuple[str, ...]
     plans: tuple[str, ...]
+    pressed: tuple[int, ...] = (1, 4, 12)
+    """How many critical tasks come at a time."""
     _ids: int
     _sessions: int
 
@@ -130,7 +132,7 @@ class Acts:
         low = [task for _, task, _ in self._held() if task.level is Level.LOW]
         if low:
             task = self.rng.choice(low)
-            self._offer(task.user_id, Level.CRITICAL, replace(task.kind), count=self.rng.choice((1, 4, 12)))
+            self._offer(task.user_id, Level.CRITICAL, replace(task.kind), count=self.rng.choice(self.pressed))
 
     def _stop(self) -> None:
         """Late, a daemon says that it stopped what it was told to stop, or that it was done before."""
@@ -169,9 +171,9 @@ class Acts:
         user_id = self.rng.choice(list(self.state.users))
         self.decide(ChangeUser(user_id, "admin", plan=self.rng.choice((None, *self.plans))))
 
-    def _crash(self) -> None:
+    def _crash(self, name: str | None = None) -> None:
         """A daemon's process dies under what it holds; the new one may be shared, or not, and have other slots."""
-        record = self.rng.choice(list(self.state.daemons.values())).record
+        record = self.state.daemons[name or self.rng.choice(list(self.state.daemons))].record
         self._sessions += 1
         shared, slots = record.shared, record.slots
         if record.id != "d0":

@@ -6,6 +6,7 @@ None of them trusts a count, a lane's sleep or a remembered order: they look at 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import floor
+from typing import Final
 from unittest.mock import patch
 
 from taskyard.core.counts import recounted
@@ -18,9 +19,9 @@ from taskyard.core.preemption import _victim_for
 from taskyard.core.scheduler import held_by, held_by_line
 from taskyard.core.state import Daemon, State, Turn
 from taskyard.core.task import Attempt, Task
-from taskyard.core.timers import Timers
+from taskyard.core.timers import Clock, Due, Timers
 from taskyard.core.yard import Yard, rank_in
-from taskyard.vocabulary import Level
+from taskyard.vocabulary import AttemptStatus, Level, Status
 from tests.simulation.history import Violation
 
 
@@ -70,23 +71,67 @@ def limits_in_force(state: State, task: Task, attempt: Attempt, pool: Pool) -> l
     ]
 
 
+def a_suspect_runs_alone(task: Task, attempt: Attempt, daemon: Daemon) -> None:
+    """Nobody was there before it, and nobody comes but a sub-task that it waits for."""
+    others = [each for each in daemon.holding.values() if each is not task]
+    if is_suspect(task) and (others or daemon.lingering):
+        raise Violation(f"{task.id} is a suspect and was started beside {len(others) + len(daemon.lingering)}")
+    for other in others:
+        if is_suspect(other) and attempt.in_place != other.id:
+            raise Violation(f"{task.id} was started beside the suspect {other.id}")
+
+
+def is_suspect(task: Task) -> bool:
+    return task.trouble is not None and task.trouble.suspect
+
+
+def may_be_told_to_go(turn: Turn, victim: Task) -> None:
+    """What the specification asks of whoever makes room, and of whom it is made for."""
+    state, attempt, numbers = turn.state, victim.newest, turn.state.settings.preemption
+    assert attempt is not None
+    assert attempt.yields_to is not None
+    urgent = state.tasks[attempt.yields_to]
+    ran_ms = turn.now.mono - state.begun[victim.id]
+    is_low = victim.level is Level.LOW and victim.status is Status.RUNNING
+    times = sum(each.status is AttemptStatus.PREEMPTED for each in victim.attempts or ())
+    if not is_low or ran_ms < numbers.min_run_s * 1000 or times >= numbers.times_max:
+        raise Violation(f"{victim.id}, {victim.level} and {victim.status}, was told to go after {ran_ms} ms")
+    if urgent.user_id != victim.user_id or urgent.level is not Level.CRITICAL or urgent.status is not Status.QUEUED:
+        raise Violation(f"{victim.id} was told to go for {urgent.id}, which is {urgent.level} and {urgent.status}")
+    going = [task.id for task, other in state.live_attempts() if other.yields_to == urgent.id]
+    if going != [victim.id]:
+        raise Violation(f"{going} were told to go for {urgent.id} alone")
+    above: Task | None = urgent
+    while above is not None and above.parent_id is not None:
+        if above.parent_id == victim.id:
+            raise Violation(f"{victim.id} was told to go for {urgent.id}, which is part of it")
+        above = state.tasks.get(above.parent_id)
+
+
 def could_start(turn: Turn, lane: Lane, line: Line) -> bool:
     """Asked of everything, asleep or not: would any rule keep this lane from this line's daemons now?"""
-    rank = next((p.rank for p in lane.parties if p.line is line), lane.rank)
+    return is_ready(turn, lane, line) and choose(lane, line) is not None
+
+
+def is_ready(turn: Turn, lane: Lane, line: Line) -> bool:
     return (
         hub_has_room(turn) is None
-        and all(rule(turn, line.pool, rank) is None for rule in LEVEL_RULES)
+        and all(rule(turn, line.pool, rank_in(lane, line.pool)) is None for rule in LEVEL_RULES)
         and held_by_line(turn, line) is None
         and held_by(turn, lane) is None
-        and lane.special.suspect is None
-        and choose(lane, line) is not None
     )
 
 
 def nobody_sleeps_who_could_start(turn: Turn) -> None:
     """A ready task that a free daemon may run does not wait for anything."""
     yard = turn.state.yard
-    for judge in (could_have_a_place, could_have_room_made, misplaced):
+    for judge in (
+        could_have_a_place,
+        could_have_room_made,
+        misplaced,
+        waits_alone_for_ever,
+        keeps_a_daemon_for_nothing,
+    ):
         missed = judge(turn)
         if missed is not None:
             raise Violation(f"{missed.id}: {judge.__doc__}")
@@ -168,3 +213,44 @@ def misplaced(turn: Turn) -> Task | None:
             if rank_in(lane, state.yard.shared) != rank:
                 return lane.heads()[0]
     return None
+
+
+def waits_alone_for_ever(turn: Turn) -> Task | None:
+    """A suspect that waits for nothing but an empty daemon and will not be kept one, if there is one."""
+    timers = turn.state.timers
+    for lane in suspected(turn.state):
+        task = lane.heads()[0]
+        lines = [each for each in turn.state.yard.lines_for(lane.user, lane.key) if is_ready(turn, lane, each)]
+        is_served = any(line.is_served() for line in lines)
+        is_kept = any(daemon.alone == task.id and daemon.is_open for daemon in turn.state.daemons.values())
+        if is_served and not is_kept and not timers.is_set(Clock.MONO, Due.SUSPECT, task.id):
+            return task
+    return None
+
+
+def keeps_a_daemon_for_nothing(turn: Turn) -> Task | None:
+    """A task that a daemon is kept for and that waits for something else, if there is one."""
+    state = turn.state
+    waiting = {lane.heads()[0].id: lane for lane in suspected(state)}
+    for daemon in state.daemons.values():
+        if daemon.alone is None or daemon.alone in daemon.holding or not daemon.is_open:
+            continue
+        lane = waiting.get(daemon.alone)
+        lines = [] if lane is None else state.yard.lines_for(lane.user, lane.key)
+        if lane is None or lane.blocker is not None or not any(daemon in line.servers for line in lines):
+            return state.tasks[daemon.alone]
+    return None
+
+
+def suspected(state: State) -> list[Lane]:
+    return [lane for user in state.users.values() for lane in user.lanes.values() if lane.special.suspect is not None]
+
+
+STANDING_JUDGES: Final = (
+    could_have_a_place,
+    could_have_room_made,
+    misplaced,
+    waits_alone_for_ever,
+    keeps_a_daemon_for_nothing,
+)
+"""Of what waits, asked whenever everything that is due has happened."""

@@ -1,11 +1,12 @@
-"""`python -m tests.simulation.crowd_soak --seeds A..B`: many crowds, with a summary."""
+"""`python -m tests.simulation.crowd_soak --seeds A..B`: a crowd and a rough one of each seed, with a summary."""
 
 import argparse
 import sys
 import time
 
 from tests.simulation.__main__ import seeds_of
-from tests.simulation.crowd import live
+from tests.simulation.crowd import Crowd, live
+from tests.simulation.rough_crowd import RoughCrowd
 
 
 def main() -> int:
@@ -14,21 +15,26 @@ def main() -> int:
     parser.add_argument("--budget-s", type=float, default=3600.0)
     options = parser.parse_args()
     until = time.monotonic() + options.budget_s  # noqa: TID251 - real seconds; nothing simulated sees them
-    crowds = steps = starts = 0
-    failed: list[int] = []
+    crowds = steps = starts = told = alone = 0
+    failed: list[str] = []
     for seed in options.seeds:
         if time.monotonic() > until:  # noqa: TID251 - as above
             print(f"the budget of {options.budget_s:g} s is used up")
             break
-        crowds += 1
-        try:
-            crowd = live(seed)
-        except AssertionError as error:
-            failed.append(seed)
-            print(f"seed {seed}: {error}", flush=True)
-        else:
-            steps, starts = steps + crowd.steps, starts + crowd.grants
-    print(f"{crowds} crowds, {steps:,} steps, {starts:,} starts judged, {len(failed)} violations {failed or ''}")
+        for kind in (Crowd, RoughCrowd):
+            crowds += 1
+            try:
+                crowd = live(seed, kind=kind)
+            except AssertionError as error:
+                failed.append(f"{kind.__name__} {seed}")
+                print(f"{kind.__name__} {seed}: {error}", flush=True)
+            else:
+                steps, starts = steps + crowd.steps, starts + crowd.grants
+                told, alone = told + crowd.told, alone + crowd.alone
+    print(
+        f"{crowds} crowds, {steps:,} steps, {starts:,} starts judged, {alone:,} of them of suspects, "
+        f"{told:,} low tasks told to go, {len(failed)} violations{f': {failed}' if failed else ''}"
+    )
     return 1 if failed else 0
 
 

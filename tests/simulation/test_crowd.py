@@ -1,26 +1,30 @@
 """Adversarial crowds: no start beyond a limit, nobody passed over, nobody forgotten."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 from unittest.mock import patch
 
 import pytest
 
-from taskyard.core import attempts, counts, hub, limits, scheduler
+from taskyard.core import aftermath, attempts, counts, hub, limits, placement, preemption, scheduler
 from taskyard.core.changes import UserRecord
 from taskyard.core.commands import CompleteTask, Draft, JoinDaemon, SubmitTasks
 from taskyard.core.effects import Execute
 from taskyard.core.hub import Core
+from taskyard.core.lines import Pool
 from taskyard.core.settings import Limits, Rate, Settings
-from taskyard.core.state import Daemon, Now, State, User
+from taskyard.core.state import Daemon, Now, State, Turn, User
 from taskyard.core.task import Attempt, Kind, Task, Terms
 from taskyard.core.yard import Yard
 from taskyard.vocabulary import HUB_RATE, Level, SourceType, Status
-from tests.simulation.crowd import START_MS, live
+from tests.simulation.crowd import START_MS, Crowd, live
+from tests.simulation.rough_crowd import RoughCrowd
 
 SEEDS: Final = range(1, 41)
+ROUGH_SEEDS: Final = range(1, 25)
 KEPT: Final = (1216, 1223)
+ROUGH_KEPT: Final = (478, 658, 744)
 # Crowds that have found a mistake in the core, once each.
 FREE: Final = Rate(per_minute=10**9, per_hour=10**9)
 OPEN: Final = Settings(
@@ -37,6 +41,22 @@ OPEN: Final = Settings(
 def test_no_crowd_gets_past_a_limit_and_every_crowd_is_served(seed: int) -> None:
     crowd = live(seed)
     assert crowd.grants > 50
+
+
+@pytest.mark.slow
+def test_no_rough_crowd_gets_past_a_limit_and_every_one_is_served() -> None:
+    """One test for all: what counts is also how much has to go, and how much runs alone."""
+    seeds = [*ROUGH_SEEDS, *ROUGH_KEPT]
+    crowds = [lived_roughly(seed) for seed in seeds]
+    assert sum(crowd.told for crowd in crowds) > 2 * len(seeds)
+    assert sum(crowd.alone for crowd in crowds) > 2 * len(seeds)
+
+
+def lived_roughly(seed: int) -> Crowd:
+    try:
+        return live(seed, kind=RoughCrowd)
+    except AssertionError as error:
+        raise AssertionError(f"rough crowd {seed}: {error}") from error
 
 
 # --- mistakes that must be seen ----------------------------------------------------------------------------
@@ -98,6 +118,46 @@ def forget_that_more_is_kept_for_critical_work() -> Any:
     return patch.object(hub, "reserve_changed", lambda state: None)
 
 
+def forget_who_waits_for_a_level_to_ask_for_room() -> Any:
+    def wake_pool(self: Yard, pool: Pool) -> None:
+        for line in pool.starved.values():
+            self.look_at(line)
+        pool.starved = {}
+
+    return patch.object(Yard, "_wake_pool", wake_pool)
+
+
+def let_a_suspect_have_company() -> Any:
+    return patch.object(placement, "is_not_held", lambda lane, daemon: None)
+
+
+def let_a_suspect_wait_for_ever() -> Any:
+    return patch.object(scheduler, "watch_suspect", lambda turn, task: None)
+
+
+def keep_a_daemon_for_a_suspect_that_is_held() -> Any:
+    return patch.object(scheduler, "let_go", lambda turn, task: None)
+
+
+def let_the_young_make_room() -> Any:
+    return patch.object(preemption, "ms_of", lambda seconds: 0)
+
+
+def let_one_go_whose_going_does_not_help() -> Any:
+    return patch.object(preemption, "_helps", lambda turn, lane, lines, low: True)
+
+
+def give_the_room_to_anybody() -> Any:
+    def hand_over(turn: Turn) -> None:
+        turn.state.made_room = {}
+
+    return patch.object(scheduler, "_hand_over", hand_over)
+
+
+def forget_that_a_low_task_runs_now() -> Any:
+    return patch.object(aftermath, "ON_START", ())
+
+
 MISTAKES: Final[dict[str, Callable[[], Any]]] = {
     "forget to wake": forget_to_wake_who_waited_for_room,
     "no user limit": lambda: forget_one_rule(limits.user_has_room),
@@ -112,19 +172,39 @@ MISTAKES: Final[dict[str, Callable[[], Any]]] = {
     "left pool": forget_who_waits_in_the_pool_that_was_left,
     "empty place": forget_who_sleeps_beside_a_waiting_parent,
     "other reserve": forget_that_more_is_kept_for_critical_work,
+    "room of a level": forget_who_waits_for_a_level_to_ask_for_room,
+}
+ROUGH_MISTAKES: Final[dict[str, Callable[[], Any]]] = {
+    "company": let_a_suspect_have_company,
+    "suspect waits": let_a_suspect_wait_for_ever,
+    "kept for nothing": keep_a_daemon_for_a_suspect_that_is_held,
+    "too young": let_the_young_make_room,
+    "no help": let_one_go_whose_going_does_not_help,
+    "not handed over": give_the_room_to_anybody,
+    "unseen start": forget_that_a_low_task_runs_now,
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_in_the_policy_is_seen(name: str) -> None:
-    for seed in SEEDS:
-        with MISTAKES[name]():
+    assert_seen(MISTAKES[name], [*KEPT, *SEEDS], Crowd)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROUGH_MISTAKES)
+def test_a_mistake_about_room_or_suspects_is_seen(name: str) -> None:
+    assert_seen(ROUGH_MISTAKES[name], ROUGH_SEEDS, RoughCrowd)
+
+
+def assert_seen(mistake: Callable[[], Any], seeds: Sequence[int], kind: type[Crowd]) -> None:
+    for seed in seeds:
+        with mistake():
             try:
-                live(seed)
+                live(seed, kind=kind)
             except AssertionError:
                 return
-    pytest.fail(f"{name} survived {len(SEEDS)} crowds: a judge is missing")
+    pytest.fail(f"it survived {len(seeds)} crowds: a judge is missing")
 
 
 # --- bounds ------------------------------------------------------------------------------------------------
