@@ -54,10 +54,11 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(PY)
 
 # The tests run PostgreSQL clusters of their own; the one that Debian's package would make and start is not wanted.
 $(VENV)/.installed-postgres: | $(PY)
-	@if ! command -v initdb postgres >/dev/null && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then \
+	@if ! { command -v initdb && command -v postgres || ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null 2>&1; then \
 	  command -v apt-get >/dev/null || { echo "the tests need PostgreSQL 13 or later: install it, with its programs on the path" >&2; exit 1; }; \
 	  echo "installing PostgreSQL for the tests"; \
 	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$sudo apt-get update -qq; \
 	  $$sudo apt-get install -qq -y postgresql-common >/dev/null; \
 	  echo 'create_main_cluster = false' | $$sudo tee -a /etc/postgresql-common/createcluster.conf >/dev/null; \
 	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y postgresql >/dev/null; \

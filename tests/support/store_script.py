@@ -13,6 +13,7 @@ from taskyard.core.changes import AuditRecord, Batch, DaemonRecord, LateResult, 
 from taskyard.core.task import Task
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Identity, Image, Numbered, Store, StoredTask, TaskFilter
+from taskyard.store.records import PLACES_PER_COMMIT
 from taskyard.vocabulary import EventName, Status
 from tests.support.records import NOW, USER, a_batch, a_body, a_task, an_event, assigned, ended
 
@@ -28,23 +29,27 @@ class State(msgspec.Struct):
     logs: list[list[tuple[int, int, str]]]
 
 
-def state_of(store: Store) -> State:
+def state_of(store: Store, *, began: int = 0) -> State:
+    """With commits counted from where the log ended when the script began: an engine may note openings in it."""
     image = store.load()
-    image.identity = msgspec.structs.replace(image.identity, epoch=0)
+    trail = tuple(range(1, image.identity.seq + 1))
+    image.identity = msgspec.structs.replace(image.identity, epoch=0, seq=image.identity.seq - began)
     reader = store.reader()
     try:
         tasks = reader.tasks(TaskFilter(user_id=None, limit=10_000))
-        trail = tuple(range(1, image.identity.seq + 1))
         return State(
             image=image,
             tasks=tasks,
             archived=reader.tasks(TaskFilter(user_id=None, archived=True, limit=10_000)),
             events=[
-                event
+                msgspec.structs.replace(event, seq=event.seq - began)
                 for stored in tasks
                 for event in reader.task_events(msgspec.structs.replace(stored.task, trail=trail))
             ],
-            audit=reader.audit(subject=None, limit=10_000, before=None),
+            audit=[
+                (n - began * PLACES_PER_COMMIT, entry)
+                for n, entry in reader.audit(subject=None, limit=10_000, before=None)
+            ],
             logs=[reader.log(task_id=stored.task.id, attempt=None) for stored in tasks],
         )
     finally:

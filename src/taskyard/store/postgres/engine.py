@@ -5,7 +5,8 @@ fence, so whoever leads no longer writes nothing. If the answer to it is lost, t
 that place.
 """
 
-from typing import Final, Self
+from collections.abc import Callable
+from typing import Final, Self, TypeVar
 
 from psycopg.errors import UniqueViolation
 
@@ -31,6 +32,8 @@ from taskyard.store.postgres.past import touches_the_past, write_past
 from taskyard.store.postgres.reader import PostgresReader
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import SQL
+
+T = TypeVar("T")
 
 WRITE_S: Final = 5.0
 # A batch of 16 MiB takes a tenth of that. Longer than this means that nobody answers.
@@ -136,16 +139,25 @@ class PostgresStore:
         assert self._lead is not None, "the store is not open"
         return self._lead
 
-    def load(self) -> Image:
-        session, identity = self._ready(), self._led.identity
+    def _asked_twice(self, question: Callable[[Session], T]) -> T:
+        """Of what may be asked again: the connection may have been lost since it was last used."""
         try:
-            with session.snapshot(), session.patient(LOAD_S):
-                lead = lead_of(session, identity)
-                image = load_image(session, hot_tasks(session, self._mirror))
+            return question(self._ready())
+        except Gone:
+            return question(self._ready())
+
+    def load(self) -> Image:
+        try:
+            self._lead, image = self._asked_twice(self._load)
         except StoreBroken as error:
             raise self._distrusted(error) from error
-        self._lead, self._mirror = lead, None
+        self._mirror = None
         return image
+
+    def _load(self, session: Session) -> tuple[Lead, Image]:
+        with session.snapshot(), session.patient(LOAD_S):
+            lead = lead_of(session, self._led.identity)
+            return lead, load_image(session, hot_tasks(session, self._mirror))
 
     # --- writing ---
 
@@ -200,7 +212,8 @@ class PostgresStore:
             raise StoreFenced("another hub leads: the log does not end where we left it")
 
     def probe(self) -> None:
-        if not self._ready().change(SQL["touch_probe"], {"epoch": self._led.identity.epoch}):
+        ours = {"epoch": self._led.identity.epoch}
+        if not self._asked_twice(lambda session: session.change(SQL["touch_probe"], ours)):
             raise StoreFenced("another hub leads: it began an epoch after ours")
 
     def tend(self) -> None:
