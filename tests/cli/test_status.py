@@ -39,6 +39,11 @@ def test_a_calm_yard(hub: StubHub, cli: Cli) -> None:
     )
 
 
+def test_an_admin_who_names_a_user_is_told_of_that_one(hub: StubHub, cli: Cli) -> None:
+    a_calm_hub(hub)
+    assert "\nuser     bob, no plan, 1.25 hours this month\n" in cli("status", "--user", "bob").out
+
+
 def a_busy_hub(hub: StubHub) -> None:
     a_calm_hub(hub)
     limits = {

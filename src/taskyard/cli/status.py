@@ -51,7 +51,7 @@ def status(
     if yard.json:
         output.say_json(found)
     else:
-        output.say("\n".join(_told(found, now())))
+        output.say("\n".join(_told(found, now(), yard.user)))
 
 
 def _tell_of_all(yard: Yard) -> None:
@@ -78,9 +78,10 @@ def _standing(client: "Client") -> Standing:
     )
 
 
-def _told(found: Standing, now: "datetime") -> Iterator[str]:
+def _told(found: Standing, now: "datetime", user: str | None) -> Iterator[str]:
     yield f"hub      {found.hub} ({found.overview.profile} profile)"
-    yield from filled(f"you      {_person(found, now)}", hang=9)
+    who = f"you      {found.me.name}" if user is None else f"user     {user}"
+    yield from filled(f"{who}, {_plan(found, now)}", hang=9)
     tasks = found.overview
     others = max(found.queue_status.pending - tasks.waiting, 0)
     more = f", {others} not ready yet" if others else ""
@@ -92,9 +93,9 @@ def _told(found: Standing, now: "datetime") -> Iterator[str]:
     yield from _troubles(found, now)
 
 
-def _person(found: Standing, now: "datetime") -> str:
+def _plan(found: Standing, now: "datetime") -> str:
     limits = found.limits
-    words = [found.me.name, f"plan {limits.plan}" if limits.plan else "no plan"]
+    words = [f"plan {limits.plan}" if limits.plan else "no plan"]
     if limits.max_concurrent_agents is not None:
         words.append(f"{found.queue_status.running} of {limits.max_concurrent_agents} tasks at a time")
     hours = f"{limits.monthly_agent_hours_used:.2f}"
