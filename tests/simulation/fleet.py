@@ -266,9 +266,9 @@ class GoodDaemon:
         if dice < world.faults.hangs:
             world.history.struck("work hangs")
         elif dice < world.faults.hangs + world.faults.poison:
-            self._later(self.clock.about(world.work_ms), self._die_of_it)
+            self._later(world.work_takes_ms(), self._die_of_it)
         else:
-            self._later(self.clock.about(world.work_ms), self._finish, key)
+            self._later(world.work_takes_ms(), self._finish, key)
         self._flush()
 
     def _die_of_it(self) -> None:

@@ -8,7 +8,7 @@ from tests.simulation.world import World
 
 STEPS = 5_000
 COMPLETIONS_MIN = 15
-HITS_MIN = 2
+HITS_MIN = 5
 STEPS_JUDGED_MIN = 3_000
 """A shorter life may be over before anything happened to it."""
 

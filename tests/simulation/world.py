@@ -26,6 +26,9 @@ USERS = ("ann", "bob")
 QUIET_EVERY = 150
 """Steps between looks for a quiet point to compare memory with disk at."""
 BUSY_MS = 600
+LONG_MS = 8_000
+LONG_ODDS = 0.2
+"""So much of the work takes long in every life: where all of it is short, faults would find nothing under way."""
 HEALED_MS_MAX = 3 * 3_600_000
 HEALED_STEPS_MAX = 150_000
 NEVER_KEYED = (Status.SKIPPED, Status.CANCELLED, Status.STALE)
@@ -38,7 +41,7 @@ class World:
         self.faults = faults or Faults.swarm(clock.rng)
         self.history = History(clock)
         self.history.on = {**checkers.MOMENTS, "committed": (*checkers.COMMITTED, self._follow)}
-        self.work_ms = clock.rng.choice((300, 2_000, 8_000))
+        self.work_ms = clock.rng.choice((300, 2_000, LONG_MS))
         self.act_ms = clock.rng.choice((200, 600, 1_500))
         settings = Settings(lease=Lease(), suspects=Suspects(hold_after_s=20), cascade_rows_max=2)
         self.hub = Hub(clock, self.history, self.faults, settings)
@@ -70,6 +73,9 @@ class World:
     def mint(self) -> str:
         self._minted += 1
         return f"t{self._minted:06d}"
+
+    def work_takes_ms(self) -> int:
+        return self.clock.about(LONG_MS if self.clock.happens(LONG_ODDS) else self.work_ms)
 
     # Between the parts
 
