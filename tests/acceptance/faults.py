@@ -15,6 +15,7 @@ from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED
 from tests.acceptance.history import Fault, History, Kind, in_flight, lost_results, read_journals, violations
 from tests.acceptance.load import JournalTail, Load
+from tests.support.engines import Engine
 from tests.support.live import SHORT_LEASES, STUBBORN, LiveDaemon, LiveYard, live_yard, wait_online, wait_until
 
 DAEMONS, SLOTS = 3, 5
@@ -187,11 +188,19 @@ class Report:
         }
 
 
-def run(directory: Path, kinds: Sequence[Kind], *, faults: int, seed: int, until: float | None = None) -> Report:
+def run(
+    directory: Path,
+    kinds: Sequence[Kind],
+    *,
+    faults: int,
+    seed: int,
+    engine: Engine = Engine.SQLITE,
+    until: float | None = None,
+) -> Report:
     """So many faults of each of these kinds, in random order, or fewer if the time is up."""
     directory.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    with live_yard(directory) as live:
+    with live_yard(directory, engine) as live:
         yard = Yard(live, seed=seed)
         yard.begin()
         left = dict.fromkeys(kinds, faults)
@@ -201,6 +210,7 @@ def run(directory: Path, kinds: Sequence[Kind], *, faults: int, seed: int, until
             left = {kind: count for kind, count in left.items() if count > 0}
         history = yard.finish()
         name = kinds[0] if len(kinds) == 1 else "all kinds"
+        name += " on PostgreSQL" if engine is Engine.POSTGRES else ""
         return Report(name, history, yard.load.errors, time.monotonic() - began)
 
 

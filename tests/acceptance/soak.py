@@ -1,4 +1,5 @@
-"""`python -m tests.acceptance.soak --faults N --budget-s S`: so many faults of each kind, then all kinds together.
+"""`python -m tests.acceptance.soak --faults N --budget-s S`: so many faults of each kind, then all kinds together,
+on each engine.
 
 Prints a line for each run, adds the figures to `docs/soak.md`, and fails if any rule of `history.py` was broken, or if
 the time was too short for even one fault of a kind.
@@ -13,10 +14,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.acceptance.faults import Report, run, table
 from tests.acceptance.history import Kind
+from tests.support.engines import Engine
 from tests.support.live import ROOT
 
 PAGE: Final = ROOT / "docs" / "soak.md"
@@ -34,21 +36,28 @@ of the rules in `tests/acceptance/history.py`. Newest last; `python -m tests.acc
 """
 
 
-def plan(faults: int) -> list[tuple[Sequence[Kind], int]]:
-    """Which kinds on which yard, and how many of each."""
+class Step(NamedTuple):
+    """So many faults of each of these kinds, on a yard of their own."""
+
+    engine: Engine
+    kinds: Sequence[Kind]
+    faults: int
+
+
+def plan(faults: int, engine: Engine) -> list[Step]:
     shares = [min(PER_YARD_MAX, faults - done) for done in range(0, faults, PER_YARD_MAX)]
-    alone: list[tuple[Sequence[Kind], int]] = [([kind], share) for kind in Kind for share in shares]
-    return [*alone, (list(Kind), max(1, faults // 10))]
+    alone = [Step(engine, [kind], share) for kind in Kind for share in shares]
+    return [*alone, Step(engine, list(Kind), max(1, faults // 10))]
 
 
 def runs(faults: int, budget_s: float, seed: int) -> Iterator[Report]:
     """Each run may take its even share of the time that is left."""
     until = time.monotonic() + budget_s
-    steps = plan(faults)
-    for number, (kinds, share) in enumerate(steps):
-        left_s = (until - time.monotonic()) / (len(steps) - number)
+    steps = [*plan(faults, Engine.SQLITE), *plan(faults, Engine.POSTGRES)]
+    for number, (engine, kinds, share) in enumerate(steps):
+        ends = time.monotonic() + (until - time.monotonic()) / (len(steps) - number)
         with tempfile.TemporaryDirectory(prefix="taskyard-soak-") as directory:
-            yield run(Path(directory, "yard"), kinds, faults=share, seed=seed + number, until=time.monotonic() + left_s)
+            yield run(Path(directory, "yard"), kinds, faults=share, seed=seed + number, engine=engine, until=ends)
 
 
 def keep(reports: Sequence[Report]) -> None:

@@ -12,20 +12,22 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.engines import Engine
 from tests.support.live import LiveHub, LiveYard, Said, free_port, live_yard, mounted, taskyard, wait_until
 
 NO, WRONG_USE, HUB_NOT_THERE, NOT_ALLOWED = 1, 2, 3, 4
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHub]:
+def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
     """As `taskyard up` brings it: with its local daemon, and settings of its own."""
-    with live_yard(tmp_path_factory.mktemp("first")) as yard:
+    with live_yard(tmp_path_factory.mktemp("first"), engine) as yard:
         yield yard.hub(options=(), settings="")
 
 
 def at(hub: LiveHub, *arguments: str) -> Said:
-    return taskyard(*arguments, "--data", str(hub.data))
+    known = {"TASKYARD_DATABASE": hub.database} if hub.database else {}
+    return taskyard(*arguments, "--data", str(hub.data), **known)
 
 
 def is_one_sentence(said: Said, *, about: str) -> None:

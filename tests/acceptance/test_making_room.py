@@ -63,3 +63,5 @@ def test_who_was_told_to_go_is_preempted_also_if_the_hub_is_killed_meanwhile(yar
     with hub.client() as client:
         assert client.task(urgent.id).wait(timeout=WITHIN_S).status == "completed"
         assert client.task(low.id).attempts[0].status == "preempted"
+    # It would wait for the low one, which runs again.
+    daemon.process.kill()

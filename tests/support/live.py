@@ -22,6 +22,8 @@ import pytest
 
 from taskyard.sdk.client import Client
 from taskyard.sdk.retry import NEVER, RetryPolicy
+from tests.support.engines import Engine
+from tests.support.postgres import new_yard
 
 T = TypeVar("T")
 
@@ -133,9 +135,11 @@ class Process:
 class LiveHub:
     """`taskyard up` on one port and one directory, as often as it is killed."""
 
-    def __init__(self, data: Path, *, port: int, command: Sequence[str]) -> None:
+    def __init__(self, data: Path, *, port: int, command: Sequence[str], database: str | None = None) -> None:
         self.data = data
         self.port = port
+        self.database = database
+        """Its URL; None: a file in the data directory."""
         self.url = f"http://127.0.0.1:{port}"
         self._command = command
         self.process: Process
@@ -197,10 +201,11 @@ class LiveDaemon:
 
 
 class LiveYard:
-    """Makes processes and ends them."""
+    """Makes processes and ends them. On PostgreSQL each hub has a database of its own, unless one is named."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, engine: Engine = Engine.SQLITE) -> None:
         self.directory = directory
+        self.engine = engine
         self.hubs: list[LiveHub] = []
         self.daemons: list[LiveDaemon] = []
 
@@ -211,17 +216,20 @@ class LiveYard:
         settings: str = SHORT_LEASES,
         options: Sequence[str] = ("--no-daemon",),
         prefix: Sequence[str] = (),
+        database: str | None = None,
         start: bool = True,
     ) -> LiveHub:
         data, port = self.directory / name, free_port()
+        if database is None and self.engine is Engine.POSTGRES:
+            database = new_yard()
         data.mkdir(exist_ok=True)
         config = self.directory / f"{name}.toml"
         config.write_text(settings)
         command = [
             *(*prefix, sys.executable, "-m", "taskyard.cli", "up", "--data", str(data), "--config", str(config)),
-            *("--port", str(port), *options),
+            *("--port", str(port), *(("--database", database) if database else ()), *options),
         ]
-        hub = LiveHub(data, port=port, command=command)
+        hub = LiveHub(data, port=port, command=command, database=database)
         self.hubs.append(hub)
         if start:
             hub.start()
@@ -240,8 +248,8 @@ class LiveYard:
 
 
 @contextlib.contextmanager
-def live_yard(directory: Path) -> Iterator[LiveYard]:
-    yard = LiveYard(directory)
+def live_yard(directory: Path, engine: Engine = Engine.SQLITE) -> Iterator[LiveYard]:
+    yard = LiveYard(directory, engine)
     try:
         yield yard
     finally:
