@@ -25,6 +25,7 @@ import psycopg
 from taskyard.store.postgres import migrate
 
 START_S = 60
+LOOKS_MAX = 2_000
 TEMPLATE = "yard_template"
 GUARDED = "guarded"
 """A user who needs the password `open sesame`."""
@@ -129,6 +130,14 @@ class Cluster:
         name = f"yard_{next(self._numbers)}"
         self.administer(f'CREATE DATABASE {name} TEMPLATE "{template}"')
         return name
+
+    def until_waiting(self, database: str, sessions: int) -> None:
+        """Until so many sessions of this database wait for a lock. Each look gives them time."""
+        waiting = f"datname = '{database}' AND wait_event_type = 'Lock'"
+        for _ in range(LOOKS_MAX):
+            if self.administer(f"SELECT count(*) FROM pg_stat_activity WHERE {waiting}") == [(sessions,)]:
+                return
+        raise AssertionError(f"{sessions} sessions should wait for a lock")
 
     def terminate(self, database: str, purpose: str) -> int:
         """End the connections of one purpose as an operator would; how many there were."""

@@ -76,18 +76,18 @@ def refuse_newer_schema(version: int) -> None:
         )
 
 
-def refuse_other_schema(version: int, *, url: str) -> None:
+def refuse_other_schema(version: int, *, url: str, known: int = SCHEMA_VERSION) -> None:
     """A hub runs on the schema it knows, and on the one after it. `url` is what to type, so without a password."""
     command = f"taskyard migrate --database {shlex.quote(url)}"
     if version == 0:
         raise StoreRefused(f"This database has no Taskyard schema yet. Run `{command}` once, then start again.")
-    if version < SCHEMA_VERSION:
+    if version < known:
         raise StoreRefused(
-            f"The schema of this database is version {version}, and this Taskyard needs {SCHEMA_VERSION}. "
+            f"The schema of this database is version {version}, and this Taskyard needs {known}. "
             f"Run `{command}`; hubs that run meanwhile go on."
         )
-    if version > SCHEMA_VERSION + 1:
+    if version > known + 1:
         raise StoreRefused(
-            f"This database was migrated by a newer Taskyard (schema {version}; this one runs on {SCHEMA_VERSION} and "
-            f"{SCHEMA_VERSION + 1}). Install a version that knows it."
+            f"This database was migrated by a newer Taskyard (schema {version}; this one runs on {known} and "
+            f"{known + 1}). Install a version that knows it."
         )

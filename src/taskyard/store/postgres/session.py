@@ -8,7 +8,7 @@ since nobody knows what it is in the middle of.
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import zip_longest
-from select import select
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -29,6 +29,7 @@ T = TypeVar("T")
 CONNECT_S: Final = 3
 WAKE_S: Final = 0.1
 # How often the driver looks up while it waits, which is how exactly it keeps a deadline.
+LAST_WORDS_MAX: Final = 3
 PREPARED_MAX: Final = 100
 # A commit's statement has a variant for each set of kinds of change; a hub meets about twenty.
 
@@ -122,6 +123,11 @@ class Session:
         with self._closing_what_is_lost():
             return self._connection.execute(statement.text, values, prepare=prepare, binary=True)
 
+    def stream(self, statement: Statement) -> Iterator[Row]:
+        """Row by row, of however many; nothing else may be asked before they are all read."""
+        with self._closing_what_is_lost(), self._connection.cursor() as cursor:
+            yield from cursor.stream(statement.text, binary=True)
+
     def run_script(self, script: str) -> None:
         """Several statements without parameters, in the transaction that is open."""
         with self._closing_what_is_lost():
@@ -180,12 +186,17 @@ class Session:
         """Whether the other side has closed a connection that nobody uses at the moment; asks nobody."""
         if self.is_closed:
             return True
+        connection = self._connection.pgconn
         try:
-            if select([self._connection.pgconn.socket], [], [], 0)[0]:
-                self._connection.pgconn.consume_input()
+            # The server's last words come before the end itself.
+            with DefaultSelector() as selector:
+                selector.register(connection.socket, EVENT_READ)
+                for _ in range(LAST_WORDS_MAX):
+                    if selector.select(0):
+                        connection.consume_input()
         except (psycopg.Error, OSError):
             return True
-        return self._connection.pgconn.status != pq.ConnStatus.OK
+        return connection.status != pq.ConnStatus.OK
 
     def close(self) -> None:
         self._connection.close()
