@@ -114,7 +114,7 @@ class Node(Switchboard):
             self,
             links,
             log,
-            hub_id=candidate.hub_id,
+            address=candidate.address,
             lease_s=candidate.lease_ms / 1000,
             begin=self._begin,
             dial=self._dial,
@@ -149,8 +149,8 @@ class Node(Switchboard):
         self._remember()
         with suppress(StoreUnavailable):
             await self._in_thread(self._peers.withdraw)
-        for lease in (self._lease, self._peers):
-            await self._in_thread(lease.close)
+        await self._leadership.close()
+        await self._in_thread(self._peers.close)
         self._thread.shutdown()
         self._standby.hand_out()
         self.close()

@@ -1,0 +1,627 @@
+"""Who leads, over a lease in memory: its row, its lock, and every way in which either cannot be had.
+
+The hubs are real ones, and so are the links between them; each hub has a store of its own, since what they would write
+is not in question here. What time does is waited for, never slept through.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+import uvloop
+
+from taskyard.core.effects import Submitted
+from taskyard.core.settings import Settings
+from taskyard.gateway.port import Unavailable
+from taskyard.hub import leadership as module
+from taskyard.hub.clock import read_age
+from taskyard.hub.hub import Hub
+from taskyard.hub.leadership import RENEWALS_PER_LEASE, Leadership
+from taskyard.hub.link.remote import Remote, dial
+from taskyard.hub.link.server import LinkServer
+from taskyard.hub.observe import Log
+from taskyard.hub.switchboard import Switchboard
+from taskyard.store.port import Holder, LedElsewhere, StoreFenced, StoreRefused, StoreUnavailable
+from tests.support.hub_scene import SECRET, WAIT_S, ALog, Gate, HeldStore, Scene, raise_next
+from tests.support.room import without_rates
+
+HERE = "127.0.0.1"
+LEASE_S = 0.6
+LONG_S = 60.0
+AWAY = StoreUnavailable("the server is gone")
+
+
+@pytest.fixture(autouse=True)
+def prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As patient as production, but for its waits."""
+    monkeypatch.setattr(module, "LOOK_S", 0.02)
+    monkeypatch.setattr(module, "RETRY_S", 0.01)
+
+
+class Row:
+    """The lease in the database, and the lock beside it."""
+
+    def __init__(self) -> None:
+        self.condition = threading.Condition()
+        self.holder: Holder | None = None
+        self.until = 0.0
+        self.is_locked = False
+        """Whether the holder had the lock when it last said so."""
+        self.lock_owner: object | None = None
+
+    @property
+    def left_ms(self) -> int:
+        return max(0, round((self.until - read_age()) * 1000))
+
+
+class ALease:
+    """One hub's hold on the row. Its calls can be held back, and told to fail."""
+
+    def __init__(self, row: Row, name: str, lease_s: float) -> None:
+        self._row = row
+        self._name = name
+        self._lease_s = lease_s
+        self.address = ""
+        self.epoch = 0
+        self.renewals = Gate()
+        self.renewed = 0
+        self.renew_faults: list[Exception | None] = []
+        self.look_faults: list[Exception | None] = []
+        self.resign_faults: list[Exception | None] = []
+        self.is_lost = False
+        self.is_closed = False
+
+    def take(self) -> None:
+        """What a store does when it opens."""
+        row = self._row
+        with row.condition:
+            has_lock = row.lock_owner is self
+            if row.holder is not None and row.left_ms and not (has_lock and row.is_locked):
+                raise LedElsewhere(row.holder)
+            self.epoch = (0 if row.holder is None else row.holder.epoch) + 1
+            row.holder = Holder(self._name, self.address, self.epoch, 0, 0)
+            row.is_locked, self.is_lost = has_lock, False
+            row.until = read_age() + self._lease_s
+            row.condition.notify_all()
+
+    def holder(self) -> Holder | None:
+        raise_next(self.look_faults)
+        with self._row.condition:
+            found = self._row.holder
+            return found and Holder(found.id, found.address, found.epoch, found.since, self._row.left_ms)
+
+    def wait_for_death(self, timeout_s: float) -> bool:
+        raise_next(self.look_faults)
+        row = self._row
+        with row.condition:
+            row.condition.wait_for(lambda: row.lock_owner in (None, self), timeout_s)
+            if row.lock_owner in (None, self) and (row.is_locked or not row.left_ms):
+                row.lock_owner = self
+                return True
+        return False
+
+    def renew(self) -> None:
+        self.renewals.pass_through()
+        raise_next(self.renew_faults)
+        row = self._row
+        with row.condition:
+            if row.holder is None or row.holder.epoch != self.epoch:
+                raise StoreFenced("another hub leads")
+            row.until = read_age() + self._lease_s
+            self.renewed += 1
+
+    def resign(self) -> None:
+        raise_next(self.resign_faults)
+        row = self._row
+        with row.condition:
+            if row.holder is not None and row.holder.epoch == self.epoch:
+                row.until = 0.0
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._row.lock_owner is self:
+            self._row.lock_owner = None
+            self._row.condition.notify_all()
+
+    def cut(self) -> None:
+        """The connection that holds the lock is gone."""
+        with self._row.condition:
+            self.is_lost = True
+            self._let_go()
+
+    def close(self) -> None:
+        with self._row.condition:
+            self.is_closed = True
+            self._let_go()
+
+
+class ANode:
+    """One process: a gateway, links, and the hub that it is while it leads."""
+
+    def __init__(self, row: Row, name: str, *, lease_s: float) -> None:
+        self.log = ALog()
+        self.lease = ALease(row, name, lease_s)
+        self.board = Switchboard(Settings(), HeldStore().reader, secret=SECRET)
+        self.links = LinkServer(SECRET, Log(self.log))
+        self.begin_faults: list[Exception | None] = []
+        self.begins = 0
+        self.before_begin: Callable[[], None] = lambda: None
+        self.loads = Gate()
+        self.hubs: list[Hub] = []
+        self.stores: list[HeldStore] = []
+        self.dial: Callable[[Holder], Awaitable[Remote]] = self._dial
+        self._lease_s = lease_s
+        self.running: asyncio.Task[None]
+
+    async def start(self) -> None:
+        self.lease.address = f"{HERE}:{await self.links.listen(HERE, 0)}"
+        self.leadership = Leadership(
+            self.lease,
+            self.board,
+            self.links,
+            Log(self.log),
+            address=self.lease.address,
+            lease_s=self._lease_s,
+            begin=self._begin,
+            dial=self.dial,
+        )
+        self.running = asyncio.get_running_loop().create_task(self.leadership.run())
+
+    async def _begin(self, on_open: Callable[[], None]) -> Hub:
+        self.begins += 1
+        self.before_begin()
+        raise_next(self.begin_faults)
+        self.lease.take()
+        on_open()
+        await asyncio.to_thread(self.loads.pass_through)
+        store = HeldStore()
+        hub = Hub(store, without_rates(Settings()), Log(self.log), secret=SECRET)
+        await hub.start()
+        self.hubs.append(hub)
+        self.stores.append(store)
+        await Scene(store, hub, self.log).a_user()
+        return hub
+
+    async def _dial(self, holder: Holder) -> Remote:
+        host, _, port = holder.address.rpartition(":")
+        return await dial(host, int(port), SECRET)
+
+    @property
+    def hub(self) -> Hub:
+        return self.hubs[-1]
+
+    async def said(self, event: str, times: int = 1) -> Any:
+        """The line of that name, once it was logged so often."""
+        async with asyncio.timeout(WAIT_S):
+            while True:
+                lines = [line for line in self.log.told.all if line["event"] == event]
+                if len(lines) >= times:
+                    return lines[times - 1]
+                await asyncio.sleep(0.001)
+
+    async def leads(self) -> None:
+        await self.said("hub.leads", len(self.hubs) + (not self.leadership.is_leading))
+        assert self.board.leader is self.hub
+
+    async def follows(self, other: "ANode") -> Remote:
+        async with asyncio.timeout(WAIT_S):
+            while not (isinstance(self.board.leader, Remote) and self.board.identity == other.hub.identity):
+                await asyncio.sleep(0.001)
+        return self.board.leader
+
+    async def loses(self) -> None:
+        async with asyncio.timeout(WAIT_S):
+            while self.board.leader is not None:
+                await asyncio.sleep(0.001)
+
+    async def stop(self) -> None:
+        self.lease.renewals.open()
+        self.loads.open()
+        for store in self.stores:
+            store.writes.open()
+        self.running.cancel()
+        await asyncio.gather(self.running, return_exceptions=True)
+        await self.leadership.close()
+        self.links.stop()
+        self.board.close()
+
+
+class Yard:
+    def __init__(self, stack: AsyncExitStack, lease_s: float) -> None:
+        self.row = Row()
+        self._stack = stack
+        self._lease_s = lease_s
+
+    async def node(self, name: str, **planned: Any) -> ANode:
+        """One that has started; `planned` are faults that it meets from its beginning on."""
+        node = ANode(self.row, name, lease_s=self._lease_s)
+        node.begin_faults = planned.pop("begin_faults", [])
+        node.lease.look_faults = planned.pop("look_faults", [])
+        await node.start()
+        self._stack.push_async_callback(node.stop)
+        return node
+
+    async def leader(self, name: str = "a") -> ANode:
+        node = await self.node(name)
+        await node.leads()
+        return node
+
+
+@asynccontextmanager
+async def a_yard(lease_s: float = LONG_S) -> AsyncIterator[Yard]:
+    async with AsyncExitStack() as stack:
+        yield Yard(stack, lease_s)
+
+
+def lives(scenario: Callable[[], Any]) -> None:
+    uvloop.run(scenario())
+
+
+# --- who may lead ------------------------------------------------------------------------------------------
+
+
+def test_the_first_hub_leads_and_the_second_follows_it() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            first = await yard.leader("a")
+            second = await yard.node("b")
+            await second.follows(first)
+            assert (first.leadership.is_leading, second.leadership.is_leading) == (True, False)
+            assert second.begins == 0
+
+    lives(scenario)
+
+
+def test_whoever_gets_the_lock_of_a_leader_that_died_leads_without_waiting_for_its_lease() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            first = await yard.leader("a")
+            second = await yard.node("b")
+            await second.follows(first)
+            # When the first is gone with its lock and its links, long before its lease is over
+            first.running.cancel()
+            first.lease.cut()
+            await second.leads()
+            assert yard.row.holder is not None
+            assert (yard.row.holder.id, yard.row.holder.epoch) == ("b", 2)
+
+    lives(scenario)
+
+
+def test_a_lease_that_ran_out_is_taken_though_its_holder_still_has_the_lock() -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            first = await yard.leader("a")
+            second = await yard.node("b")
+            await second.follows(first)
+            first.lease.renewals.shut()
+            await second.leads()
+            assert yard.row.lock_owner is first.lease
+            assert first.hub.deposed.done()
+
+    lives(scenario)
+
+
+def test_a_hub_that_was_faster_is_followed() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            first = await yard.leader("a")
+            second = ANode(yard.row, "b", lease_s=LONG_S)
+
+            def is_faster() -> None:
+                yard.row.until = read_age() + LONG_S
+
+            # Given one that finds the lease ended when it looks, and another's when it takes it
+            second.before_begin = is_faster
+            yard.row.until = 0.0
+            await second.start()
+            await second.follows(first)
+            assert (second.begins, second.hubs) == (1, [])
+            await second.stop()
+
+    lives(scenario)
+
+
+def test_a_copy_of_a_hubs_directory_follows_the_one_whose_name_it_has() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            first = await yard.leader("a")
+            await (await yard.node("a")).follows(first)
+
+    lives(scenario)
+
+
+# --- following ---------------------------------------------------------------------------------------------
+
+
+def test_a_link_that_is_lost_is_made_again() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            first, second = await yard.leader("a"), await yard.node("b")
+            (await second.follows(first)).close()
+            await second.said("link.made", 2)
+            await second.follows(first)
+
+    lives(scenario)
+
+
+def test_a_leader_that_takes_calls_and_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        monkeypatch.setattr(module, "DIAL_S", 0.05)
+        async with a_yard(LEASE_S) as yard:
+            first = await yard.leader("a")
+            second = ANode(yard.row, "b", lease_s=LEASE_S)
+            # Given a second hub whose call the first takes, and never answers
+            second.dial = lambda holder: asyncio.get_running_loop().create_future()
+            await second.start()
+            assert (await second.said("link.refused"))["data"]["reason"] == "it does not answer"
+            # When the first renews its lease no longer
+            first.lease.renewals.shut()
+            # Then the second leads all the same
+            await second.leads()
+            await second.stop()
+
+    lives(scenario)
+
+
+def test_while_nobody_can_tell_who_leads_that_is_said_once_and_nobody_begins() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            node = await yard.node("a", look_faults=[AWAY] * 20)
+            await node.leads()
+            told = [line["data"]["reason"] for line in node.log.told.all if line["event"] == "lease.unread"]
+            assert told == ["the server is gone"]
+
+    lives(scenario)
+
+
+# --- keeping it --------------------------------------------------------------------------------------------
+
+
+def test_a_lease_is_renewed_several_times_in_its_length() -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            node = await yard.leader()
+            began, before = read_age(), node.lease.renewed
+            async with asyncio.timeout(WAIT_S):
+                while node.lease.renewed < before + 2 * RENEWALS_PER_LEASE:
+                    await asyncio.sleep(0.001)
+            assert read_age() - began > LEASE_S
+            assert node.leadership.is_leading
+
+    lives(scenario)
+
+
+def test_a_lease_is_renewed_while_the_state_is_loaded_however_long_that_takes() -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            node = await yard.node("a")
+            node.loads.shut()
+            await node.loads.reached()
+            other = await yard.node("b")
+            async with asyncio.timeout(WAIT_S):
+                while node.lease.renewed < 2 * RENEWALS_PER_LEASE:
+                    await asyncio.sleep(0.001)
+            assert other.begins == 0
+            node.loads.open()
+            await node.leads()
+            await other.follows(node)
+
+    lives(scenario)
+
+
+def test_one_renewal_that_fails_does_not_end_it() -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            node = await yard.leader()
+            node.lease.renew_faults = [AWAY]
+            await node.said("lease.unrenewed")
+            before = node.lease.renewed
+            async with asyncio.timeout(WAIT_S):
+                while node.lease.renewed < before + 2:
+                    await asyncio.sleep(0.001)
+            assert node.hub.ready
+            assert len(node.hubs) == 1
+
+    lives(scenario)
+
+
+def test_a_leader_that_cannot_renew_answers_nothing_more_before_another_can_lead() -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            node = await yard.leader()
+            node.lease.renew_faults = [AWAY] * 1000
+            node.lease.look_faults = [AWAY] * 1000
+            await node.said("hub.deposed")
+            assert yard.row.left_ms > 0, "nobody else could lead yet"
+            assert not node.hub.ready
+            assert node.board.leader is None
+
+    lives(scenario)
+
+
+def test_a_renewal_that_nobody_answers_is_not_waited_for() -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            node = await yard.leader()
+            node.lease.renewals.shut()
+            await node.said("hub.deposed")
+            assert yard.row.left_ms > 0
+            await node.loses()
+
+    lives(scenario)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (lambda node: node.lease.renew_faults.append(StoreFenced("another hub leads")), "another hub leads"),
+        (lambda node: node.lease.cut(), "the connection that says it is alive was cut"),
+    ],
+    ids=["fenced", "cut off"],
+)
+def test_a_leader_that_learns_that_another_may_lead_stops_at_once(fault: Callable[[ANode], None], reason: str) -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            node = await yard.leader()
+            fault(node)
+            assert (await node.said("hub.deposed"))["data"]["reason"] == reason
+            # And leads again when nobody else did
+            await node.said("hub.leads", 2)
+
+    lives(scenario)
+
+
+def test_what_is_lost_while_a_hub_begins_is_not_begun() -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            node = await yard.node("a")
+            node.loads.shut()
+            await node.loads.reached()
+            node.lease.renew_faults = [StoreFenced("another hub leads")]
+            async with asyncio.timeout(WAIT_S):
+                while node.begins < 2:
+                    await asyncio.sleep(0.001)
+            assert node.hubs == []
+
+    lives(scenario)
+
+
+# --- going -------------------------------------------------------------------------------------------------
+
+
+def test_who_resigns_hands_over_and_follows_and_what_is_asked_meanwhile_is_answered() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            first, second = await yard.leader("a"), await yard.node("b")
+            await second.follows(first)
+            # Given a first that has gone, and a second that is still loading
+            second.loads.shut()
+            await first.leadership.resign()
+            await second.loads.reached()
+            asked = Scene(first.stores[0], first.board, first.log)  # type: ignore[arg-type]
+            submitting = asked.asked(asked.submission())
+            second.loads.open()
+            # Then what is asked of the first is answered by the second
+            answer, _ = await submitting
+            assert isinstance(answer, Submitted)
+            assert answer.ids[0] in second.hub.state.tasks
+            assert first.begins == 1, "it did not try again"
+
+    lives(scenario)
+
+
+def test_who_resigns_while_the_store_is_away_leaves_the_lease_to_run_out() -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            first, second = await yard.leader("a"), await yard.node("b")
+            await second.follows(first)
+            first.lease.resign_faults = [AWAY]
+            await first.leadership.resign()
+            await first.said("lease.kept")
+            await second.leads()
+            await first.follows(second)
+
+    lives(scenario)
+
+
+def test_who_resigns_and_cannot_write_what_it_decided_goes_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        monkeypatch.setattr(module, "RETIRE_S", 0.05)
+        async with a_yard() as yard:
+            first, second = await yard.leader("a"), await yard.node("b")
+            await second.follows(first)
+            first.stores[0].writes.shut()
+            scene = Scene(first.stores[0], first.hub, first.log)
+            asked = scene.asked(scene.submission())
+            await first.stores[0].writes.reached()
+            await first.leadership.resign()
+            await first.follows(second)
+            with pytest.raises(Unavailable):
+                await asked
+
+    lives(scenario)
+
+
+def test_a_deposed_hub_whose_writer_hangs_does_not_keep_its_gateway_from_the_next() -> None:
+    async def scenario() -> None:
+        async with a_yard(LEASE_S) as yard:
+            first, second = await yard.leader("a"), await yard.node("b")
+            await second.follows(first)
+            scene = Scene(first.stores[0], first.hub, first.log)
+            first.stores[0].writes.shut()
+            asked = scene.asked(scene.submission())
+            await first.stores[0].writes.reached()
+            # When its lease is another's while it still waits for its disk
+            first.lease.renewals.shut()
+            await second.leads()
+            first.lease.renewals.open()
+            await first.follows(second)
+            assert not first.stores[0].is_closed
+            with pytest.raises(Unavailable):
+                await asked
+
+    lives(scenario)
+
+
+# --- what cannot be led ------------------------------------------------------------------------------------
+
+
+def test_a_store_that_goes_away_while_it_is_taken_over_is_tried_again() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            node = await yard.node("a", begin_faults=[AWAY, AWAY])
+            await node.said("lease.untaken", 2)
+            await node.leads()
+            assert node.begins == 3
+
+    lives(scenario)
+
+
+def test_a_hub_that_is_refused_at_its_start_says_why_and_ends() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            node = await yard.node("a", begin_faults=[StoreRefused("It is an older copy.")])
+            with pytest.raises(StoreRefused, match=r"It is an older copy\."):
+                await node.running
+            assert node.lease.renewed == 0
+
+    lives(scenario)
+
+
+def test_a_gateway_that_may_not_lead_serves_on_and_leaves_the_lead_to_others() -> None:
+    async def scenario() -> None:
+        async with a_yard() as yard:
+            first, second = await yard.leader("a"), await yard.node("b")
+            await second.follows(first)
+            second.begin_faults = [StoreRefused("It is an older copy.")] * 1000
+            first.running.cancel()
+            first.lease.cut()
+            assert (await second.said("lease.refused"))["data"]["reason"] == "It is an older copy."
+            third = await yard.node("c")
+            await third.leads()
+            await second.follows(third)
+            assert not second.running.done()
+
+    lives(scenario)
+
+
+def test_a_gateway_that_may_not_lead_tries_again_ever_more_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        monkeypatch.setattr(module, "REFUSED_S", 0.02)
+        monkeypatch.setattr(module, "REFUSED_S_MAX", 0.05)
+        async with a_yard() as yard:
+            first, second = await yard.leader("a"), await yard.node("b")
+            await second.follows(first)
+            second.begin_faults = [StoreRefused("The server is a replica.")] * 4
+            began = read_age()
+            first.running.cancel()
+            first.lease.cut()
+            await second.leads()
+            assert read_age() - began >= 0.02 + 0.04 + 0.05 + 0.05
+            assert second.begins == 5
+
+    lives(scenario)
