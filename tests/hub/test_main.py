@@ -20,7 +20,9 @@ from taskyard.hub.main import FileAndFlags, address_of, file_of, profile_of, ref
 from taskyard.hub.settings import FileSettings, Gateway
 from taskyard.hub.yard import CannotStart, UnsafeAddress
 from taskyard.vocabulary import Profile
+from tests.support.engines import Engine
 from tests.support.live import free_port
+from tests.support.postgres import new_yard
 
 FILE = Path("taskyard.toml")
 
@@ -44,6 +46,7 @@ def start(
     port: int | None = 0,
     profile: str | None = None,
     config: str | None = None,
+    database: str | None = None,
 ) -> int:
     return up(
         data=str(data),
@@ -52,7 +55,7 @@ def start(
         profile=profile,
         config=config,
         daemon=False,
-        database=None,
+        database=database,
         gateways=0,
         accept_rewind=False,
     )
@@ -195,13 +198,19 @@ def test_credentials_that_cannot_be_written(tmp_path: Path, capsys: pytest.Captu
 # --- a life of it ------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(params=[Engine.SQLITE, Engine.POSTGRES])
+def database(request: pytest.FixtureRequest) -> str | None:
+    """The URL of one; None: a file in the data directory."""
+    return new_yard() if request.param is Engine.POSTGRES else None
+
+
 def test_it_comes_up_prints_a_link_once_and_leaves_when_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], database: str | None
 ) -> None:
     port, data = free_port(), tmp_path / "yard"
     stopper = threading.Thread(target=stop_when_up, args=(port, data))
     stopper.start()
-    assert start(data, port=port) == 0
+    assert start(data, port=port, database=database) == 0
     stopper.join()
     said = capsys.readouterr()
     ticket = re.search(r"\?ticket=(\S+)", said.out)
@@ -229,7 +238,9 @@ def await_line(data: Path, event: str) -> None:
     raise AssertionError(f"no {event} came to be")
 
 
-def test_a_changed_file_is_taken_up_on_sighup_by_all_that_stands_around_the_core(tmp_path: Path) -> None:
+def test_a_changed_file_is_taken_up_on_sighup_by_all_that_stands_around_the_core(
+    tmp_path: Path, database: str | None
+) -> None:
     port, data, seen = free_port(), tmp_path / "yard", []
 
     def change() -> None:
@@ -243,7 +254,7 @@ def test_a_changed_file_is_taken_up_on_sighup_by_all_that_stands_around_the_core
 
     changer = threading.Thread(target=change)
     changer.start()
-    assert start(data, port=port) == 0
+    assert start(data, port=port, database=database) == 0
     changer.join()
     assert seen == [403, 200]
 

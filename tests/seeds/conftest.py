@@ -1,10 +1,12 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.vocabulary import Scope
+from tests.support.engines import Engine, opener
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import GatewayHub
 
@@ -14,9 +16,11 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture
-def hub() -> GatewayHub:
-    return GatewayHub()
+@pytest.fixture(params=Engine)
+def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GatewayHub]:
+    made = GatewayHub(store=opener(request.param, tmp_path)())
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
-"""The engines, by name, and a store of each that nobody has opened."""
+"""The engines by name, and what opens a store of each."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -18,11 +19,14 @@ class Engine(StrEnum):
     POSTGRES = "postgres"
 
 
-def a_store(engine: Engine, directory: Path) -> Store:
+def opener(engine: Engine, directory: Path) -> Callable[[], Store]:
+    """What makes one store again and again, not open yet, as one process after another does."""
     match engine:
         case Engine.MEMORY:
-            return MemoryStore(new_cluster_id=CLUSTER_ID)
+            kept = MemoryStore(new_cluster_id=CLUSTER_ID)
+            return lambda: kept
         case Engine.SQLITE:
-            return SqliteStore(directory / "taskyard.db", new_cluster_id=CLUSTER_ID)
+            return lambda: SqliteStore(directory / "taskyard.db", new_cluster_id=CLUSTER_ID)
         case Engine.POSTGRES:
-            return PostgresStore(new_yard(), new_cluster_id=CLUSTER_ID, candidate=Candidate("h_test"))
+            url = new_yard()
+            return lambda: PostgresStore(url, new_cluster_id=CLUSTER_ID, candidate=Candidate("h_test"))

@@ -1,4 +1,4 @@
-"""A hub for the gateway's tests: the real core over the real store in memory, one commit per command.
+"""A hub for the gateway's tests: the real core over a real store, in memory unless told, one commit per command.
 
 It has no loop and no committer; what the gateway is told by it is nevertheless decided by the core and read
 from the store, so that a test of a route is a test of what the route does.
@@ -46,7 +46,7 @@ from taskyard.hub.spent import Spent
 from taskyard.hub.tokens import Tokens
 from taskyard.hub.views import breaker_view, breaker_views, queue_views, usage_view
 from taskyard.store.memory import MemoryStore
-from taskyard.store.port import Identity, Numbered, Reader, StoredTask
+from taskyard.store.port import Identity, Numbered, Reader, Store, StoredTask
 from taskyard.vocabulary import ENDED, DaemonStatus, EventName, Level, Scope, SourceType
 from taskyard.wire import frames
 
@@ -55,8 +55,8 @@ START_MS = 1_800_000_000_000
 
 
 class GatewayHub:
-    def __init__(self, settings: Settings | None = None) -> None:
-        self.store = MemoryStore()
+    def __init__(self, settings: Settings | None = None, store: Store | None = None) -> None:
+        self.store: Store = store or MemoryStore()
         self.identity: Identity = self.store.open()
         self.settings = settings or Settings()
         self.directory = CommittedDirectory()
@@ -77,6 +77,11 @@ class GatewayHub:
         self._ended: dict[str, asyncio.Event] = {}
         self.metrics = Metrics(self._now)
         self.core = self._restored()
+        self._reader = self.store.reader()
+
+    def close(self) -> None:
+        self._reader.close()
+        self.store.close()
 
     def _restored(self) -> Core:
         image = self.store.load()
@@ -129,7 +134,7 @@ class GatewayHub:
 
     def lead_moves(self) -> None:
         """Another hub leads: it has what was committed, and knows none of the sockets that stay."""
-        self.store.crash()
+        self.store.close()
         self.identity = self.store.open()
         self._frames = Frames(self.identity, self.settings, self._tokens)
         self._spent = Spent()
@@ -161,13 +166,13 @@ class GatewayHub:
         return self._release(batch, effects)
 
     def _known(self, command: Command, lookup: Lookup) -> object:
-        found = self.store.reader().known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
+        found = self._reader.known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
         return merge(command.known, lookup, found)  # type: ignore[union-attr]
 
     def _release(self, batch: Batch, effects: list[Effect]) -> tuple[Answer | None, dict[str, StoredTask]]:
         self.directory.update(batch.users, batch.keys)
         self.metrics.observe(batch)
-        reader = self.store.reader()
+        reader = self._reader
         answer = next((effect.answer for effect in effects if isinstance(effect, Reply)), None)
         for effect in effects:
             self._perform(effect, batch.seq, reader)
@@ -216,7 +221,7 @@ class GatewayHub:
         self.decide(command)
 
     async def read(self, look: Callable[[Reader], T]) -> T:
-        return look(self.store.reader())
+        return look(self._reader)
 
     def attach(self, session: Session) -> None:
         self._sessions[session.id] = session
