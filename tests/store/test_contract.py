@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from taskyard.core.changes import AuditRecord, DaemonRecord, KeyRecord, LateResult, LogChunk, UserRecord
+from taskyard.core.changes import AuditRecord, DaemonRecord, Kept, KeyRecord, LateResult, LogChunk, UserRecord
 from taskyard.core.task import Attempt, Dependency, Task
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import REQUESTS_KEPT_MS, BadCursor, Identity, Store, StoredTask, StoreRefused, TaskFilter
-from taskyard.vocabulary import EPOCHS_PER_ERA, EventName, Level, Scope, SourceType, Status
+from taskyard.vocabulary import EPOCHS_PER_ERA, EventName, Keeps, Level, Scope, SourceType, Status
 from tests.support.records import NOW, USER, Yard, a_batch, a_body, a_task, an_event, an_id, assigned, ended
 
 EVERYBODY = TaskFilter(user_id=None)
@@ -629,3 +629,85 @@ def test_answers_to_requests_are_forgotten_after_a_while(yard: Yard) -> None:
 
 def test_a_batch_that_only_answers_is_empty() -> None:
     assert a_batch(Identity("c_test", 1, 0), requests=[("r_1", b"one")]).is_empty()
+
+
+# --- any text ---
+
+
+@pytest.mark.parametrize("odd", ["nul\0", "\0", "sub\x1a", "\x1a0", "\x1a\x1a\0", "ß\U0001f600", "a'b\"c\\d%_"])
+def test_names_may_hold_any_character(yard: Yard, odd: str) -> None:
+    # Given a task all of whose names are odd, and what else is kept under a name
+    task = a_task(number=1, user_id=odd, queue=odd, type=odd, correlation_id=odd, parent_id=odd, key=odd)
+    done = ended(a_task(number=2, user_id=odd, key=odd))
+    daemon = DaemonRecord(id=odd, user_id=odd, name=odd, boot_id=odd, connected_at=NOW)
+    kept = [Kept(Keeps.BREAKER, f"{n}{odd}", b"{}") for n in range(3)]
+    audit = AuditRecord(at=NOW, actor=odd, action="x", subject=odd)
+    yard.has(task, done, daemons=[daemon], kept=kept, audit=[audit], requests=[(odd, b"answer")])
+
+    # Then all of it is found again under those names, and what is not asked for is not
+    image = yard.store.load()
+    assert (image.tasks, image.daemons, image.numbers) == ([task], [daemon], {odd: 2})
+    assert image.kept == kept
+    for query in (
+        TaskFilter(user_id=odd, queue=odd, type=odd),
+        TaskFilter(user_id=odd, correlation_id=odd),
+        TaskFilter(user_id=None, parent_id=odd),
+    ):
+        assert ids(yard.reader.tasks(query)) == [task.id]
+    assert yard.reader.known(user_id=odd, ids=(), refs=("T-001",), keys=(odd, "other")).keys == {odd: done.id}
+    assert yard.reader.find(user_id=odd, task=odd) is None
+    assert [entry for _, entry in yard.reader.audit(subject=odd, limit=1, before=None)] == [audit]
+    assert (yard.reader.request(odd), yard.reader.request(f"{odd}?")) == (b"answer", None)
+    yard.write(kept=[Kept(Keeps.BREAKER, f"1{odd}", None)])
+    assert yard.store.load().kept == [kept[0], kept[2]]
+
+
+def test_text_is_sought_in_bodies_of_any_characters(yard: Yard) -> None:
+    tasks = [a_task(number=number) for number in range(1, 5)]
+    bodies = [
+        a_body(tasks[0], title="sales \0 and on"),
+        a_body(tasks[1], text="a literal \\u0000, and sales"),
+        a_body(tasks[2], title="sales \\\0"),
+        a_body(tasks[3], text="nothing"),
+    ]
+    yard.has(*tasks, bodies=bodies)
+    assert ids(yard.reader.tasks(TaskFilter(user_id=USER, text="SALES"))) == [an_id(3), an_id(2), an_id(1)]
+    assert ids(yard.reader.tasks(TaskFilter(user_id=USER, text="\\u0000"))) == [an_id(2)]
+
+
+# --- sizes ---
+
+
+@pytest.mark.parametrize("size", [0, 999, 1_000, 1_001, 5_000, 300_000])
+def test_bodies_outcomes_and_records_may_be_of_any_size(yard: Yard, size: int) -> None:
+    task = a_task(summary="s" * size)
+    body, outcome = (task.id, b'{"input": "%s"}' % (b"b" * size)), (task.id, b"o" * size)
+    yard.has(task, bodies=[body])
+    assert yard.reader.bodies((task.id,)) == dict([body])
+    assert yard.reader.loads((task.id,))[task.id].body == body[1]
+    yard.write(ended=[ended(task, Status.PERMANENTLY_FAILED, at=NOW - 10)], outcomes=[outcome])
+    for change in ({}, {"revived": [task]}, {"ended": [ended(task, at=NOW - 10)]}, {"archive": (NOW, 0)}):
+        yard.write(**change, events=[an_event(task)])
+        found = yard.reader.find(user_id=USER, task=task.id)
+        assert found is not None
+        assert (found.body, found.outcome) == (body[1], outcome[1]), change
+
+
+@pytest.mark.parametrize(("first", "second"), [(10, 2_000), (2_000, 10), (2_000, 3_000)])
+def test_the_newest_outcome_counts_whatever_its_size(yard: Yard, first: int, second: int) -> None:
+    task = a_task()
+    for size in (first, second):
+        outcome = b"o" * size
+        if size == first:
+            yard.has(ended(task, Status.PERMANENTLY_FAILED), outcomes=[(task.id, outcome)])
+            yard.write(revived=[task])
+        else:
+            yard.write(ended=[ended(task)], outcomes=[(task.id, outcome)])
+        found = yard.reader.find(user_id=USER, task=task.id)
+        assert found is not None
+        assert found.outcome == outcome
+    newest = b"n" * first
+    yard.write(amended=[ended(task)], outcomes=[(task.id, newest)])
+    found = yard.reader.find(user_id=USER, task=task.id)
+    assert found is not None
+    assert found.outcome == newest

@@ -24,7 +24,7 @@ from taskyard.store.postgres import partitions
 from taskyard.store.postgres.checks import Unreachable, address_of, check_server, connect_or_refuse
 from taskyard.store.postgres.commit import Commit
 from taskyard.store.postgres.faults import Gone
-from taskyard.store.postgres.image import load_image
+from taskyard.store.postgres.image import load_image, position_of
 from taskyard.store.postgres.lead import Candidate, Lead, end_lease, lead_of, take_over
 from taskyard.store.postgres.lease import Lease
 from taskyard.store.postgres.mirror import Mirror, hot_tasks
@@ -97,6 +97,8 @@ class PostgresStore:
         )
         try:
             check_server(session)
+            # Before the first row of each: those that lie elsewhere by then stay there.
+            partitions.make_ahead(session, at=session.rows(SQL["read_clock"])[0][0], seq=position_of(session) + 1)
             lead = take_over(
                 session,
                 self._candidate,
@@ -104,7 +106,6 @@ class PostgresStore:
                 new_era=new_era,
                 has_lock=self._lease is not None and self._lease.has_lock,
             )
-            partitions.make_ahead(session, at=session.rows(SQL["read_clock"])[0][0], seq=lead.identity.seq)
         except StoreUnavailable as error:
             self._disconnect()
             raise Unreachable(f"{address_of(self._url)} was lost while it was opened: {error}. Try again.") from error

@@ -40,6 +40,11 @@ def position_of(session: Session) -> int:
     return seq
 
 
+def commits_from(session: Session, seq: int, *, rows_max: int) -> list[Row]:
+    """Rows of the log, from this place on."""
+    return session.rows(SQL["commits_from"], {"seq": seq, "rows_max": rows_max})
+
+
 def identity_of(session: Session) -> Identity | None:
     """Who this yard is; None before its first epoch."""
     cluster_id, epoch, crc = session.rows(SQL["read_identity"])[0]

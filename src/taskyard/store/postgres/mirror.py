@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from taskyard.core.task import Task
 from taskyard.store.port import StoreBroken
-from taskyard.store.postgres.image import every_task, position_of, task_of
+from taskyard.store.postgres.image import commits_from, every_task, position_of, task_of
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import SQL
 from taskyard.store.records import TASK, decode_events, decode_record, verified
@@ -77,7 +77,7 @@ def read_missed(session: Session, since: int) -> Missed:
     """What a mirror of this commit lacks. The caller holds the snapshot."""
     seq = position_of(session)
     if since and seq - since <= COMMITS_MISSED_MAX:
-        commits = session.rows(SQL["commits_from"], {"seq": since + 1, "rows_max": COMMITS_MISSED_MAX})
+        commits = commits_from(session, since + 1, rows_max=COMMITS_MISSED_MAX)
         if len(commits) == seq - since:
             tasks = [task_of(row) for row in session.rows(SQL["hot_tasks_since"], {"seq": since})]
             stay = {task.id for task in tasks}

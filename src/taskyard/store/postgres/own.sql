@@ -116,6 +116,14 @@ DELETE FROM hub WHERE seen_at < clock_timestamp() - interval '1 day';
 -- forget_hub
 DELETE FROM hub WHERE id = :id;
 
+-- hot_tasks_since
+-- By a walk over the table: no index may be on a column that every commit changes.
+SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
+FROM task WHERE seq > :seq;
+
+-- count_hot
+SELECT count(*) FROM task;
+
 -- read_secret
 SELECT secret FROM identity;
 

@@ -15,7 +15,7 @@ from taskyard.store.paging import NUMBER_MAX, number_of
 from taskyard.store.port import Load, Numbered, StoreBroken, StoredTask, TaskFilter
 from taskyard.store.postgres.arrays import numbers, texts, unescaped, words
 from taskyard.store.postgres.faults import Gone
-from taskyard.store.postgres.image import position_of, task_of
+from taskyard.store.postgres.image import commits_from, position_of, task_of
 from taskyard.store.postgres.lists import ARCHIVE, HOT, list_rows
 from taskyard.store.postgres.mirror import Missed, read_missed
 from taskyard.store.postgres.session import Row, Session, Value
@@ -306,7 +306,7 @@ def _is_on_the_log(session: Session, *, epoch: int, seq: int) -> bool:
 def _events_from(session: Session, seq: int) -> Iterator[Numbered]:
     """In order, from the commit `seq` on; in pages, since who asks may stop soon."""
     while True:
-        rows = session.rows(SQL["commits_from"], {"seq": seq, "rows_max": COMMITS_PER_QUERY})
+        rows = commits_from(session, seq, rows_max=COMMITS_PER_QUERY)
         yield from _events_of(rows)
         if len(rows) < COMMITS_PER_QUERY:
             return

@@ -272,14 +272,6 @@ SELECT COALESCE(MAX(seq), 0) FROM commit_log;
 SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
 FROM task WHERE id > :after ORDER BY id LIMIT :rows_max;
 
--- hot_tasks_since
--- By a walk over the table: no index may be on a column that every commit changes.
-SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
-FROM task WHERE seq > :seq;
-
--- count_hot
-SELECT count(*) FROM task;
-
 -- every_user
 SELECT id, record, crc FROM person ORDER BY id;
 

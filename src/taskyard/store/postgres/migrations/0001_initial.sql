@@ -259,7 +259,7 @@ BEGIN
     FOR name IN SELECT p FROM partitions_before('history', width, before) AS p LIMIT 10 LOOP
         EXECUTE format(
             'SELECT count(*) <= %s AND coalesce(bool_and(status = ''permanently_failed''), true)'
-            ' FROM (SELECT status FROM %I LIMIT %s) AS some',
+            ' FROM (SELECT status FROM %I LIMIT %s) AS first_rows',
             rows_max, name, rows_max + 1
         ) INTO few;
         IF few THEN
