@@ -1,11 +1,16 @@
-"""`taskyard migrate`, with a real server: what it did, and what it refuses without having changed anything."""
+"""`taskyard migrate` and `copy`, with a real server: what they did, and what they refuse and then leave as it was."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from taskyard.cli.main import run
+from taskyard.hub.yard import read_secret
+from taskyard.store.sqlite import SqliteStore
 from tests.support.postgres import Cluster, cluster
+from tests.support.records import Yard, a_task
 
 PASSWORD = "s3cret-word"
 
@@ -94,3 +99,107 @@ def test_a_user_who_may_not_make_the_schema_is_told_what_to_ask_for(
     assert run(["migrate", "--database", bare]) == 0
     assert run(["migrate", "--database", as_guest]) == 1
     assert "Connect as its owner, or grant that role to this one." in told(capsys)
+
+
+# --- copy ---
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A hub's directory, with one task in it."""
+    directory = tmp_path / "yard"
+    directory.mkdir()
+    with SqliteStore(directory / "taskyard.db", new_cluster_id="c_test") as store:
+        yard = Yard.of(store)
+        yard.has(a_task(number=1))
+        yard.reader.close()
+    (directory / "token.secret").write_text("k" * 43)
+    return directory
+
+
+def test_a_yard_is_copied_told_and_named_where_to_go_on(
+    data: Path, server: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = server.url(server.new_database())
+    assert run(["copy", "--from", f"sqlite:{data}", "--to", url.replace("yard@", f"yard:{PASSWORD}@")]) == 0
+    out, err = capsys.readouterr()
+    table, _, said = out.partition("Read back")
+    assert [line.split("  ")[0] for line in table.splitlines()] == [
+        "COPIED",
+        "waiting or running tasks",
+        "commits with their events",
+        "numberings",
+    ]
+    assert re.fullmatch(r" and found the same: yard c_test, digest [0-9a-f]{32}\.\n", said)
+    assert err.endswith(
+        f"Go on with: taskyard up --data {data} --database {url}\n"
+        "Do not start a hub on the old one again: it is the same yard.\n"
+    )
+    assert "verified 3 of 3\n" in err
+    assert PASSWORD not in out + err
+    assert server.administer("SELECT secret FROM taskyard.identity", database=place_of(url).partition("/")[2]) == [
+        (b"k" * 43,)
+    ]
+
+
+def test_it_comes_back_to_a_file_with_whatever_secret_it_has(
+    data: Path, server: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Given a yard that has lost its secret, so that the database's own is used
+    (data / "token.secret").unlink()
+    url = server.url(server.new_database())
+    assert run(["copy", "--from", f"sqlite:{data / 'taskyard.db'}", "--to", url, "--json"]) == 0
+    first, err = capsys.readouterr()
+    assert "There was no token.secret" not in err
+    assert json.loads(first)["has_secret"] is False
+
+    # When it moves to a directory that is not there yet
+    back = tmp_path / "back"
+    assert run(["copy", "--from", url, "--to", f"sqlite:{back}", "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)
+
+    # Then its hub signs with the same
+    assert second["digest"] == json.loads(first)["digest"]
+    secret = server.administer("SELECT secret FROM taskyard.identity", database=place_of(url).partition("/")[2])
+    assert [(read_secret(back),)] == secret
+    assert [(path.name, path.stat().st_mode & 0o077) for path in sorted(back.iterdir()) if path.suffix != ".lock"] == [
+        ("taskyard.db", 0),
+        ("token.secret", 0),
+    ]
+
+
+def test_a_directory_with_the_secret_of_another_yard_is_not_copied_to(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "token.secret").write_text("j" * 43)
+    assert run(["copy", "--from", f"sqlite:{data}", "--to", f"sqlite:{other}"]) == 1
+    assert "token.secret is of another yard. Move it away" in told(capsys)
+    assert not (other / "taskyard.db").exists()
+    (other / "token.secret").write_text("k" * 43)
+    assert run(["copy", "--from", f"sqlite:{data}", "--to", f"sqlite:{other}"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "said"),
+    [
+        ("/somewhere", "sqlite:new", "--from takes sqlite:DIRECTORY or postgresql://"),
+        ("sqlite:DATA", "mysql://new", "--to takes sqlite:DIRECTORY or postgresql://"),
+        ("sqlite:DATA", "sqlite:", "--to takes sqlite:DIRECTORY or postgresql://"),
+        ("sqlite:DATA", "sqlite:DATA", "--from and --to are the same"),
+        ("sqlite:DATA", "sqlite:DATA/taskyard.db", "--from and --to are the same"),
+        ("sqlite:nowhere", "sqlite:new", "There is no "),
+        ("sqlite:DATA", f"postgresql://yard:{PASSWORD}@127.0.0.1:1/yard", "127.0.0.1:1/yard cannot be reached"),
+        ("sqlite:DATA", "BARE", "Run `taskyard migrate --database postgresql://yard@127.0.0.1:"),
+    ],
+)
+def test_what_cannot_be_copied_is_said_and_changes_nothing(
+    data: Path, bare: str, capsys: pytest.CaptureFixture[str], *, source: str, target: str, said: str
+) -> None:
+    before = {path.name: path.read_bytes() for path in data.iterdir() if path.name != "hub.lock"}
+    given = [text.replace("DATA", str(data)).replace("BARE", bare) for text in (source, target)]
+    assert run(["copy", "--from", given[0], "--to", given[1]]) == 1
+    assert said in told(capsys)
+    assert {name: (data / name).read_bytes() for name in before} == before
+    assert not Path("new").exists()

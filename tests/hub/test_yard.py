@@ -10,7 +10,7 @@ import pytest
 
 from taskyard.core.effects import Done
 from taskyard.core.yard_commands import ChangeUser, RevokeKey
-from taskyard.hub.yard import CannotStart, prepare, read_secret, welcome_owner, write_private
+from taskyard.hub.yard import CannotStart, prepare, read_secret, welcome_owner, write_private, write_secret
 from taskyard.vocabulary import Scope
 from tests.support.hub_scene import HeldStore, a_scene
 
@@ -65,11 +65,18 @@ def test_the_secret_is_made_once(tmp_path: Path) -> None:
     assert mode_of(tmp_path / "token.secret") == 0o600
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"short\n", b"x" * 65])
+@pytest.mark.parametrize("content", [b"", b"\n", b"short\n", b"x" * 65, b"hex:abc", b"hex:" + b"00" * 31, b"hex:\xff"])
 def test_a_secret_that_signs_nothing_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "token.secret").write_bytes(content)
     with pytest.raises(CannotStart, match="holds no secret"):
         read_secret(tmp_path)
+
+
+def test_a_secret_may_be_any_bytes_that_came_from_elsewhere(tmp_path: Path) -> None:
+    secret = b"\n \0\xff" * 8
+    write_secret(tmp_path, secret)
+    assert read_secret(tmp_path) == secret
+    assert mode_of(tmp_path / "token.secret") == 0o600
 
 
 def test_a_secret_that_cannot_be_read_is_named(tmp_path: Path) -> None:

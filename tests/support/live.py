@@ -16,7 +16,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import pytest
 
@@ -132,6 +132,18 @@ class Process:
             self.kill()
 
 
+class Door(Protocol):
+    """Where a yard is entered: one hub, or any of several."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def key(self) -> str: ...
+
+    def client(self, *, retry: RetryPolicy = NEVER, key: str | None = None, timeout_s: float = 10.0) -> Client: ...
+
+
 class LiveHub:
     """`taskyard up` on one port and one directory, as often as it is killed."""
 
@@ -183,7 +195,7 @@ class LiveHub:
 class LiveDaemon:
     """A process of `tests.support.fleet`, as often as it is killed. Its journal stays."""
 
-    def __init__(self, hub: LiveHub, directory: Path, name: str, slots: int) -> None:
+    def __init__(self, hub: Door, directory: Path, name: str, slots: int) -> None:
         self._hub = hub
         self._directory = directory
         self.name = name
@@ -217,9 +229,10 @@ class LiveYard:
         options: Sequence[str] = ("--no-daemon",),
         prefix: Sequence[str] = (),
         database: str | None = None,
+        port: int | None = None,
         start: bool = True,
     ) -> LiveHub:
-        data, port = self.directory / name, free_port()
+        data, port = self.directory / name, port or free_port()
         if database is None and self.engine is Engine.POSTGRES:
             database = new_yard()
         data.mkdir(exist_ok=True)
@@ -235,7 +248,7 @@ class LiveYard:
             hub.start()
         return hub
 
-    def daemon(self, hub: LiveHub, name: str = "d1", *, slots: int = 4) -> LiveDaemon:
+    def daemon(self, hub: Door, name: str = "d1", *, slots: int = 4) -> LiveDaemon:
         daemon = LiveDaemon(hub, self.directory, name, slots)
         self.daemons.append(daemon)
         daemon.start()

@@ -1,7 +1,10 @@
-"""Commands about the database itself: `migrate`."""
+"""Commands about the database itself: `migrate` and `copy`."""
 
+import sys
+from collections.abc import Callable
 from typing import Annotated, Final
 
+import msgspec
 import typer
 
 from taskyard.cli import output
@@ -32,3 +35,49 @@ def migrate(database: DatabaseOption = None, as_json: JsonOption = False) -> int
     else:
         output.say(f"{address}: schema {done.before} → {done.after}.")
     return 0
+
+
+@expanded
+def copy(
+    source: Annotated[
+        str, typer.Option("--from", metavar="YARD", help="sqlite:DIR or postgresql://…; no hub runs on it.")
+    ],
+    target: Annotated[str, typer.Option("--to", metavar="YARD", help="The same, of an empty place.")],
+    as_json: JsonOption = False,
+) -> int:
+    """Copy a whole yard to another database, while no hub runs. All of it, or nothing."""
+    from taskyard.hub.copying import copy_yard
+    from taskyard.hub.databases import NotDone
+
+    try:
+        with output.live() as show:
+            moved = copy_yard(source, target, tell=progress(show))
+    except NotDone as error:
+        output.note(f"taskyard: {error}")
+        return NO
+    copied = moved.copied
+    if as_json:
+        output.say_json({**msgspec.to_builtins(copied), "has_secret": moved.has_secret})
+        return 0
+    output.table(("COPIED", "NUMBER"), [(name, f"{count:,}") for name, count in copied.counts.items()])
+    output.say(f"Read back and found the same: yard {copied.identity.cluster_id}, digest {copied.digest}.")
+    if not moved.has_secret:
+        output.note(
+            "There was no token.secret: browsers have to sign in again, and attempts that run lose their tokens."
+        )
+    output.note(f"Go on with: {moved.start}\nDo not start a hub on the old one again: it is the same yard.")
+    return 0
+
+
+def progress(show: Callable[[str], None]) -> Callable[[str, int, int], None]:
+    """Say it each percent; where there is no terminal, each tenth."""
+    step = 1 if sys.stderr.isatty() else 10
+    said: set[tuple[str, int]] = set()
+
+    def tell(done: str, count: int, total: int) -> None:
+        part = 100 * count // max(total, 1) // step * step
+        if (done, part) not in said:
+            said.add((done, part))
+            show(f"{done} {count:,} of {total:,}")
+
+    return tell

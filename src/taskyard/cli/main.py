@@ -82,6 +82,7 @@ app.command("audit")(people.audit)
 app.command("backup")(yard.backup)
 app.command("doctor")(yard.doctor)
 app.command("migrate")(database.migrate)
+app.command("copy")(database.copy)
 
 
 @app.callback(invoke_without_command=True)

@@ -19,6 +19,8 @@ SECRET: Final = "token.secret"
 KEY_PREFIX: Final = "tyk_"
 
 
+HEX: Final = "hex:"
+"""Before a secret that is no text."""
 SECRET_BYTES_MIN, SECRET_BYTES_MAX = 32, 64
 
 
@@ -49,11 +51,24 @@ def prepare(data: Path) -> None:
 
 def read_secret(data: Path) -> bytes:
     """What task tokens are signed with: made once, kept for as long as the yard."""
+    if not (data / SECRET).exists():
+        write_private(data / SECRET, mint_secret())
+    return kept_secret(data)
+
+
+def write_secret(data: Path, secret: bytes) -> None:
+    """One that was made elsewhere, and may be any bytes."""
+    write_private(data / SECRET, f"{HEX}{secret.hex()}")
+
+
+def kept_secret(data: Path) -> bytes:
     path = data / SECRET
-    if not path.exists():
-        write_private(path, mint_secret())
     try:
         secret = path.read_bytes().strip()
+        if secret.startswith(HEX.encode()):
+            secret = bytes.fromhex(secret.decode().removeprefix(HEX))
+    except ValueError:
+        secret = b""
     except OSError as error:
         raise CannotStart(f"{path} cannot be read ({error.strerror}); let the hub's user read it.") from error
     if not SECRET_BYTES_MIN <= len(secret) <= SECRET_BYTES_MAX:

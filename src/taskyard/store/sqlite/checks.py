@@ -33,6 +33,15 @@ _MAGIC: Final = b"SQLite format 3\0"
 _HEADER_BYTES: Final = 100
 
 
+class FileInUse(StoreRefused):
+    def __init__(self, file: Path, holder: str) -> None:
+        super().__init__(
+            f"Another hub (process {holder}) uses {file}. Stop that one first, or give this one a data "
+            "directory of its own."
+        )
+        self.holder = holder
+
+
 def refuse_old_sqlite(version: str) -> None:
     numbers = tuple(int(part) for part in version.split(".")[:3])
     backported = any(numbers[:2] == fixed[:2] and numbers >= fixed for fixed in _BACKPORTS)
@@ -87,10 +96,7 @@ def take_lock(file: Path) -> int:
     except OSError as error:
         holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
         os.close(descriptor)
-        raise StoreRefused(
-            f"Another hub (process {holder}) uses {file}. Stop that one first, or give this one a data "
-            "directory of its own."
-        ) from error
+        raise FileInUse(file, holder) from error
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return descriptor
