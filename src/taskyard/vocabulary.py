@@ -355,9 +355,9 @@ class EventName(StrEnum):
     RESYNC = "resync"
 
 
-SESSIONS_PER_GATEWAY: Final = 1 << 32
+SESSIONS_PER_GATEWAY: Final = 1 << 56
 # Sessions are numbered in the order in which sockets were opened, by each gateway within numbers of its own; those of
-# two gateways have no order.
+# two gateways have no order. Gateways of one machine share theirs and number by its clock, in microseconds.
 EPOCHS_PER_ERA: Final = 1_000_000
 # Epochs count a hub's starts; a yard that goes on from an older copy on purpose begins a new era, so that what its
 # daemons saw before is not taken for the future.

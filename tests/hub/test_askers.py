@@ -56,3 +56,51 @@ def test_one_who_left_hears_nothing() -> None:
         assert answer.cancelled()
 
     asyncio.run(scenario())
+
+
+def test_whoever_asks_again_is_answered_with_the_first_also_if_that_one_was_cut_off() -> None:
+    async def scenario() -> None:
+        askers = Askers()
+        number, first = askers.admit("r_1")
+        again = askers.follow("r_1")
+        assert again is not None
+        first.cancel()
+        askers.leave(number)
+        late = askers.follow("r_1")
+        assert late is not None
+        askers.answer(Reply(number, Done("t_1")), {})
+        assert await again == await late == (Done("t_1"), {})
+
+    asyncio.run(scenario())
+
+
+def test_whoever_asks_again_for_what_is_refused_is_refused_too() -> None:
+    async def scenario() -> None:
+        askers = Askers()
+        number, first = askers.admit("r_1")
+        again = askers.follow("r_1")
+        assert again is not None
+        first.cancel()
+        askers.leave(number)
+        askers.refuse_all(Refusal.OUTCOME_UNKNOWN)
+        assert isinstance(again.exception(), Unavailable)
+
+    asyncio.run(scenario())
+
+
+def test_a_name_is_kept_until_it_is_answered_and_no_longer() -> None:
+    async def scenario() -> None:
+        askers = Askers()
+        (answered, _), (refused, _), (unheard, _) = (askers.admit(name) for name in ("r_1", "r_2", "r_3"))
+        replies = [Reply(number, Done()) for number in (answered, refused, unheard)]
+        assert [name for name, _ in askers.requests_in(replies)] == ["r_1", "r_2", "r_3"]
+        # While it is written, it can still be asked for.
+        assert askers.follow("r_1") is not None
+        askers.answer(replies[0], {})
+        askers.refuse(refused, Refusal.OUTCOME_UNKNOWN)
+        # There was no room to take it in.
+        askers.leave(unheard)
+        assert [askers.follow(name) for name in ("r_1", "r_2", "r_3")] == [None, None, None]
+        assert askers.requests_in(replies) == []
+
+    asyncio.run(scenario())

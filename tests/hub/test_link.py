@@ -2,72 +2,22 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from typing import Any, cast
 
 import pytest
-import uvloop
 
 from taskyard.core.commands import Beat, BeginWait, JoinDaemon, SubmitTasks
 from taskyard.core.effects import Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.gateway import port
 from taskyard.gateway.port import Unavailable
-from taskyard.hub.hub import Hub
-from taskyard.hub.link.remote import Remote, dial
-from taskyard.hub.link.server import LinkServer
+from taskyard.hub.link.remote import Remote
 from taskyard.hub.link.views import ARGUMENTS, LiveViews
-from taskyard.hub.link.wire import MAGIC, LinkLost
+from taskyard.hub.link.wire import LinkLost
 from taskyard.hub.observe import Log
-from taskyard.hub.switchboard import Switchboard
 from taskyard.store.port import StoreFenced
 from taskyard.vocabulary import DaemonStatus, Refusal, Status
-from tests.support.hub_scene import SECRET, USER, WAIT_S, Scene, a_draft, a_scene, refused_with
-
-HERE = "127.0.0.1"
-
-
-class Linked:
-    """A scene that leads, and one that only has its gateway's end: speak to either."""
-
-    def __init__(self, lead: Scene, links: LinkServer, address: int) -> None:
-        self.lead = lead
-        self.links = links
-        self.port = address
-        self.board = Switchboard(lead.hub.settings, lead.store.reader, secret=SECRET)
-        self.far = Scene(lead.store, cast("Hub", self.board), lead.log)
-
-    async def dial(self, secret: bytes = SECRET) -> Remote:
-        async with asyncio.timeout(WAIT_S):
-            return await dial(HERE, self.port, secret)
-
-    async def connect(self) -> Remote:
-        remote = await self.dial()
-        remote.lost.add_done_callback(lambda _: self.board.disconnect())
-        self.board.connect(remote)
-        return remote
-
-
-@asynccontextmanager
-async def linked(*, connected: bool = True, settings: Settings | None = None) -> AsyncIterator[Linked]:
-    async with a_scene(settings=settings) as lead:
-        links = LinkServer(SECRET, Log(lead.log))
-        links.serve(lead.hub)
-        both = Linked(lead, links, await links.listen(HERE, 0))
-        try:
-            if connected:
-                await both.connect()
-            yield both
-        finally:
-            lead.held.writes.open()
-            lead.held.reads.open()
-            both.board.close()
-            links.stop()
-
-
-def lives(scenario: Any) -> None:
-    uvloop.run(scenario())
+from tests.support.hub_scene import USER, WAIT_S, a_draft, a_scene, refused_with
+from tests.support.linked import Linked, linked, lives
 
 
 def test_a_task_submitted_through_a_gateway_is_the_leaders_and_answered_after_its_commit() -> None:
@@ -205,11 +155,87 @@ def test_settings_of_the_leader_hold_at_its_gateways() -> None:
     lives(scenario)
 
 
+def test_whoever_has_caught_up_misses_nothing_that_is_committed_from_there_on() -> None:
+    async def scenario() -> None:
+        async with linked() as both:
+            watcher = both.far.watcher()
+            await both.board.caught_up()
+            task_id = await both.lead.submit()
+            assert (await watcher.event("task.created")).event.task_id == task_id
+
+    lives(scenario)
+
+
+def test_a_gateway_whose_leader_takes_no_work_says_so() -> None:
+    async def scenario() -> None:
+        async with linked(connected=False) as both:
+            assert not await both.board.takes_work()
+            await both.connect()
+            assert await both.board.takes_work()
+            both.lead.hub.is_prepared = False
+            assert not await both.board.takes_work()
+
+    lives(scenario)
+
+
+def test_requests_that_gateways_answered_are_counted_by_the_leader_and_once() -> None:
+    async def scenario() -> None:
+        async with linked(connected=False) as both:
+            asked, refused = ("GET", "/metrics", 2), ("POST", "/api/v1/tasks", 4)
+            both.board.answered[asked] += 2
+            # Nobody leads yet: they are kept.
+            both.board.report()
+            await both.connect()
+            assert (await both.board.figures()).requests == {asked: 2}
+            both.board.answered[asked] += 1
+            both.board.answered[refused] += 1
+            assert (await both.board.figures()).requests == {asked: 3, refused: 1}
+            assert (await both.lead.hub.figures()).requests == {asked: 3, refused: 1}
+
+    lives(scenario)
+
+
+def test_what_a_gateway_has_to_say_stands_in_the_leaders_log() -> None:
+    async def scenario() -> None:
+        async with linked(connected=False) as both:
+            remote = await both.connect()
+            Log(Carried(remote)).say("gateway.trouble", level="error", number=1)
+            line = await both.lead.log.line("gateway.trouble")
+            assert (line["level"], line["data"]) == ("error", {"number": 1})
+
+    lives(scenario)
+
+
+class Carried:
+    """Lines over a link."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    def write(self, lines: bytes) -> None:
+        self._remote.log(lines)
+
+
+def test_a_task_that_waits_is_answered_with_where_it_stands_and_a_batch_is_not() -> None:
+    async def scenario() -> None:
+        async with linked() as both:
+            await both.lead.submit()
+            (answer, _), forecast = await both.board.submit(both.far.submission())
+            assert isinstance(answer, Submitted)
+            assert forecast is not None
+            assert forecast.position == 2
+            assert forecast == await both.lead.hub.forecast(answer.ids[0])
+            _, none = await both.board.submit(both.far.submission(count=2))
+            assert none is None
+
+    lives(scenario)
+
+
 def test_every_view_of_the_port_can_be_asked_for_over_a_link() -> None:
     live = {
         name
         for name, method in inspect.getmembers(port.Hub, inspect.iscoroutinefunction)
-        if name not in ("ask", "read") and not name.startswith("_")
+        if name not in ("ask", "submit", "read") and not name.startswith("_")
     }
     assert live == set(ARGUMENTS)
     assert live == {name for name in vars(LiveViews) if not name.startswith("_")}
@@ -235,28 +261,6 @@ def test_a_view_shows_at_a_gateway_what_it_shows_at_the_leader() -> None:
             used_here, used_there = await here.usage(USER), await there.usage(USER)
             assert (used_here.plan, used_here.pending) == (used_there.plan, used_there.pending)
             await here.ended(task_id, 0.0)
-
-    lives(scenario)
-
-
-def test_a_request_whose_answer_was_lost_is_answered_by_the_same_name_and_not_done_again() -> None:
-    async def scenario() -> None:
-        async with linked(connected=False) as both:
-            remote = await both.connect()
-            # Given a submission that is being written
-            both.lead.held.writes.shut()
-            asked = both.far.asked(both.far.submission())
-            await both.lead.held.writes.reached()
-            # When the link breaks before its answer, and another is made after the commit
-            remote.close()
-            both.lead.held.writes.open()
-            await both.lead.held.commit(2)
-            await both.connect()
-            # Then it is answered with the task that it made, and there is one
-            async with asyncio.timeout(WAIT_S):
-                answer, _ = await asked
-            assert isinstance(answer, Submitted)
-            assert list(both.lead.hub.state.tasks) == list(answer.ids)
 
     lives(scenario)
 
@@ -311,32 +315,6 @@ def test_who_follows_events_has_to_come_anew_when_the_leader_changes() -> None:
             watcher = both.far.watcher()
             both.board.disconnect()
             assert watcher.is_lost
-
-    lives(scenario)
-
-
-def test_somebody_who_does_not_know_the_secret_is_not_let_in() -> None:
-    async def scenario() -> None:
-        async with linked(connected=False) as both:
-            with pytest.raises(LinkLost):
-                await both.dial(b"another secret, of the same length")
-            assert both.lead.hub.ready
-
-    lives(scenario)
-
-
-@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", MAGIC + b"x" * 32 + b"\xff" * 64, b"\0" * 4096])
-def test_a_stranger_on_the_port_is_cut_off(said: bytes) -> None:
-    async def scenario() -> None:
-        async with linked(connected=False) as both:
-            reader, writer = await asyncio.open_connection(HERE, both.port)
-            writer.write(said)
-            async with asyncio.timeout(WAIT_S):
-                with suppress(ConnectionResetError):
-                    await reader.read()
-            writer.close()
-            await both.connect()
-            assert await both.far.submit()
 
     lives(scenario)
 

@@ -13,8 +13,8 @@ import msgspec
 
 from taskyard.core import recovery
 from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
-from taskyard.core.commands import Command
-from taskyard.core.effects import Answer, CloseSession, Effect, Execute, Progressed, Refused, Reply, Signal
+from taskyard.core.commands import Command, SubmitTasks
+from taskyard.core.effects import Answer, CloseSession, Effect, Execute, Progressed, Refused, Reply, Signal, Submitted
 from taskyard.core.forecast import Forecast
 from taskyard.core.hub import Core
 from taskyard.core.idle import Overview
@@ -27,6 +27,7 @@ from taskyard.core.yard_commands import CreateKey, CreateUser
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
 from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import (
+    Answered,
     BreakerView,
     DaemonView,
     HubView,
@@ -209,12 +210,17 @@ class GatewayHub:
 
     # --- the port ---
 
-    async def ask(self, command: Command) -> tuple[Answer, dict[str, StoredTask]]:
+    async def ask(self, command: Command) -> Answered:
         if self.down is not None:
             raise self.down
         answer, written = self.decide(msgspec.structs.replace(command, reply_to=1))
         assert answer is not None, "whoever asks is answered"
         return answer, written
+
+    async def submit(self, command: SubmitTasks) -> tuple[Answered, Forecast | None]:
+        answer, written = await self.ask(command)
+        forecast = await self.forecast(answer.ids[0]) if isinstance(answer, Submitted) and answer.ids else None
+        return (answer, written), forecast
 
     def tell(self, command: Command) -> None:
         self.told.append(command)
@@ -234,6 +240,12 @@ class GatewayHub:
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self._subscribers.remove(subscriber)
+
+    async def takes_work(self) -> bool:
+        return self.ready
+
+    async def caught_up(self) -> None:
+        """Always: whoever has subscribed is offered the next event."""
 
     async def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
         return why_of(self.core, self._now(), task_id, names)

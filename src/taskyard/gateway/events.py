@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.call import Call, Empty, OfUser, RequestRefused, Stream
+from taskyard.gateway.port import Unavailable
 from taskyard.gateway.present import SOFT, event_answer
 from taskyard.gateway.rest.tasks import find
 from taskyard.store.port import Numbered, Reader
@@ -72,8 +73,7 @@ class Listener:
         self._bytes += len(message)
 
     def lose(self) -> None:
-        self.overflowed = True
-        self._wake.set()
+        self.show_out()
 
     def wants(self, numbered: Numbered) -> bool:
         event = numbered.event
@@ -162,6 +162,8 @@ async def _messages(call: Call[EventQuery], listener: Listener, after: Place | N
     call.hub.subscribe(listener)
     call.door.enter(listener)
     try:
+        # Before the first read: what is committed after it must reach the listener.
+        await call.hub.caught_up()
         yield b": taskyard\n\n"
         place = (0, 0, 0)
         if after is not None:
@@ -177,6 +179,9 @@ async def _messages(call: Call[EventQuery], listener: Listener, after: Place | N
                 return
             if not await listener.news():
                 yield b": alive\n\n"
+    except Unavailable:
+        # Nobody leads, or the store is away; the answer has begun, so all there is to say is that it ends here.
+        return
     finally:
         call.door.leave(listener)
         call.hub.unsubscribe(listener)

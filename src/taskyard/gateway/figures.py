@@ -10,6 +10,10 @@ Depth = Mapping[tuple[str, Level, SourceType], int]
 """Ready tasks by queue, level and source."""
 
 
+Requests = Mapping[tuple[str, str, int], int]
+"""Answered requests by method, route and the hundreds of their status; no route is empty."""
+
+
 class Lately(Struct, frozen=True):
     """Of the last minutes; all of them 0 when there was nothing to measure."""
 
@@ -48,3 +52,7 @@ class Figures(Struct, kw_only=True, frozen=True):
     slots_used: int
     breakers: Mapping[BreakerState, int]
     pressure: Pressure
+    process: Mapping[str, float]
+    """What the system says of the process that decides, by the names that collectors of such figures know."""
+    requests: Requests = {}
+    """That other processes answered, as far as they have told."""

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from taskyard.core.changes import KeyRecord, UserRecord
-from taskyard.core.commands import Command
+from taskyard.core.commands import Command, SubmitTasks
 from taskyard.core.effects import Answer, Signal
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
@@ -22,6 +22,9 @@ from taskyard.store.port import Identity, Numbered, Reader, StoredTask
 from taskyard.vocabulary import BreakerState, DaemonStatus, Level, QueueState
 
 T = TypeVar("T")
+
+Answered = tuple[Answer, dict[str, StoredTask]]
+"""An answer, with the tasks that the very commit wrote which it was given after."""
 
 
 class Unavailable(Exception):
@@ -181,14 +184,11 @@ class Hub(Protocol):
     @property
     def directory(self) -> Directory: ...
 
-    @property
-    def ready(self) -> bool: ...
+    async def ask(self, command: Command) -> Answered:
+        """Once committed. Raises `Unavailable`."""
 
-    async def ask(self, command: Command) -> tuple[Answer, dict[str, StoredTask]]:
-        """The answer, once committed; with the tasks that this very commit wrote, as written.
-
-        Raises `Unavailable`.
-        """
+    async def submit(self, command: SubmitTasks) -> tuple[Answered, Forecast | None]:
+        """As `ask`; with where the task stands and when it will presumably start, if it is one and waits."""
 
     def tell(self, command: Command) -> None:
         """From a daemon's socket: nobody waits, effects come through its session."""
@@ -201,12 +201,18 @@ class Hub(Protocol):
 
     def detach(self, session: Session) -> None: ...
 
-    def subscribe(self, subscriber: Subscriber) -> None: ...
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Offered is what is released once `caught_up` has returned, and perhaps something before."""
 
     def unsubscribe(self, subscriber: Subscriber) -> None: ...
 
     # Below: the live state, which only the hub that leads has. A gateway of another one asks it over the link,
     # so each of these may take a round trip and raise `Unavailable`; a page should need one of them, not one a row.
+
+    async def takes_work(self) -> bool: ...
+
+    async def caught_up(self) -> None:
+        """Returns when whoever has subscribed will miss nothing that is committed from here on."""
 
     async def daemons(self) -> list[DaemonView]: ...
 

@@ -7,13 +7,11 @@ from typing import Final
 import msgspec
 
 from taskyard.core.effects import Answer, Effect, Reply
-from taskyard.gateway.port import Unavailable
+from taskyard.gateway.port import Answered, Unavailable
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Refusal
 
 RETRY_AFTER_S = 1
-
-Answered = tuple[Answer, dict[str, StoredTask]]
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 read_answer: Final = msgspec.msgpack.Decoder(Answer).decode
@@ -24,44 +22,67 @@ class Askers:
     def __init__(self) -> None:
         self._waiting: dict[int, asyncio.Future[Answered]] = {}
         self._count = 0
-        self._requests: dict[int, str] = {}
-        """Of those that may be asked again of another hub: under which name."""
+        self._names: dict[int, str] = {}
+        """Of those that may be asked again by somebody who lost us, until they are answered."""
+        self._numbers: dict[str, int] = {}
+        self._followers: dict[int, list[asyncio.Future[Answered]]] = {}
+        """Those who did ask again."""
 
     def admit(self, request: str = "") -> tuple[int, "asyncio.Future[Answered]"]:
         """A number to reply to, and what to wait for."""
         self._count += 1
         if request:
-            self._requests[self._count] = request
+            self._names[self._count] = request
+            self._numbers[request] = self._count
         future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
         self._waiting[self._count] = future
         return self._count, future
 
+    def follow(self, request: str) -> "asyncio.Future[Answered] | None":
+        """What to wait for if this is being decided or written; None: it was answered, or never came here."""
+        number = self._numbers.get(request)
+        if number is None:
+            return None
+        future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._followers.setdefault(number, []).append(future)
+        return future
+
     def leave(self, number: int) -> None:
-        self._waiting.pop(number, None)
+        future = self._waiting.pop(number, None)
+        if future is not None and not future.done():
+            # It was never taken in. Whoever was cut off instead has cancelled this, and may ask again.
+            self._forget(number)
 
     def requests_in(self, effects: Iterable[Effect]) -> list[tuple[str, bytes]]:
         """The answers among these that have to be found again by name, encoded."""
-        requests = self._requests
-        if not requests:
+        names = self._names
+        if not names:
             return []
         return [
-            (requests.pop(effect.to), _encode(effect.answer))
+            (names[effect.to], _encode(effect.answer))
             for effect in effects
-            if isinstance(effect, Reply) and effect.to in requests
+            if isinstance(effect, Reply) and effect.to in names
         ]
 
     def answer(self, reply: Reply, tasks: dict[str, StoredTask]) -> None:
-        future = self._waiting.get(reply.to)
-        if future is not None and not future.done():
-            future.set_result((reply.answer, tasks))
+        for future in (self._waiting.get(reply.to), *self._forget(reply.to)):
+            if future is not None and not future.done():
+                future.set_result((reply.answer, tasks))
 
     def refuse(self, number: int, code: Refusal) -> None:
-        future = self._waiting.pop(number, None)
-        self._requests.pop(number, None)
-        if future is not None and not future.done():
-            future.set_exception(Unavailable(code, RETRY_AFTER_S))
+        for future in (self._waiting.pop(number, None), *self._forget(number)):
+            if future is not None and not future.done():
+                future.set_exception(Unavailable(code, RETRY_AFTER_S))
 
     def refuse_all(self, code: Refusal, *, but: Container[int] = ()) -> None:
-        for number in list(self._waiting):
+        for number in {**self._waiting, **self._names}:
             if number not in but:
                 self.refuse(number, code)
+
+    def _forget(self, number: int) -> "Iterable[asyncio.Future[Answered]]":
+        """Its name, if it has one; those who ask for it by that."""
+        name = self._names.pop(number, None)
+        if name is None:
+            return ()
+        self._numbers.pop(name, None)
+        return self._followers.pop(number, ())

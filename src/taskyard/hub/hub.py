@@ -6,8 +6,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
-from taskyard.core.commands import Archive, Command
-from taskyard.core.effects import Signal
+from taskyard.core.commands import Archive, Command, SubmitTasks
+from taskyard.core.effects import Signal, Submitted
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
 from taskyard.core.pressure import signal_for
@@ -15,8 +15,9 @@ from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.core.why import Why
 from taskyard.core.yard_commands import ChangeSettings
-from taskyard.gateway.figures import Figures
+from taskyard.gateway.figures import Figures, Requests
 from taskyard.gateway.port import (
+    Answered,
     BreakerView,
     DaemonView,
     HubView,
@@ -27,7 +28,7 @@ from taskyard.gateway.port import (
     Unavailable,
     UsageView,
 )
-from taskyard.hub.askers import RETRY_AFTER_S, Answered, read_answer
+from taskyard.hub.askers import RETRY_AFTER_S, read_answer
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
@@ -42,7 +43,7 @@ from taskyard.hub.tokens import Tokens
 from taskyard.hub.traces import Traces
 from taskyard.hub.views import breaker_view, breaker_views, daemon_views, queue_views, usage_view
 from taskyard.store.port import Identity, Reader, Store, StoreBroken, StoreUnavailable
-from taskyard.vocabulary import ENDED, Refusal
+from taskyard.vocabulary import ENDED, Refusal, Status
 
 T = TypeVar("T")
 
@@ -170,8 +171,25 @@ class Hub:
 
     async def ask(self, command: Command, *, request: str = "", again: bool = False) -> Answered:
         """Under the name of `request` the answer is found again by whoever asks again, here or of the next leader."""
-        given = await self.answer_given(request) if again else None
+        given = await self._answer_to(request) if again else None
         return await self._loop.ask(command, request) if given is None else given
+
+    async def submit(
+        self, command: SubmitTasks, *, request: str = "", again: bool = False
+    ) -> tuple[Answered, Forecast | None]:
+        answered = await self.ask(command, request=request, again=again)
+        answer, written = answered
+        if not isinstance(answer, Submitted) or len(answer.ids) != 1:
+            return answered, None
+        [task_id] = answer.ids
+        if task_id in written and written[task_id].task.status is not Status.QUEUED:
+            return answered, None
+        return answered, await self.forecast(task_id)
+
+    async def _answer_to(self, request: str) -> Answered | None:
+        # First to what is under way: what is not, and came here at all, is on disk.
+        under_way = self._outbox.askers.follow(request)
+        return await self.answer_given(request) if under_way is None else await under_way
 
     async def answer_given(self, request: str) -> Answered | None:
         """What was answered to a request that changed something, with the tasks that it made."""
@@ -202,6 +220,12 @@ class Hub:
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self._outbox.subscribers.pop(id(subscriber), None)
+
+    async def takes_work(self) -> bool:
+        return self.ready
+
+    async def caught_up(self) -> None:
+        """Always: whoever has subscribed here is offered the next release."""
 
     async def daemons(self) -> list[DaemonView]:
         return daemon_views(self.state)
@@ -244,6 +268,10 @@ class Hub:
 
     async def figures(self) -> Figures:
         return await self._metrics.figures(self.state)
+
+    def count(self, requests: Requests) -> None:
+        """Requests that were answered elsewhere and are told of here."""
+        self._metrics.requests.update(requests)
 
     async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
         view = self._outbox.progress.view

@@ -26,8 +26,8 @@ from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now
-from taskyard.gateway.port import Unavailable
-from taskyard.hub.askers import RETRY_AFTER_S, Answered
+from taskyard.gateway.port import Answered, Unavailable
+from taskyard.hub.askers import RETRY_AFTER_S
 from taskyard.hub.clock import read_stopwatch
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.inbox import Inbox

@@ -14,6 +14,7 @@ from typing import Final
 from taskyard.core.breakers import state_of
 from taskyard.core.changes import Batch, Event
 from taskyard.core.state import Now, State
+from taskyard.gateway.exposition import process_figures
 from taskyard.gateway.figures import Depth, Figures
 from taskyard.hub.clock import read_stopwatch
 from taskyard.hub.distribution import Sizes, Tally
@@ -52,6 +53,8 @@ class Metrics:
         self._commit_rows = Sizes(least=1, decades=4)
         self._commit_ms = Sizes(least=0.1, decades=5)
         self._loop_lag_ms = Sizes(least=0.1, decades=5)
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+        """Answered by the gateways that have told."""
 
     # Counting.
 
@@ -122,6 +125,8 @@ class Metrics:
             slots_used=sum(daemon.occupied for daemon in there),
             breakers={each: breakers[each] for each in BreakerState},
             pressure=state.pressure,
+            process=process_figures(),
+            requests=self.requests,
         )
 
 

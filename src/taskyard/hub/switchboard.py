@@ -6,13 +6,16 @@ truth of its own (ids, tokens, reading the store) is answered here.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
-from taskyard.core.commands import NOTHING, Command
+from taskyard.core.commands import NOTHING, Command, SubmitTasks
+from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
-from taskyard.gateway.port import Directory, Session, Subscriber, Unavailable
-from taskyard.hub.askers import RETRY_AFTER_S, Answered
+from taskyard.gateway.figures import Figures, Requests
+from taskyard.gateway.port import Answered, Directory, Session, Subscriber, Unavailable
+from taskyard.hub.askers import RETRY_AFTER_S
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.ids import Mint, mint_secret
@@ -49,6 +52,10 @@ class Leader(Protocol):
 
     async def ask(self, command: Command, *, request: str = "", again: bool = False) -> Answered: ...
 
+    async def submit(
+        self, command: SubmitTasks, *, request: str = "", again: bool = False
+    ) -> tuple[Answered, Forecast | None]: ...
+
     def tell(self, command: Command) -> None: ...
 
     def attach(self, session: Session) -> None: ...
@@ -58,6 +65,8 @@ class Leader(Protocol):
     def subscribe(self, subscriber: Subscriber) -> None: ...
 
     def unsubscribe(self, subscriber: Subscriber) -> None: ...
+
+    def count(self, requests: Requests) -> None: ...
 
 
 class Switchboard(LiveViews):
@@ -76,6 +85,9 @@ class Switchboard(LiveViews):
         self._mint = Mint()
         self.is_prepared = True
         """False while whoever starts it still makes what a first caller needs."""
+        self.answered: Counter[tuple[str, str, int]] = Counter()
+        """Requests that were answered here and that the leader is to count, if any are."""
+        self._is_orphaned = False
 
     def connect(self, leader: Leader) -> None:
         """This one leads from now on."""
@@ -99,6 +111,11 @@ class Switchboard(LiveViews):
         for subscriber in list(self._subscribers.values()):
             leader.unsubscribe(subscriber)
             subscriber.lose()
+
+    def orphan(self) -> None:
+        """Nobody will lead after whoever does now: to wait for that is in vain."""
+        self._is_orphaned = True
+        self._turn()
 
     def close(self) -> None:
         self._readers.close()
@@ -127,12 +144,22 @@ class Switchboard(LiveViews):
     # What is asked and said.
 
     async def ask(self, command: Command) -> Answered:
+        return await self._ask(
+            command, lambda leader, request, again: leader.ask(command, request=request, again=again)
+        )
+
+    async def submit(self, command: SubmitTasks) -> tuple[Answered, Forecast | None]:
+        return await self._ask(
+            command, lambda leader, request, again: leader.submit(command, request=request, again=again)
+        )
+
+    async def _ask(self, command: Command, ask: Callable[[Leader, str, bool], Awaitable[T]]) -> T:
         request, is_unknown = self._mint.id(), False
         until = asyncio.get_running_loop().time() + UNANSWERED_S
         while True:
             leader = await (self._await_answerer(until) if is_unknown else self._await_leader())
             try:
-                return await leader.ask(command, request=request, again=is_unknown)
+                return await ask(leader, request, is_unknown)
             except LinkLost:
                 is_unknown = True
             except Unavailable as refusal:
@@ -155,14 +182,14 @@ class Switchboard(LiveViews):
     async def _await_leader(self) -> Leader:
         deadline = asyncio.get_running_loop().time() + HOLD_S
         while self._leader is None:
-            if not await self._turns_before(deadline):
+            if self._is_orphaned or not await self._turns_before(deadline):
                 raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
         return self._leader
 
     async def _await_answerer(self, deadline: float) -> Leader:
         """Who can say whether it was done: that is worth a longer wait than being told to try again."""
         while self._leader is None:
-            if not await self._turns_before(deadline):
+            if self._is_orphaned or not await self._turns_before(deadline):
                 raise _unknown()
         return self._leader
 
@@ -240,19 +267,46 @@ class Switchboard(LiveViews):
 
     # Looks at the live state.
 
+    async def takes_work(self) -> bool:
+        try:
+            return self.ready and await super().takes_work()
+        except Unavailable:
+            return False
+
+    async def figures(self) -> Figures:
+        self.report()
+        return await super().figures()
+
+    def report(self) -> None:
+        """Have the leader count what was answered here: it is asked for the figures of all."""
+        if self._leader is not None and self.answered:
+            self._leader.count(self.answered)
+            self.answered.clear()
+
+    async def ended(self, task_id: str, wait_s: float) -> None:
+        until = asyncio.get_running_loop().time() + wait_s
+        await self._of_leader(lambda leader: leader.ended(task_id, max(until - asyncio.get_running_loop().time(), 0.0)))
+
     async def _look(self, name: str, *arguments: object) -> Any:
-        """Of whoever leads; one that goes while it is asked is followed by asking the next."""
-        until = asyncio.get_running_loop().time() + UNANSWERED_S
+        return await self._of_leader(lambda leader: getattr(leader, name)(*arguments))
+
+    async def _of_leader(self, look: Callable[[Any], Awaitable[T]]) -> T:
+        """Whoever leads; one that goes while it is asked is followed by asking the next."""
+        until: float | None = None
         while True:
             leader = await self._await_leader()
             if not leader.ready:
-                # It may be deposed and not know it yet.
-                raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
-            view: Callable[..., Awaitable[Any]] = getattr(leader, name)
+                await self._until_turned(leader)
+                if self._leader is leader:
+                    # It may be deposed and not know it yet.
+                    raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
+                continue
             try:
-                return await view(*arguments)
+                return await look(leader)
             except LinkLost:
-                if asyncio.get_running_loop().time() > until:
+                now = asyncio.get_running_loop().time()
+                until = until or now + UNANSWERED_S
+                if now > until:
                     raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S) from None
                 await self._until_turned(leader)
 

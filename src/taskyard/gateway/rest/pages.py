@@ -22,7 +22,7 @@ async def health(call: Call[Empty], _body: Empty) -> Reply:
 
 
 async def readiness(call: Call[Empty], _body: Empty) -> Reply:
-    if not call.hub.ready:
+    if not await call.hub.takes_work():
         raise RequestRefused(Refusal.STORE_UNAVAILABLE, "The hub does not take work at the moment.", retry_after_s=1)
     return Reply(HealthAnswer("ready"))
 

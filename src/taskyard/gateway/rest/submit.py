@@ -6,6 +6,7 @@ import msgspec
 
 from taskyard.core.commands import Draft, SubmitTasks
 from taskyard.core.effects import Refused, Submitted
+from taskyard.core.forecast import Forecast
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.present import batch_json, task_json
@@ -36,11 +37,11 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
     )
     if isinstance(draft, RequestRefused):
         raise draft
-    submitted, written = await _ask(call, user_id, [draft], partial=False)
+    submitted, written, forecast = await _ask(call, user_id, [draft], partial=False)
     task_id, deduplicated = submitted.ids[0], submitted.deduplicated[0]
     stored = written.get(task_id) or await _stored(call, user_id, task_id)
-    forecast = await call.hub.forecast(task_id) if stored.task.status is Status.QUEUED else None
-    answer = task_json(stored, deduplicated=deduplicated, forecast=forecast)
+    is_queued = stored.task.status is Status.QUEUED
+    answer = task_json(stored, deduplicated=deduplicated, forecast=forecast if is_queued else None)
     return Reply(answer, status=200 if deduplicated else 201)
 
 
@@ -51,7 +52,7 @@ async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
     answers: list[bytes] = []
     is_new = False
     if drafts:
-        submitted, written = await _ask(call, user_id, drafts, partial=body.partial)
+        submitted, written, _ = await _ask(call, user_id, drafts, partial=body.partial)
         rejected += [_rejected(refused, indexes) for refused in submitted.rejected]
         for task_id, deduplicated in zip(submitted.ids, submitted.deduplicated, strict=True):
             stored = written.get(task_id) or await _stored(call, user_id, task_id)
@@ -124,7 +125,7 @@ def salvage(raw: bytes, edge: Edge) -> SalvagedBatch | None:
 
 async def _ask(
     call: Call[OfUser], user_id: str, drafts: list[Draft], *, partial: bool
-) -> tuple[Submitted, dict[str, StoredTask]]:
+) -> tuple[Submitted, dict[str, StoredTask], Forecast | None]:
     principal, traceparent = call.principal, _header_trace(call)
     if traceparent is not None:
         for draft in drafts:
@@ -137,11 +138,11 @@ async def _ask(
         sources=principal.sources,
         under=None if principal.attempt is None else principal.attempt[0],
     )
-    answer, written = await call.hub.ask(command)
+    (answer, written), forecast = await call.hub.submit(command)
     if isinstance(answer, Refused):
         raise refuse(answer)
     assert isinstance(answer, Submitted), "a submission is answered with what was submitted"
-    return answer, written
+    return answer, written, forecast
 
 
 async def _stored(call: Call[OfUser], user_id: str, task_id: str) -> StoredTask:

@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 from taskyard.core.changes import KeyRecord, UserRecord
 from taskyard.core.commands import Command
 from taskyard.core.effects import Answer
+from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
 from taskyard.store.port import Identity, Numbered, StoredTask
 
@@ -22,6 +23,12 @@ class Message(Struct, tag=True, tag_field="m", omit_defaults=True):
 
 
 # From a gateway to the leader.
+
+
+class Introduce(Message):
+    """The first: which gateway this is. An older link of the same one is over, with all that is still on its way."""
+
+    gateway: str
 
 
 class Ask(Message):
@@ -58,7 +65,7 @@ class Mirror(Message):
 
 
 class View(Message):
-    """A look at the leader's live state: one of `remote.VIEWS`, with its arguments."""
+    """A look at the leader's live state: one of `views.py`, with its arguments."""
 
     id: int
     name: str
@@ -71,7 +78,19 @@ class Drop(Message):
     id: int
 
 
-FromGateway = Ask | Tell | Attach | Detach | Watch | Mirror | View | Drop
+class Counted(Message):
+    """Requests that were answered since this was last said: method, route, hundreds of the status, how many."""
+
+    requests: list[tuple[str, str, int, int]]
+
+
+class Logged(Message):
+    """Lines for the log, as they are to stand there."""
+
+    lines: bytes
+
+
+FromGateway = Introduce | Ask | Tell | Attach | Detach | Watch | Mirror | View | Drop | Counted | Logged
 
 
 # From the leader to a gateway.
@@ -101,6 +120,7 @@ class Answered(Message):
     id: int
     answer: Answer
     tasks: dict[str, StoredTask]
+    forecast: Forecast | None = None
 
 
 class Unanswered(Message):
@@ -109,6 +129,12 @@ class Unanswered(Message):
     id: int
     code: str
     retry_after_s: int
+
+
+class Failed(Message):
+    """The leader made a mistake; its log says which."""
+
+    id: int
 
 
 class Shown(Message):
@@ -145,8 +171,10 @@ class Reached(Message):
     seq: int
 
 
-FromLeader = Greeting | Known | Adopt | Answered | Unanswered | Shown | Send | Close | Happened | Wrote | Reached
+FromLeader = (
+    Greeting | Known | Adopt | Answered | Unanswered | Failed | Shown | Send | Close | Happened | Wrote | Reached
+)
 
-encode: Final = msgspec.msgpack.Encoder().encode
+encode_into: Final = msgspec.msgpack.Encoder().encode_into
 decode_from_gateway: Final = msgspec.msgpack.Decoder(list[FromGateway]).decode
 decode_from_leader: Final = msgspec.msgpack.Decoder(list[FromLeader]).decode

@@ -3,28 +3,43 @@
 import asyncio
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from taskyard.core.commands import Command
+from taskyard.core.commands import Command, SubmitTasks
+from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
-from taskyard.gateway.port import Session, Subscriber, Unavailable
-from taskyard.hub.askers import Answered
+from taskyard.gateway.figures import Requests
+from taskyard.gateway.port import Answered, Session, Subscriber, Unavailable
+from taskyard.hub.askers import RETRY_AFTER_S
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.link import messages as m
 from taskyard.hub.link.views import VALUES, LiveViews
 from taskyard.hub.link.wire import LinkLost, Wire
 from taskyard.store.port import Identity, Numbered
+from taskyard.vocabulary import Refusal
+
+GREETING_S: Final = 10.0
+WAITING_MAX: Final = 20_000
+# What a gateway may wait for at a time: as many as it may have connections, and as many again.
+ASKED_BYTES_MAX: Final = 64 * 1024 * 1024
+# What may wait for a leader that does not read: as much as may wait there to be decided. Beyond it askers are told to
+# come back; the link itself bears several times as much, since what daemons say cannot be put off.
+
+
+class LeaderFailed(Exception):
+    """It made a mistake, and says where in its log."""
 
 
 class Remote(LiveViews):
     """Made by `dial`. When the link is lost, everyone who waits is told `LinkLost`, and `lost` is done."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, gateway: str) -> None:
         self._wire = wire
+        self._gateway = gateway
         self._numbers = count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._sessions: dict[int, Session] = {}
@@ -40,8 +55,13 @@ class Remote(LiveViews):
 
     async def greeted(self) -> None:
         """Until the leader has said who it is. Raises `LinkLost`."""
-        await self._wire.open()
-        greeting = await self._greeting
+        await self._wire.opened
+        self._wire.post(m.Introduce(self._gateway))
+        try:
+            async with asyncio.timeout(GREETING_S):
+                greeting = await self._greeting
+        except TimeoutError:
+            raise LinkLost("it did not say who leads") from None
         self.identity: Identity = greeting.identity
         self.settings: Settings = greeting.settings
         self.directory.update(greeting.users, greeting.keys)
@@ -51,20 +71,34 @@ class Remote(LiveViews):
 
     @property
     def ready(self) -> bool:
+        """Whether it can be asked; not whether it takes work."""
         return not self.lost.done()
 
     # What the gateway asks and says.
 
     async def ask(self, command: Command, *, request: str = "", again: bool = False) -> Answered:
         """Raises `Unavailable`, or `LinkLost`: then ask the next leader under the same `request`."""
+        answered, _ = await self._ask(command, request, again=again)
+        return answered
+
+    async def submit(
+        self, command: SubmitTasks, *, request: str = "", again: bool = False
+    ) -> tuple[Answered, Forecast | None]:
+        """As `ask`."""
+        return await self._ask(command, request, again=again)
+
+    async def _ask(self, command: Command, request: str, *, again: bool) -> tuple[Answered, Forecast | None]:
         number = next(self._numbers)
-        return await self._call(number, m.Ask(number, request, command, again))  # type: ignore[no-any-return]
+        answered: m.Answered = await self._call(number, m.Ask(number, request, command, again))
+        return (answered.answer, answered.tasks), answered.forecast
 
     async def _call(self, number: int, message: m.Ask | m.View) -> Any:
         if self.lost.done():
             raise LinkLost(self.lost.result())
-        future = self._waiting[number] = asyncio.get_running_loop().create_future()
+        if len(self._waiting) >= WAITING_MAX or self._wire.unsent_bytes > ASKED_BYTES_MAX:
+            raise Unavailable(Refusal.OVERLOADED, RETRY_AFTER_S)
         self._wire.post(message)
+        future = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
             return await future
         except asyncio.CancelledError:
@@ -72,6 +106,11 @@ class Remote(LiveViews):
             raise
         finally:
             del self._waiting[number]
+
+    async def _look(self, name: str, *arguments: object) -> Any:
+        number = next(self._numbers)
+        raw = await self._call(number, m.View(number, name, Raw(msgspec.msgpack.encode(arguments))))
+        return VALUES[name](raw)
 
     def mirror(self, on_wrote: Callable[[m.Wrote], None]) -> None:
         """Be told what every commit from now on writes into the hot table."""
@@ -98,6 +137,13 @@ class Remote(LiveViews):
         if self._subscribers.pop(id(subscriber), None) is not None and not self._subscribers:
             self._wire.post(m.Watch(wanted=False))
 
+    def count(self, requests: Requests) -> None:
+        self._wire.post(m.Counted([(*which, times) for which, times in requests.items()]))
+
+    def log(self, lines: bytes) -> None:
+        """Lines for the leader's log."""
+        self._wire.post(m.Logged(lines))
+
     # What the leader says.
 
     def _hear(self, content: bytes) -> None:
@@ -107,12 +153,14 @@ class Remote(LiveViews):
                     session = self._sessions.get(number)
                     if session is not None:
                         session.send(messages)
-                case m.Answered(number, answer, tasks):
-                    self._settle(number, (answer, tasks))
+                case m.Answered(number):
+                    self._settle(number, message)
                 case m.Shown(number, value):
                     self._settle(number, value)
                 case m.Unanswered(number, code, retry_after_s):
                     self._settle(number, Unavailable(code, retry_after_s))
+                case m.Failed(number):
+                    self._settle(number, LeaderFailed("the hub that leads made a mistake; its log says which"))
                 case m.Reached(seq):
                     self.identity = replace(self.identity, seq=seq)
                 case m.Happened(events):
@@ -155,28 +203,26 @@ class Remote(LiveViews):
             if not future.done():
                 future.set_exception(LinkLost(reason))
 
-    async def _look(self, name: str, *arguments: object) -> Any:
-        number = next(self._numbers)
-        raw = await self._call(number, m.View(number, name, Raw(msgspec.msgpack.encode(arguments))))
-        return VALUES[name](raw)
 
+async def dial(host: str, port: int, secret: bytes, *, gateway: str = "") -> Remote:
+    """A link to the leader at this address. Raises `OSError`, of which `LinkLost` is one.
 
-async def dial(host: str, port: int, secret: bytes) -> Remote:
-    """A link to the leader at this address. Raises `OSError`, of which `LinkLost` is one."""
+    `gateway` names whoever dials: when it dials anew, nothing counts any more of what it said on the link before.
+    """
     loop = asyncio.get_running_loop()
     _, wire = await loop.create_connection(lambda: Wire(secret, calls=True), host, port)
-    return await _introduced(wire)
+    return await _introduced(wire, gateway)
 
 
-async def dial_beside(path: str, secret: bytes) -> Remote:
+async def dial_beside(path: str, secret: bytes, *, gateway: str = "") -> Remote:
     """A link to the leader on this machine."""
     loop = asyncio.get_running_loop()
     _, wire = await loop.create_unix_connection(lambda: Wire(secret, calls=True), path)
-    return await _introduced(wire)
+    return await _introduced(wire, gateway)
 
 
-async def _introduced(wire: Wire) -> Remote:
-    remote = Remote(wire)
+async def _introduced(wire: Wire, gateway: str) -> Remote:
+    remote = Remote(wire, gateway)
     try:
         await remote.greeted()
     except BaseException:

@@ -1,11 +1,14 @@
 """The leader's end of the links: each peer is a gateway, and to the core its daemons are daemons like any other.
 
-A peer's sessions are numbered apart from our own and from other peers'. When a link breaks, its daemons have left as
-if their sockets had closed: the lease decides, and they come back through whichever hub they are connected to.
+A peer's sessions are numbered apart from our own and from those of peers on other machines. When a link breaks, its
+daemons have left as if their sockets had closed: the lease decides, and they come back through whichever hub they are
+connected to.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from functools import partial
 from itertools import chain, count
 from typing import Any, Final
 
@@ -16,6 +19,7 @@ from taskyard.core.changes import Batch, KeyRecord, UserRecord
 from taskyard.core.commands import NOTHING, BeginWait, Command, EndWait, JoinDaemon, LeaveDaemon, SubmitTasks
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import Unavailable
+from taskyard.hub.askers import RETRY_AFTER_S
 from taskyard.hub.hub import Hub
 from taskyard.hub.link import messages as m
 from taskyard.hub.link.views import ARGUMENTS
@@ -25,8 +29,12 @@ from taskyard.store.port import Numbered
 from taskyard.vocabulary import SESSIONS_PER_GATEWAY, Refusal
 
 PEERS_MAX: Final = 256
+STRANGERS_MAX: Final = 64
+# Connections that have not shown yet that they know the secret: they have a few seconds for it.
 PENDING_MAX: Final = 20_000
 # What one gateway may wait for at a time: as many as it may have connections, and as many again.
+BESIDE: Final = 1
+# Sessions' numbers: our own sockets' come first, then those of all gateways of this machine, then each linked hub's.
 
 
 class LinkServer:
@@ -36,24 +44,29 @@ class LinkServer:
         self._hub: Hub | None = None
         self._secret = secret
         self._log = log
-        self._numbers = count(1)
+        self._numbers = count(BESIDE + 1)
         self._peers: dict[int, Peer] = {}
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
+        self.on_peer: Callable[[], None] = lambda: None
+        """Called when a gateway has been let in."""
 
     async def listen(self, host: str, port: int) -> int:
         """The port it listens on."""
-        self._server = await asyncio.get_running_loop().create_server(self._accept, host, port)
-        listening: int = self._server.sockets[0].getsockname()[1]
+        accept = partial(self._accept, is_beside=False)
+        server = await asyncio.get_running_loop().create_server(accept, host, port)
+        self._servers.append(server)
+        listening: int = server.sockets[0].getsockname()[1]
         return listening
 
     async def listen_beside(self, path: str) -> None:
         """On a socket of this machine."""
-        self._server = await asyncio.get_running_loop().create_unix_server(self._accept, path)
+        accept = partial(self._accept, is_beside=True)
+        self._servers.append(await asyncio.get_running_loop().create_unix_server(accept, path))
 
     def stop(self) -> None:
         self.dismiss()
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
 
     def serve(self, hub: Hub) -> None:
         """It leads."""
@@ -78,13 +91,15 @@ class LinkServer:
         for peer in self._peers.values():
             peer.post(m.Adopt(settings))
 
-    def _accept(self) -> Wire:
+    def _accept(self, *, is_beside: bool) -> Wire:
         wire = Wire(self._secret, calls=False)
         number = next(self._numbers)
-        if self._hub is None or len(self._peers) >= PEERS_MAX:
+        if self._hub is None or self._is_full:
             wire.cut("it does not lead" if self._hub is None else "too many hubs are linked")
             return wire
-        peer = self._peers[number] = Peer(self._hub, wire, number)
+        room = BESIDE if is_beside else number
+        peer = self._peers[number] = Peer(self._hub, wire, self._log, offset=room * SESSIONS_PER_GATEWAY)
+        peer.on_name = partial(self._welcome, peer)
 
         def forget(reason: str) -> None:
             self._peers.pop(number, None)
@@ -94,6 +109,18 @@ class LinkServer:
         wire.on_lost = forget
         wire.opened.add_done_callback(peer.greet)
         return wire
+
+    @property
+    def _is_full(self) -> bool:
+        peers = self.peers
+        return peers >= PEERS_MAX or len(self._peers) - peers >= STRANGERS_MAX
+
+    def _welcome(self, newer: "Peer", name: str) -> None:
+        """What is still on its way over an older link of this gateway would come after what is said on this one."""
+        for peer in list(self._peers.values()):
+            if peer is not newer and name and peer.name == name:
+                peer.cut("its gateway came anew")
+        self.on_peer()
 
     def _on_directory(self, users: list[UserRecord], keys: list[KeyRecord]) -> None:
         for peer in self._peers.values():
@@ -124,10 +151,13 @@ class Peer:
 
     user_id: str | None = None
 
-    def __init__(self, hub: Hub, wire: Wire, number: int) -> None:
+    def __init__(self, hub: Hub, wire: Wire, log: Log, *, offset: int) -> None:
         self._hub = hub
         self._wire = wire
-        self.offset = number * SESSIONS_PER_GATEWAY
+        self._log = log
+        self.offset = offset
+        self.name = ""
+        self.on_name: Callable[[str], None] = lambda name: None
         self._sessions: dict[int, PeerSession] = {}
         self._pending: dict[int, asyncio.Task[None]] = {}
         self._waits: dict[str, str] = {}
@@ -150,6 +180,9 @@ class Peer:
 
     def close(self) -> None:
         self._wire.close()
+
+    def cut(self, reason: str) -> None:
+        self._wire.cut(reason)
 
     def leave(self) -> None:
         """The gateway has gone: so have its daemons, for now, and whoever waited there."""
@@ -205,6 +238,13 @@ class Peer:
                     self._is_mirrored = True
                 case m.Watch(wanted):
                     (self._hub.subscribe if wanted else self._hub.unsubscribe)(self)
+                case m.Counted(requests):
+                    self._hub.count(Counter({(method, route, status): n for method, route, status, n in requests}))
+                case m.Logged(lines):
+                    self._log.carry(lines)
+                case m.Introduce(name):
+                    self.on_name(name)
+                    self.name = name
 
     def _tell(self, command: Command) -> None:
         if isinstance(command, JoinDaemon):
@@ -236,38 +276,41 @@ class Peer:
     def _run(self, id: int, work: Coroutine[Any, Any, None]) -> None:
         if len(self._pending) >= PENDING_MAX:
             work.close()
-            self.post(m.Unanswered(id, Refusal.OVERLOADED, 1))
+            self.post(m.Unanswered(id, Refusal.OVERLOADED, RETRY_AFTER_S))
             return
         task = self._pending[id] = asyncio.get_running_loop().create_task(work)
-        task.add_done_callback(lambda _: self._pending.pop(id, None))
+        task.add_done_callback(partial(self._done, id))
+
+    def _done(self, id: int, task: "asyncio.Task[None]") -> None:
+        del self._pending[id]
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            return
+        if isinstance(error, Unavailable):
+            self.post(m.Unanswered(id, error.code, error.retry_after_s))
+            return
+        # Said here, since whoever asked cannot see where.
+        self._log.fault("link.failed", error, level="error")
+        self.post(m.Failed(id))
 
     async def _answer(self, ask: m.Ask) -> None:
-        command = self._ours(ask.command)
+        command, hub = self._ours(ask.command), self._hub
         if hasattr(command, "known"):
             command.known = NOTHING
-        self._rename(command)
-        try:
-            answer, tasks = await self._hub.ask(command, request=ask.request, again=ask.again)
-        except Unavailable as refusal:
-            self.post(m.Unanswered(ask.id, refusal.code, refusal.retry_after_s))
+        if not isinstance(command, SubmitTasks):
+            answer, tasks = await hub.ask(command, request=ask.request, again=ask.again)
+            self.post(m.Answered(ask.id, answer, tasks))
             return
-        self.post(m.Answered(ask.id, answer, tasks))
-
-    def _rename(self, command: Command) -> None:
-        """A task's id says its place in the line, so it is ours to give: the gateway's clock may be wrong."""
-        if isinstance(command, SubmitTasks):
-            for draft in command.drafts:
-                draft.id = self._hub.mint()
+        for draft in command.drafts:
+            # A task's id says its place in the line, so it is ours to give: the gateway's clock may be wrong.
+            draft.id = hub.mint()
+        (answer, tasks), forecast = await hub.submit(command, request=ask.request, again=ask.again)
+        self.post(m.Answered(ask.id, answer, tasks, forecast))
 
     async def _show(self, view: m.View) -> None:
         decode = ARGUMENTS.get(view.name)
         if decode is None:
             # A newer gateway asks for what this leader does not have.
-            self.post(m.Unanswered(view.id, Refusal.NO_LEADER, 1))
-            return
-        try:
-            value = await getattr(self._hub, view.name)(*decode(view.arguments))
-        except Unavailable as refusal:
-            self.post(m.Unanswered(view.id, refusal.code, refusal.retry_after_s))
-            return
+            raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
+        value = await getattr(self._hub, view.name)(*decode(view.arguments))
         self.post(m.Shown(view.id, Raw(msgspec.msgpack.encode(value))))

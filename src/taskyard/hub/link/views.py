@@ -32,6 +32,8 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "hubs": (tuple[()], list[HubView]),
     "redeem": (tuple[str, int], bool),
     "ended": (tuple[str, float], None),
+    "takes_work": (tuple[()], bool),
+    "caught_up": (tuple[()], None),
 }
 
 Decode = Callable[[bytes], Any]
@@ -92,3 +94,9 @@ class LiveViews:
 
     async def ended(self, task_id: str, wait_s: float) -> None:
         await self._look("ended", task_id, wait_s)
+
+    async def takes_work(self) -> bool:
+        return await self._look("takes_work")  # type: ignore[no-any-return]
+
+    async def caught_up(self) -> None:
+        await self._look("caught_up")

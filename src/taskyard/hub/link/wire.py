@@ -9,8 +9,8 @@ Messages that are posted within one turn of the event loop leave as one frame.
 
 import asyncio
 import hmac
+import socket
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import blake2b
 from typing import Final
 
@@ -18,18 +18,26 @@ import msgspec
 from msgspec import Struct
 
 from taskyard.hub.ids import mint_secret
-from taskyard.hub.link.messages import encode
+from taskyard.hub.link.messages import encode_into
 
 MAGIC: Final = b"taskyard-link-1\n"
 NONCE_BYTES: Final = 32
 MAC_BYTES: Final = 16
 LENGTH_BYTES: Final = 4
 HEADER_BYTES: Final = LENGTH_BYTES + MAC_BYTES
+LIST_HEAD: Final = b"\xdd"
+COUNT_BYTES: Final = 4
+_ROOM: Final = bytes(HEADER_BYTES) + LIST_HEAD + bytes(COUNT_BYTES)
+# What stands before the first message: the header, and MessagePack's head of a list, whose length is known at the end.
+FRAME_BYTES: Final = 1024 * 1024
+# A frame that has grown to this leaves at once, so that the other end can begin to read it.
 FRAME_BYTES_MAX: Final = 256 * 1024 * 1024
-# The largest is a greeting with everyone's keys, or a commit's worth of work for one gateway's daemons.
+# One message may be larger than that: a greeting with everyone's keys, or a task's results for a daemon.
 UNSENT_BYTES_MAX: Final = 256 * 1024 * 1024
 # A peer that does not read this much is cut off; its daemons come back with their lists.
 OPENING_S: Final = 5.0
+SILENT_S: Final = 15
+# A peer on another machine that answers nothing for so long, not even its system, is gone.
 
 
 class LinkLost(ConnectionError):
@@ -41,19 +49,22 @@ class Wire(asyncio.Protocol):
 
     def __init__(self, secret: bytes, *, calls: bool) -> None:
         """`calls`: this end opened the connection."""
+        self._loop = asyncio.get_running_loop()
         self._secret = secret
         self._calls = calls
         self._nonce = mint_secret().encode()[:NONCE_BYTES]
         self._buffer = bytearray()
         self._transport: asyncio.Transport | None = None
-        self._posted: list[Struct] = []
+        self._frame = bytearray(_ROOM)
+        self._posted = 0
         self._keys: tuple[bytes, bytes] | None = None
         self._sent = self._received = 0
         self._is_lost = False
+        self._patience: asyncio.TimerHandle | None = None
         self.on_frame: Callable[[bytes], None] = lambda content: None
         self.on_lost: Callable[[str], None] = lambda reason: None
-        self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the other end has shown that it knows the secret."""
+        self.opened: asyncio.Future[None] = self._loop.create_future()
+        """Done when the other end has shown that it knows the secret; fails with `LinkLost`."""
 
     # What the transport calls.
 
@@ -63,6 +74,8 @@ class Wire(asyncio.Protocol):
             transport.abort()
             return
         self._transport = transport
+        self._patience = self._loop.call_later(OPENING_S, self.cut, "it did not introduce itself")
+        _notice_silence(transport)
         transport.write(MAGIC + self._nonce)
 
     def data_received(self, data: bytes) -> None:
@@ -77,13 +90,27 @@ class Wire(asyncio.Protocol):
 
     # What this end says.
 
+    @property
+    def unsent_bytes(self) -> int:
+        """What was posted and the other end has not taken yet, but for what the system holds."""
+        return len(self._frame) + (0 if self._transport is None else self._transport.get_write_buffer_size())
+
     def post(self, message: Struct) -> None:
         """Queue a message; it leaves with all others of this turn."""
         if self._is_lost:
             return
-        if not self._posted:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._posted.append(message)
+        frame, size = self._frame, len(self._frame)
+        try:
+            encode_into(message, frame, -1)
+        except Exception:
+            # Half a message would spoil those that stand before it.
+            del frame[size:]
+            raise
+        self._posted += 1
+        if self._posted == 1:
+            self._loop.call_soon(self._flush)
+        if len(frame) > FRAME_BYTES:
+            self._flush()
 
     def cut(self, reason: str) -> None:
         """Close it now; what was not sent is lost."""
@@ -98,29 +125,24 @@ class Wire(asyncio.Protocol):
             self._transport.close()
         self._lose("closed")
 
-    async def open(self) -> None:
-        """Wait until the other end is known to be one of ours. Raises `LinkLost`."""
-        try:
-            async with asyncio.timeout(OPENING_S):
-                await asyncio.shield(self.opened)
-        except TimeoutError:
-            self.cut("it did not introduce itself")
-            raise LinkLost("it did not introduce itself") from None
-
     def _flush(self) -> None:
-        messages, self._posted = self._posted, []
-        transport = self._transport
-        if self._is_lost or transport is None or not messages:
+        frame, posted, transport = self._frame, self._posted, self._transport
+        if not posted or transport is None or self._is_lost:
             return
-        transport.write(self._sealed(encode(messages)))
+        self._frame, self._posted = bytearray(_ROOM), 0
+        frame[len(_ROOM) - COUNT_BYTES : len(_ROOM)] = posted.to_bytes(COUNT_BYTES)
+        transport.write(self._sealed(frame))
         if transport.get_write_buffer_size() > UNSENT_BYTES_MAX:
             self.cut("it does not read what it is sent")
 
-    def _sealed(self, content: bytes) -> bytes:
+    def _sealed(self, frame: bytearray) -> bytearray:
+        """Its header filled in."""
         assert self._keys is not None, "nothing is said before the other end is known"
-        mac = _mac(self._keys[0], self._sent, content)
+        with memoryview(frame) as view:
+            mac = _mac(self._keys[0], self._sent, view[HEADER_BYTES:])
         self._sent += 1
-        return len(content).to_bytes(LENGTH_BYTES) + mac + content
+        frame[:HEADER_BYTES] = (len(frame) - HEADER_BYTES).to_bytes(LENGTH_BYTES) + mac
+        return frame
 
     # What the other end says.
 
@@ -128,9 +150,10 @@ class Wire(asyncio.Protocol):
         if self._keys is None and not self._take_nonce():
             return
         buffer = self._buffer
-        while len(buffer) >= HEADER_BYTES:
+        while len(buffer) >= HEADER_BYTES and not self._is_lost:
             length = int.from_bytes(buffer[:LENGTH_BYTES])
-            if length > FRAME_BYTES_MAX:
+            # Nothing is kept for a stranger: the frame that proves who it is has no content.
+            if length > (FRAME_BYTES_MAX if self.opened.done() else 0):
                 raise LinkLost("a frame is too long")
             if len(buffer) < HEADER_BYTES + length:
                 return
@@ -151,7 +174,7 @@ class Wire(asyncio.Protocol):
         self._keys = (calling, called) if self._calls else (called, calling)
         # The first frame is empty: it only proves that its sender has the key.
         assert self._transport is not None
-        self._transport.write(self._sealed(b""))
+        self._transport.write(self._sealed(bytearray(HEADER_BYTES)))
         return True
 
     def _hear(self, mac: bytes, content: bytes) -> None:
@@ -159,29 +182,51 @@ class Wire(asyncio.Protocol):
         if not hmac.compare_digest(mac, _mac(self._keys[1], self._received, content)):
             raise LinkLost("it does not know the yard's secret")
         self._received += 1
-        if not self.opened.done():
-            self.opened.set_result(None)
-        elif not self._is_lost:
+        if self.opened.done():
             self.on_frame(content)
+            return
+        self._lose_patience()
+        self.opened.set_result(None)
+
+    def _lose_patience(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
 
     def _lose(self, reason: str) -> None:
         if self._is_lost:
             return
         self._is_lost = True
-        self._posted = []
+        self._lose_patience()
+        self._frame, self._posted = bytearray(_ROOM), 0
         if not self.opened.done():
             self.opened.set_exception(LinkLost(reason))
             # Nobody may be waiting for it any more.
-            with suppress(LinkLost):
-                self.opened.exception()
+            self.opened.exception()
         self.on_lost(reason)
+
+
+def _notice_silence(transport: asyncio.Transport) -> None:
+    """Have the system ask a peer on another machine for signs of life: one whose machine died says no good-bye."""
+    connection: socket.socket = transport.get_extra_info("socket")
+    if connection.family == socket.AF_UNIX:
+        return
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (
+        ("TCP_KEEPIDLE", SILENT_S // 3),
+        ("TCP_KEEPINTVL", SILENT_S // 3),
+        ("TCP_KEEPCNT", 2),
+        ("TCP_USER_TIMEOUT", SILENT_S * 1000),
+    ):
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _key(secret: bytes, name: bytes, *nonces: bytes) -> bytes:
     return blake2b(name + b"".join(nonces), key=secret[:64], digest_size=32).digest()
 
 
-def _mac(key: bytes, number: int, content: bytes) -> bytes:
+def _mac(key: bytes, number: int, content: bytes | memoryview) -> bytes:
     mac = blake2b(number.to_bytes(8), key=key, digest_size=MAC_BYTES)
     mac.update(content)
     return mac.digest()
