@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -56,7 +56,7 @@ class Door:
         self.settings = settings
         self.sign_in = SignIn(hub, ticket_s=settings.auth.ticket_s, session_s=settings.auth.session_s)
         self.authenticator = Authenticator(hub, settings.auth, self.sign_in)
-        self.session_ids = itertools.count(1)
+        self.session_ids: Iterator[int] = itertools.count(1)
         self.subscribers = 0
         self.requests: Counter[tuple[str, str, int]] = Counter()
         """Answered so far, by method, route and the hundreds of the status; no route is empty."""

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from taskyard.gateway.app import GatewayApp
-from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.door import Door, GatewaySettings
 from taskyard.vocabulary import Refusal
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, problem
 
@@ -30,7 +30,7 @@ BACKLOG: Final = 2048
 
 
 class GatewayConfig(uvicorn.Config):
-    connections_max: int = 10_000
+    door: Door
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -43,7 +43,7 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         assert isinstance(self.config, GatewayConfig), "GatewayServer made it"
-        if len(self.connections) > self.config.connections_max:
+        if len(self.connections) > self.config.door.settings.connections_max:
             transport.abort()
             return
         self._await_head()
@@ -98,7 +98,12 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """A socket whose peer does not read is closed all the same."""
+    """A socket whose peer does not read is closed all the same. Its frames are as large as may be when it is opened."""
+
+    def __init__(self, config: uvicorn.Config, *rest: Any, **named: Any) -> None:
+        assert isinstance(config, GatewayConfig), "GatewayServer made it"
+        config.ws_max_size = config.door.edge.size.frame
+        super().__init__(config, *rest, **named)
 
     def on_task_complete(self, task: "asyncio.Task[None]") -> None:
         super().on_task_complete(task)
@@ -130,19 +135,17 @@ class GatewayServer:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            ws_max_size=app.door.edge.size.frame,
             ws_per_message_deflate=False,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=round(LINGER_S),
         )
-        config.connections_max = app.door.settings.connections_max
+        config.door = app.door
         self._server = _Server(config)
         self._serving: asyncio.Task[None] | None = None
 
     def adopt(self, settings: GatewaySettings) -> None:
-        """Other settings hold from here on, and for sockets that are opened from here on the size of a frame."""
+        """Other settings hold from here on."""
         self._app.adopt(settings)
-        self._server.config.ws_max_size = self._app.door.edge.size.frame
 
     @property
     def port(self) -> int:

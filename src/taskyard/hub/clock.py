@@ -17,3 +17,8 @@ def read_age() -> float:
 def read_stopwatch() -> float:
     """Seconds since some moment, as finely as the machine can tell; for how long something took, never for when."""
     return time.perf_counter()
+
+
+def read_machine_us() -> int:
+    """Microseconds since some moment that is the same for all processes of this machine."""
+    return time.monotonic_ns() // 1000

@@ -7,6 +7,7 @@ gateway ends too. One that dies is started again.
 """
 
 import asyncio
+import errno
 import shutil
 import socket
 import sys
@@ -31,12 +32,16 @@ GATEWAYS_MAX: Final = 64
 AGAIN_S, AGAIN_S_MAX = 0.2, 5.0
 START_S: Final = 30.0
 STOP_S: Final = 10.0
-LOOK_S: Final = 0.02
+PORT_S: Final = 3.0
+# Gateways of a hub that was killed have its port until they notice, which takes them a tenth of a second.
+LOOK_S: Final = 0.05
 
 
 class Order(Struct, frozen=True):
     """The first line that a gateway reads."""
 
+    number: int
+    """Which of them it is, from 0."""
     listener: int
     """The descriptor of the listening socket."""
     link: str
@@ -67,11 +72,11 @@ class Gateways:
         self._count = count
         self._log = log
         self._links = LinkServer(secret, log)
-        self._directory = Path(tempfile.mkdtemp(prefix="taskyard-"))
-        # Not in the data directory: a socket's path may have no more than 107 bytes.
+        self._directory: Path | None = None
         self._order = Order(
+            number=-1,
             listener=-1,
-            link=str(self._directory / "link"),
+            link="",
             database=database,
             secret=secret.decode(),
             settings=hub.settings,
@@ -80,7 +85,10 @@ class Gateways:
         self._listener: socket.socket | None = None
         self._keepers: list[asyncio.Task[None]] = []
         self._inputs: dict[int, asyncio.StreamWriter] = {}
-        self._is_stopping = False
+        self._stopping = asyncio.Event()
+        self._news = asyncio.Event()
+        """Set when one came or went."""
+        self._ends = 0
 
     @property
     def port(self) -> int:
@@ -88,29 +96,53 @@ class Gateways:
         return int(self._listener.getsockname()[1])
 
     async def start(self) -> None:
-        """Returns when they take connections; `OSError` says why none can be."""
+        """Returns when they take connections; `OSError` says why none can be, `CannotStart` why none are."""
         gateway = self._order.gateway
-        self._listener = listen(gateway.host, gateway.port)
-        self._order = replace(self._order, listener=self._listener.fileno())
+        self._listener = await _listen(gateway.host, gateway.port)
         self._links.serve(self._hub)
-        await self._links.listen_beside(self._order.link)
+        self._links.on_peer = self._news.set
+        link = await self._listen_for_links()
+        self._order = replace(self._order, listener=self._listener.fileno(), link=link)
         self._keepers = [asyncio.create_task(self._keep(number)) for number in range(self._count)]
-        for _ in range(round(START_S / LOOK_S)):
-            if self._links.peers == self._count:
-                return
-            await asyncio.sleep(LOOK_S)
-        raise CannotStart(f"Of {self._count} gateways {self._links.peers} came up within {START_S:g} s; see the log.")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(START_S):
+                while self._links.peers < self._count and not self._ends:
+                    await self._news.wait()
+                    self._news.clear()
+        if self._links.peers < self._count:
+            raise CannotStart(
+                f"Of {self._count} gateways {self._links.peers} came up. What the others said stands before this; "
+                "start with fewer, or without --gateways."
+            )
+
+    async def _listen_for_links(self) -> str:
+        """The path. Not in the data directory: a socket's path may have no more than 107 bytes."""
+        try:
+            self._directory = Path(tempfile.mkdtemp(prefix="taskyard-"))
+            path = str(self._directory / "link")
+            await self._links.listen_beside(path)
+        except OSError as error:
+            where = self._directory or tempfile.gettempdir()
+            raise CannotStart(
+                f"Gateways need a socket in {where}, and there can be none ({error.strerror or error}); "
+                "set TMPDIR to a short path that can be written."
+            ) from error
+        return path
 
     def adopt(self, gateway: GatewaySettings) -> None:
         """Other settings hold from here on, also for those that are started again."""
         self._order = replace(self._order, gateway=gateway, settings=self._hub.settings)
         self._links.adopt(self._hub.settings)
         for pipe in self._inputs.values():
-            pipe.write(msgspec.json.encode(Change(gateway)) + b"\n")
+            if not pipe.is_closing():
+                pipe.write(msgspec.json.encode(Change(gateway)) + b"\n")
 
     async def stop(self) -> None:
         """Let each finish what it was asked."""
-        self._is_stopping = True
+        self._stopping.set()
+        if self._listener is not None:
+            # While anybody has it, the system takes connections that nobody will answer.
+            self._listener.close()
         for pipe in self._inputs.values():
             pipe.close()
         if self._keepers:
@@ -119,22 +151,29 @@ class Gateways:
             keeper.cancel()
         await asyncio.gather(*self._keepers, return_exceptions=True)
         self._links.stop()
-        if self._listener is not None:
-            self._listener.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
 
     async def _keep(self, number: int) -> None:
         """One gateway, again and again."""
         wait_s = AGAIN_S
         loop = asyncio.get_running_loop()
-        while True:
+        while not self._stopping.is_set():
             began = loop.time()
-            code = await self._run(number)
-            if self._is_stopping:
+            try:
+                how: dict[str, object] = {"code": await self._run(number)}
+            except OSError as error:
+                # No process can be had at the moment, or no pipe.
+                how = {"reason": str(error)}
+            if self._stopping.is_set():
                 return
+            self._ends += 1
+            self._news.set()
+            self._log.say("gateway.ended", level="error", number=number, **how)
             wait_s = AGAIN_S if loop.time() - began > AGAIN_S_MAX else min(wait_s * 2, AGAIN_S_MAX)
-            self._log.say("gateway.ended", level="error", number=number, code=code)
-            await asyncio.sleep(wait_s)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._stopping.wait()
 
     async def _run(self, number: int) -> int:
         process = await asyncio.create_subprocess_exec(
@@ -147,7 +186,9 @@ class Gateways:
         pipe = process.stdin
         assert pipe is not None, "it was asked for"
         self._inputs[number] = pipe
-        pipe.write(msgspec.json.encode(self._order) + b"\n")
+        pipe.write(msgspec.json.encode(replace(self._order, number=number)) + b"\n")
+        if self._stopping.is_set():
+            pipe.close()
         try:
             return await process.wait()
         except asyncio.CancelledError:
@@ -157,3 +198,16 @@ class Gateways:
             raise
         finally:
             del self._inputs[number]
+
+
+async def _listen(host: str, port: int) -> socket.socket:
+    """Raises `OSError`."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + PORT_S
+    while True:
+        try:
+            return listen(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or loop.time() > until:
+                raise
+        await asyncio.sleep(LOOK_S)
