@@ -1,6 +1,6 @@
 """`make bench`: the figures of `bench/README.md`, each also as a ratio within the same run.
 
-    python -m bench [--quick] [--json FILE] [--only NAME,NAME]
+    python -m bench [--quick] [--json FILE] [--only NAME,NAME] [--gateways N]
 
 Real sockets, separate processes, durable settings; one measurement at a time. Nothing else should run meanwhile.
 """
@@ -12,6 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from bench.ceiling import measure, measure_postgres
@@ -23,6 +24,7 @@ Figures = dict[str, float]
 
 
 ROUNDS = 3
+GATEWAYS = (0, 1, 2)
 WINDOW = (2_000, 20_000)
 # Starts that are timed, by a yard that is nearly empty at their end and by one with a backlog. Fewer would last a tenth
 # of a second, and tell of how four processes begin.
@@ -31,10 +33,14 @@ WINDOW = (2_000, 20_000)
 class Bench:
     """One run: its sizes, and what it found."""
 
-    def __init__(self, *, quick: bool) -> None:
+    def __init__(self, *, quick: bool, gateways: int) -> None:
+        self._gateways = gateways
         self.drained = 10_000 if quick else 60_000
         self.backlog = 20_000 if quick else 200_000
         self.figures: Figures = {}
+
+    def yard(self, settings: str = "") -> AbstractContextManager[BenchYard]:
+        return a_yard(settings, gateways=self._gateways)
 
     def note(self, name: str, value: float, unit: str) -> None:
         self.figures[name] = value
@@ -55,7 +61,7 @@ def ceiling_postgres(bench: Bench) -> None:
 
 
 def submission(bench: Bench) -> None:
-    with a_yard() as yard:
+    with bench.yard() as yard:
         tasks = bench.drained // 500 * 500
         bench.note("submit, batches of 500", asyncio.run(submit_batched(yard.address, tasks)), "tasks/s")
         single = asyncio.run(submit_singly(yard.address, bench.drained // 4, 50))
@@ -65,7 +71,7 @@ def submission(bench: Bench) -> None:
 
 def drain(bench: Bench) -> None:
     for daemons, slots in ((1, 64), (4, 64), (20, 5)):
-        with a_yard() as yard:
+        with bench.yard() as yard:
             rate, cpu_us = _drain(yard, bench.drained, daemons, slots)
             bench.note(f"drain, {daemons} daemons of {slots}", rate, "tasks/s")
             bench.note(f"hub CPU per task, {daemons} daemons of {slots}", cpu_us, "µs")
@@ -86,7 +92,7 @@ def _drain(yard: BenchYard, tasks: int, daemons: int, slots: int) -> tuple[float
 
 
 def latency(bench: Bench) -> None:
-    with a_yard() as yard:
+    with bench.yard() as yard:
         yard.daemons(1, 64)
         asyncio.run(submit_paced(yard.address, 20, 50))
         yard.wait_for_runs(20)
@@ -114,14 +120,14 @@ async def _latencies(yard: BenchYard, bench: Bench, load: float) -> list[float]:
 
 def backlog(bench: Bench) -> None:
     """The same stretch of a drain with very many waiting and down to none, in turn; memory and restart on the way."""
-    with a_yard() as deep:
+    with bench.yard() as deep:
         asyncio.run(submit_batched(deep.address, 1000))
         before = deep.rss_bytes()
         asyncio.run(submit_batched(deep.address, bench.backlog))
         bench.note("memory per waiting task", (deep.rss_bytes() - before) / bench.backlog, "bytes")
         pairs = []
         for _ in range(ROUNDS):
-            with a_yard() as shallow:
+            with bench.yard() as shallow:
                 asyncio.run(submit_batched(shallow.address, WINDOW[1]))
                 pairs.append((_rate_of_a_window(deep), _rate_of_a_window(shallow)))
         many, few = (statistics.median(rates) for rates in zip(*pairs, strict=True))
@@ -194,7 +200,7 @@ USERS = 100
 def policy(bench: Bench) -> None:
     """Drain under every limit, plan, queue and breaker, against the same users and against one, under none."""
     tasks = bench.drained // 2 // 1000 * 1000
-    rounds = [_drains(tasks) for _ in range(ROUNDS)]
+    rounds = [_drains(bench, tasks) for _ in range(ROUNDS)]
     alone, crowd, limited = (statistics.median(rates) for rates in zip(*rounds, strict=True))
     bench.note("drain of one user's tasks under no limit", alone, "tasks/s")
     bench.note(f"drain of {USERS} users' tasks under no limit", crowd, "tasks/s")
@@ -213,15 +219,15 @@ def policy(bench: Bench) -> None:
     bench.note("why, of a task in that backlog", many.why_ms, "ms")
 
 
-def _drains(tasks: int) -> tuple[float, float, float]:
+def _drains(bench: Bench, tasks: int) -> tuple[float, float, float]:
     """One after the other: one user and many under no limit, many under every one."""
-    with a_yard() as yard:
+    with bench.yard() as yard:
         asyncio.run(submit_batched(yard.address, tasks))
         alone = _rate_of_a_drain(yard, tasks)
-    with a_yard(NO_LIMIT) as yard:
+    with bench.yard(NO_LIMIT) as yard:
         asyncio.run(submit_as_crowd(yard.address, tasks, USERS, plan=None))
         crowd = _rate_of_a_drain(yard, tasks, "shared")
-    with a_yard(EVERY_LIMIT) as yard:
+    with bench.yard(EVERY_LIMIT) as yard:
         asyncio.run(submit_as_crowd(yard.address, tasks, USERS, models=MODELS, plan="enterprise"))
         return alone, crowd, _rate_of_a_drain(yard, tasks, "shared")
 
@@ -232,6 +238,33 @@ def _rate_of_a_drain(yard: BenchYard, tasks: int, *options: str) -> float:
     return (len(runs) - 1) / (runs[-1][0] - runs[0][0])
 
 
+def gateways(bench: Bench) -> None:
+    """The same work answered in the hub's own process, in one more and in two more: in turn, so that all meet the same
+    noise."""
+    singles: dict[int, list[float]] = {count: [] for count in GATEWAYS}
+    drains: dict[int, list[float]] = {count: [] for count in GATEWAYS}
+    for _ in range(ROUNDS):
+        for count in GATEWAYS:
+            with a_yard(gateways=count) as yard:
+                singles[count].append(_singles(yard, bench.drained // 4))
+            with a_yard(gateways=count) as yard:
+                drains[count].append(_drain(yard, bench.drained, 4, 64)[0])
+    for name, rates in (("submit one by one", singles), ("drain, 4 daemons of 64", drains)):
+        for count in GATEWAYS:
+            bench.note(f"{name}, {count} gateways", statistics.median(rates[count]), "tasks/s")
+        for count in GATEWAYS[1:]:
+            ratios = [some / none for some, none in zip(rates[count], rates[0], strict=True)]
+            bench.note(f"{name}, {count} gateways against none", statistics.median(ratios), f"of {_listed(ratios)}")
+
+
+def _singles(yard: BenchYard, tasks: int) -> float:
+    return asyncio.run(submit_singly(yard.address, tasks, 50))
+
+
+def _listed(ratios: list[float]) -> str:
+    return " · ".join(f"{ratio:.2f}" for ratio in ratios)
+
+
 PARTS: dict[str, Callable[[Bench], None]] = {
     "ceiling": ceiling,
     "ceiling-postgres": ceiling_postgres,
@@ -240,6 +273,7 @@ PARTS: dict[str, Callable[[Bench], None]] = {
     "latency": latency,
     "backlog": backlog,
     "policy": policy,
+    "gateways": gateways,
 }
 
 
@@ -248,8 +282,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the work; the figures are rough")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     parser.add_argument("--only", help="of: " + ", ".join(PARTS))
+    parser.add_argument("--gateways", type=int, default=0, help="what `taskyard up` is told; not for the part gateways")
     options = parser.parse_args()
-    bench = Bench(quick=options.quick)
+    bench = Bench(quick=options.quick, gateways=options.gateways)
     begun = time.perf_counter()
     for name in options.only.split(",") if options.only else PARTS:
         PARTS[name](bench)

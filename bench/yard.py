@@ -28,10 +28,11 @@ def free_port() -> int:
 
 
 class BenchYard:
-    """One hub, any number of `bench.worker` processes."""
+    """One hub with its gateways, any number of `bench.worker` processes."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, gateways: int = 0) -> None:
         self.directory = directory
+        self._gateways = gateways
         self.port = free_port()
         self.data = directory / "data"
         self.starts = directory / "starts"
@@ -43,7 +44,8 @@ class BenchYard:
         """Start the hub; seconds until it is ready."""
         begun = time.perf_counter()
         place = ("--data", str(self.data), "--port", str(self.port))
-        command = [sys.executable, "-m", "taskyard.cli", "up", "--no-daemon", *place]
+        shape = ("--no-daemon", "--gateways", str(self._gateways))
+        command = [sys.executable, "-m", "taskyard.cli", "up", *shape, *place]
         self._hub = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         _until(self.is_ready, "the hub to be ready")
         return time.perf_counter() - begun
@@ -71,9 +73,14 @@ class BenchYard:
         return int(psutil.Process(self._hub.pid).memory_info().rss)
 
     def cpu_s(self) -> float:
+        """Of the hub's own process, which decides."""
         assert self._hub is not None
-        times = psutil.Process(self._hub.pid).cpu_times()
-        return float(times.user + times.system)
+        return _cpu_s(psutil.Process(self._hub.pid))
+
+    def gateways_cpu_s(self) -> float:
+        """Of all its gateways together."""
+        assert self._hub is not None
+        return sum(_cpu_s(process) for process in psutil.Process(self._hub.pid).children())
 
     def kill(self) -> None:
         assert self._hub is not None
@@ -138,9 +145,9 @@ class BenchYard:
 
 
 @contextlib.contextmanager
-def a_yard(settings: str = "") -> Iterator[BenchYard]:
+def a_yard(settings: str = "", *, gateways: int = 0) -> Iterator[BenchYard]:
     with tempfile.TemporaryDirectory(prefix="taskyard-bench-") as directory:
-        yard = BenchYard(Path(directory))
+        yard = BenchYard(Path(directory), gateways=gateways)
         if settings:
             yard.data.mkdir()
             (yard.data / "taskyard.toml").write_text(settings)
@@ -149,6 +156,11 @@ def a_yard(settings: str = "") -> Iterator[BenchYard]:
             yield yard
         finally:
             yard.down()
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def _until(condition: Callable[[], bool], what: str) -> None:
