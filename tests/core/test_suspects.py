@@ -12,7 +12,7 @@ from taskyard.core.commands import (
     ResetBreaker,
     ResumeQueue,
 )
-from taskyard.core.settings import Limits, Settings, Suspects
+from taskyard.core.settings import Limits, Queue, Settings, Suspects
 from taskyard.core.state import Daemon
 from taskyard.core.suspects import _avoid, end_avoidance
 from taskyard.core.task import Avoidance, Task, Terms, Trouble
@@ -458,3 +458,50 @@ def test_a_daemon_that_a_suspect_needs_no_longer_is_not_forgotten_while_the_hub_
     # Then Cid is the next to start
     hub.complete(suspect)
     assert (bobs.status, cids.status) == (Status.QUEUED, Status.SCHEDULED)
+
+
+def a_suspect_of_two_pools(*, own: int, shared: int) -> tuple[HubHarness, Task, Daemon, Daemon]:
+    """It could run on Ann's own daemon and on a shared one, which run so much. Its queue takes one per pool.
+
+    A second shared daemon runs more than either.
+    """
+    hub = HubHarness(Settings(queues={"local": Queue(models=("m",))}, suspects=SOON), users=FOUR)
+    hub.daemon("dying")
+    suspect = hub.run(hub.submit(model="m", level=Level.HIGH))
+    first = hub.daemon("own")
+    second, _ = (hub.daemon(name, user="bob", shared=True) for name in ("shared", "other"))
+    for user, target, busy in (("ann", "own", own), ("bob", "shared", shared), ("bob", "other", 3)):
+        for _ in range(busy):
+            hub.run(hub.submit(user=user, target=target))
+    hub.daemon("dying", boot="boot-2", types=("nothing",))
+    hub.live(s=10)
+    return hub, suspect, first, second
+
+
+def fill_the_queue_of_the_shared_pool(hub: HubHarness) -> None:
+    """And have it looked at who waits for it there."""
+    hub.run(hub.submit(user="bob", model="m", level=Level.CRITICAL))
+    other = hub.state.daemons["d-other"]
+    hub.beat(other, *other.holding.values())
+
+
+def test_a_daemon_of_ones_own_stays_kept_for_a_suspect_that_is_held_in_the_shared_pool_only() -> None:
+    hub, suspect, own, _ = a_suspect_of_two_pools(own=1, shared=2)
+    assert own.alone == suspect.id
+    fill_the_queue_of_the_shared_pool(hub)
+    assert (own.alone, suspect.status) == (suspect.id, Status.QUEUED)
+
+
+def test_a_suspect_that_is_held_in_the_pool_of_the_daemon_kept_for_it_is_kept_another() -> None:
+    # Given a shared daemon that has been kept for a suspect for a while
+    hub, suspect, own, shared = a_suspect_of_two_pools(own=2, shared=1)
+    assert shared.alone == suspect.id
+    hub.advance(s=10)
+
+    # When its queue is full there
+    fill_the_queue_of_the_shared_pool(hub)
+    assert shared.alone is None
+
+    # Then Ann's own is kept
+    hub.advance(s=10)
+    assert own.alone == suspect.id

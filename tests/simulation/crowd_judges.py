@@ -236,8 +236,8 @@ def keeps_a_daemon_for_nothing(turn: Turn) -> Task | None:
         if daemon.alone is None or daemon.alone in daemon.holding or not daemon.is_open:
             continue
         lane = waiting.get(daemon.alone)
-        lines = [] if lane is None else state.yard.lines_for(lane.user, lane.key)
-        if lane is None or lane.blocker is not None or not any(daemon in line.servers for line in lines):
+        lines = [] if lane is None or lane.blocker is not None else state.yard.lines_for(lane.user, lane.key)
+        if not any(daemon in line.servers and line.blocker is None for line in lines):
             return state.tasks[daemon.alone]
     return None
 

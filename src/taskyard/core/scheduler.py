@@ -20,7 +20,7 @@ from taskyard.core.lines import Line, Pool
 from taskyard.core.placement import choose
 from taskyard.core.preemption import demand_room, next_start
 from taskyard.core.state import State, Turn
-from taskyard.core.suspects import let_go, watch_suspect
+from taskyard.core.suspects import let_go, let_go_of_line, watch_suspect
 from taskyard.core.yard import rank_in
 from taskyard.vocabulary import RANK, CancelReason, Level
 
@@ -139,6 +139,7 @@ def _put_off(pool: Pool, contest: Contest) -> None:
 
 def _is_held(turn: Turn, line: Line, lane: Lane) -> bool:
     hold = held_by_line(turn, line)
+    is_line_held = hold is not None
     if hold is not None:
         turn.state.yard.sleep_line(line, hold.blocker)
         turn.state.yard.heed(lane)
@@ -150,7 +151,11 @@ def _is_held(turn: Turn, line: Line, lane: Lane) -> bool:
     watch(turn, hold)
     if lane.special.suspect is not None:
         # What is kept for it stays of use to others for as long as it sleeps.
-        let_go(turn, turn.state.tasks[lane.special.suspect])
+        suspect = turn.state.tasks[lane.special.suspect]
+        if is_line_held:
+            let_go_of_line(turn, suspect, line)
+        else:
+            let_go(turn, suspect)
     return True
 
 

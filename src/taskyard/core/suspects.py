@@ -6,7 +6,10 @@ emptied for it after a while. Avoidance is softer: after a loss a task prefers o
 took up it keeps away from that daemon for a time that doubles, even if there is no other.
 """
 
+from collections.abc import Iterable
+
 from taskyard.core.lanes import key_of
+from taskyard.core.lines import Line
 from taskyard.core.state import Daemon, Turn
 from taskyard.core.task import Avoidance, Task, Trouble, ms_of
 from taskyard.core.timers import Clock, Due
@@ -66,7 +69,17 @@ def reconsider(turn: Turn, daemon: Daemon) -> None:
 
 def let_go(turn: Turn, task: Task) -> None:
     """The task does not wait for an empty daemon any more: others may use the one kept for it."""
-    for daemon in turn.state.daemons.values():
+    _stop_keeping(turn, task, turn.state.daemons.values())
+
+
+def let_go_of_line(turn: Turn, task: Task, line: Line) -> None:
+    """Not in this line, that is; elsewhere it may."""
+    _stop_keeping(turn, task, line.servers)
+    watch_suspect(turn, task)
+
+
+def _stop_keeping(turn: Turn, task: Task, daemons: Iterable[Daemon]) -> None:
+    for daemon in daemons:
         if daemon.alone == task.id:
             daemon.alone = None
             turn.state.yard.wake_daemon(daemon)
