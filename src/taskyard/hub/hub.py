@@ -172,7 +172,11 @@ class Hub:
     async def ask(self, command: Command, *, request: str = "", again: bool = False) -> Answered:
         """Under the name of `request` the answer is found again by whoever asks again, here or of the next leader."""
         given = await self._answer_to(request) if again else None
-        return await self._loop.ask(command, request) if given is None else given
+        answered = await self._loop.ask(command, request) if given is None else given
+        if not self.is_trusted():
+            # What needed no commit may be answered otherwise by whoever leads; what was committed is found there.
+            raise Unavailable(Refusal.OUTCOME_UNKNOWN, RETRY_AFTER_S)
+        return answered
 
     async def submit(
         self, command: SubmitTasks, *, request: str = "", again: bool = False
@@ -278,7 +282,7 @@ class Hub:
         return {task_id: found for task_id in task_ids if (found := view(task_id)) is not None}
 
     async def ended(self, task_id: str, wait_s: float) -> None:
-        """Returns when the task has ended or the time is up."""
+        """Returns when the task has ended or the time is up. Raises `Unavailable` when another hub leads."""
         try:
             async with asyncio.timeout(wait_s):
                 while not await self._has_ended(task_id):
@@ -293,9 +297,11 @@ class Hub:
             stored = await self.read(lambda reader: reader.find(user_id=None, task=task_id))
             if stored is None or stored.task.status in ENDED:
                 return True
-            await waiter
+            await asyncio.wait((waiter, self.deposed), return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._outbox.stop_waiting(task_id, waiter)
+        if self.deposed.done():
+            raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
         return False
 
     def mint(self) -> str:

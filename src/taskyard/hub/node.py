@@ -93,6 +93,8 @@ class Node(Switchboard):
         traces: Traces | None,
     ) -> None:
         super().__init__(settings, lambda: PostgresReader(database), secret=secret)
+        self._hub: Hub | None = None
+        """The one that leads here, if one does."""
         self._data = data
         self._database = database
         self._log = log
@@ -102,10 +104,11 @@ class Node(Switchboard):
         self._version = version
         self._traces = traces
         self._own_settings = settings
+        self._name = self.mint()
+        """Of this process's gateway among all that ever link to a leader."""
         self._keeps: dict[str, float] = {}
         self._new_era = False
         self._standby = Standby(database, log)
-        self._hub: Hub | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hubs")
         self._peers, self._lease = Lease(database, candidate), Lease(database, candidate)
@@ -166,6 +169,10 @@ class Node(Switchboard):
         if not task.cancelled() and task.exception() is not None and not self.failure.done():
             self.failure.set_exception(task.exception())  # type: ignore[arg-type]
 
+    def mint(self) -> str:
+        """A task's id says its place in the line: while this hub leads, it is given after every other."""
+        return super().mint() if self._hub is None else self._hub.mint()
+
     # Settings.
 
     def keep_for(self, *, archive_after_s: float, events_s: float) -> None:
@@ -217,7 +224,7 @@ class Node(Switchboard):
 
     async def _dial(self, holder: Holder) -> Remote:
         host, _, port = holder.address.rpartition(":")
-        remote = await dial(host.strip("[]"), int(port), self._secret)
+        remote = await dial(host.strip("[]"), int(port), self._secret, gateway=self._name)
         self._standby.follow(remote)
         return remote
 

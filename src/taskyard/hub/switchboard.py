@@ -8,9 +8,10 @@ truth of its own (ids, tokens, reading the store) is answered here.
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar
 
-from taskyard.core.commands import NOTHING, Command, SubmitTasks
+from taskyard.core.commands import NOTHING, BeginWait, Command, EndWait, SubmitTasks
 from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
 from taskyard.gateway.figures import Figures, Requests
@@ -66,6 +67,8 @@ class Leader(Protocol):
 
     def unsubscribe(self, subscriber: Subscriber) -> None: ...
 
+    async def caught_up(self) -> None: ...
+
     def count(self, requests: Requests) -> None: ...
 
 
@@ -80,6 +83,9 @@ class Switchboard(LiveViews):
         self._directory = CommittedDirectory()
         self._sessions: dict[int, Session] = {}
         self._subscribers: dict[int, Subscriber] = {}
+        self._waits: dict[str, BeginWait] = {}
+        """Tasks that wait for their sub-tasks through this gateway: no leader knows it but from us."""
+        self._catching_up: asyncio.Task[None] | None = None
         self._readers = Readers(open_reader)
         self._tokens = Tokens(secret)
         self._mint = Mint()
@@ -96,8 +102,20 @@ class Switchboard(LiveViews):
         for session in self._sessions.values():
             leader.attach(session)
             session.rejoin()
+        for wait in self._waits.values():
+            leader.tell(wait)
         for subscriber in self._subscribers.values():
             leader.subscribe(subscriber)
+        if self._subscribers:
+            self._catching_up = asyncio.get_running_loop().create_task(self._catch_up(leader))
+
+    async def _catch_up(self, leader: Leader) -> None:
+        """Who reads the past while the lead moves has to read on until the new leader tells what happens."""
+        subscribers = list(self._subscribers.values())
+        with suppress(LinkLost, Unavailable):
+            await leader.caught_up()
+        for subscriber in subscribers:
+            subscriber.lose()
 
     def disconnect(self) -> None:
         """Nobody leads, as far as we know. Whoever follows events may have missed some, and has to come anew."""
@@ -170,9 +188,16 @@ class Switchboard(LiveViews):
                     raise _unknown() if is_unknown else refusal from None
             if asyncio.get_running_loop().time() > until:
                 raise _unknown() if is_unknown else Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
-            if hasattr(command, "known"):
-                command.known = NOTHING
+            self._renew(command)
             await self._until_turned(leader)
+
+    def _renew(self, command: Command) -> None:
+        """For another leader: what this one knew, and whose place in the line it gave, may not be so there."""
+        if hasattr(command, "known"):
+            command.known = NOTHING
+        if isinstance(command, SubmitTasks):
+            for draft in command.drafts:
+                draft.id = self.mint()
 
     async def has_leader(self) -> None:
         """Until somebody leads, for as long as that takes."""
@@ -213,6 +238,10 @@ class Switchboard(LiveViews):
 
     def tell(self, command: Command) -> None:
         """While nobody leads it is dropped: the daemon says it again when it is asked for its list."""
+        if isinstance(command, BeginWait):
+            self._waits[command.wait] = command
+        elif isinstance(command, EndWait):
+            self._waits.pop(command.wait, None)
         if self._leader is not None:
             self._leader.tell(command)
 
@@ -309,6 +338,11 @@ class Switchboard(LiveViews):
                 if now > until:
                     raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S) from None
                 await self._until_turned(leader)
+            except Unavailable as refusal:
+                if refusal.code == Refusal.NO_LEADER:
+                    await self._until_turned(leader)
+                if refusal.code != Refusal.NO_LEADER or self._leader is leader:
+                    raise
 
 
 def _unknown() -> Unavailable:

@@ -312,5 +312,8 @@ class Peer:
         if decode is None:
             # A newer gateway asks for what this leader does not have.
             raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
+        if not self._hub.is_trusted():
+            self.cut("another hub may lead by now")
+            return
         value = await getattr(self._hub, view.name)(*decode(view.arguments))
         self.post(m.Shown(view.id, Raw(msgspec.msgpack.encode(value))))
