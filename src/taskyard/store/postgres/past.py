@@ -51,7 +51,6 @@ def _drop_events(session: Session, *, seq: int, events_before: int) -> None:
     """Cut the log's old end, up to the first commit that is young enough; its newest commit stays."""
     asked = {"rows_max": ARCHIVE_ROWS_MAX + 1}
     oldest = [(place, at) for place, at in session.rows(SQL["oldest_commits"], asked) if place < seq]
-    for place, at in oldest:
-        if at >= events_before or place == oldest[-1][0]:
-            session.change(SQL["drop_commits"], {"seq": place})
-            return
+    newest, _ = oldest[-1]
+    cut = next((place for place, at in oldest if at >= events_before), newest)
+    session.change(SQL["drop_commits"], {"seq": cut})

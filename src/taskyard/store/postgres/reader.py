@@ -29,7 +29,12 @@ READ_S: Final = 10.0
 MIRROR_S: Final = 300.0
 COMMITS_PER_QUERY: Final = 200
 
-_READING: Final = {"default_transaction_read_only": "on"}
+_READING: Final = {
+    "default_transaction_read_only": "on",
+    # A page is walked down an index in its order, and cut when it is full. A planner that believes a status to be rare
+    # would rather fetch all that have it, and sort them.
+    "enable_bitmapscan": "off",
+}
 
 T = TypeVar("T")
 
@@ -47,22 +52,30 @@ class PostgresReader:
         if self._session is not None:
             self._session.close()
 
-    def _read(self, look: Callable[[Session], T]) -> T:
-        """What `look` sees in one commit's state."""
+    def _ask(self, look: Callable[[Session], T]) -> T:
+        """What one statement finds, which is of one commit by itself."""
         try:
-            return self._look(look)
+            return look(self._ready())
         except Gone:
-            return self._look(look)
+            return look(self._ready())
 
-    def _look(self, look: Callable[[Session], T]) -> T:
+    def _read(self, look: Callable[[Session], T]) -> T:
+        """What several find in one commit's state."""
+
+        def look_at_one(session: Session) -> T:
+            with session.snapshot():
+                return look(session)
+
+        return self._ask(look_at_one)
+
+    def _ready(self) -> Session:
         if self._session is None or self._session.is_closed:
             self._session = None
             self._session = self._connect()
-        with self._session.snapshot():
-            return look(self._session)
+        return self._session
 
     def position(self) -> int:
-        return self._read(position_of)
+        return self._ask(position_of)
 
     # --- tasks ---
 
@@ -91,7 +104,7 @@ class PostgresReader:
         return self._read(look)
 
     def bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
-        return self._read(lambda session: _bodies(session, ids))
+        return self._ask(lambda session: _bodies(session, ids))
 
     def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
         return self._read(lambda session: _loads(session, ids))
@@ -110,13 +123,13 @@ class PostgresReader:
         return self.tasks(TaskFilter(user_id=user_id, statuses=dead, limit=limit, before=before))
 
     def checkpoint(self, task_id: str) -> bytes | None:
-        return self._read(lambda session: _checkpoints(session, [task_id])).get(task_id)
+        return self._ask(lambda session: _checkpoints(session, [task_id])).get(task_id)
 
     def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
         asked = {"task_id": task_id, "attempt": attempt}
         return [
             (number, at, verified(text, crc, number, n, at, of=f"the log of task {task_id}").decode())
-            for number, n, at, text, crc in self._read(lambda session: session.rows(SQL["log_of"], asked))
+            for number, n, at, text, crc in self._ask(lambda session: session.rows(SQL["log_of"], asked))
         ]
 
     # --- the log of commits ---
@@ -132,7 +145,7 @@ class PostgresReader:
 
     def task_events(self, task: Task) -> list[Numbered]:
         asked = {"seqs": numbers(task.trail)}
-        rows = self._read(lambda session: session.rows(SQL["commits_of"], asked))
+        rows = self._ask(lambda session: session.rows(SQL["commits_of"], asked))
         return [found for found in _events_of(rows) if found.event.task_id == task.id]
 
     def has_old(self, *, ended_before: int, events_before: int) -> bool:
@@ -149,7 +162,7 @@ class PostgresReader:
         statement = SQL["audit_entries"] if subject is None else SQL["audit_entries_about"]
         return [
             (n, decode_record(AUDIT, verified(record, crc, n, of=f"audit entry {n}"), of=f"audit entry {n}"))
-            for n, record, crc in self._read(lambda session: session.rows(statement, asked))
+            for n, record, crc in self._ask(lambda session: session.rows(statement, asked))
         ]
 
     def missed(self, since: int) -> Missed:
@@ -157,7 +170,7 @@ class PostgresReader:
         return self._read(lambda session: _read_patiently(session, since))
 
     def request(self, name: str) -> bytes | None:
-        for at, answer, crc in self._read(lambda session: session.rows(SQL["request_named"], {"name": name})):
+        for at, answer, crc in self._ask(lambda session: session.rows(SQL["request_named"], {"name": name})):
             return verified(answer, crc, at, of=f"the answer to request {name}")
         return None
 
