@@ -138,7 +138,25 @@ def test_a_name_that_is_taken_meanwhile_is_left_alone(
 def test_a_directory_without_a_database_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["backup", str(tmp_path / "copy.db"), "--data", str(tmp_path)]) == 1
     said = capsys.readouterr().err
-    assert said == f"taskyard: There is no taskyard.db in {tmp_path}; name the hub's directory with --data.\n"
+    assert said == (
+        f"taskyard: There is no taskyard.db in {tmp_path}; name the hub's directory with --data, or its database with "
+        "--database.\n"
+    )
+
+
+def test_of_a_yard_on_a_server_it_is_said_how_that_is_copied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["backup", str(tmp_path / "copy.dump"), "--database", "postgresql://yard:s3cret@db:5432/yard"]) == 1
+    said = capsys.readouterr().err
+    command = (
+        f"pg_dump --format=custom --schema=taskyard --file={tmp_path / 'copy.dump'} postgresql://yard@db:5432/yard"
+    )
+    assert f"`{command}`" in said
+    assert "s3cret" not in said
+    assert run(["backup", str(tmp_path / "copy.dump"), "--database", "mysql://db"]) == 1
+    assert "--database takes the URL of a PostgreSQL database" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all" * 1000, b"SQLite format 3\0" + b"\xff" * 9000])

@@ -39,6 +39,23 @@ def test_a_calm_yard(hub: StubHub, cli: Cli) -> None:
     )
 
 
+def test_of_several_hubs_an_admin_is_told_who_leads(hub: StubHub, cli: Cli) -> None:
+    a_calm_hub(hub)
+    hub.on("GET", "users/me", Reply(body={"id": "u_1", "name": "ann", "scopes": ["admin"]}))
+    here = {"id": "h_1", "address": "http://10.0.0.1", "leader": True, "epoch": 3, "lag_s": 0.1}
+    others = [here | {"id": f"h_{n}", "leader": False, "lag_s": lag_s} for n, lag_s in ((2, 0.5), (3, 1.0), (4, 60.0))]
+    hub.on("GET", "hubs", Reply(body=[here, *others]))
+    first, second, *_ = cli("status").out.splitlines()
+    assert (first, second) == (
+        f"hub      {hub.url} (local profile)",
+        "hubs     http://10.0.0.1 leads, 2 standing by, 1 silent",
+    )
+    hub.on("GET", "hubs", Reply(body=[here]))
+    assert "hubs " not in cli("status").out
+    hub.on("GET", "hubs", Reply(body=others[:2]))
+    assert "hubs     nobody leads, 2 standing by\n" in cli("status").out
+
+
 def test_an_admin_who_names_a_user_is_told_of_that_one(hub: StubHub, cli: Cli) -> None:
     a_calm_hub(hub)
     assert "\nuser     bob, no plan, 1.25 hours this month\n" in cli("status", "--user", "bob").out
@@ -205,5 +222,6 @@ def test_for_programs_all_of_it_is_one_document(hub: StubHub, cli: Cli) -> None:
         "breakers",
         "queues",
         "backpressure",
+        "hubs",
     ]
     assert found["overview"]["held_by"][0]["tasks"] == 9

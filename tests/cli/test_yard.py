@@ -76,23 +76,23 @@ def test_the_demo_hands_in_a_days_work(hub: StubHub, cli: Cli) -> None:
 
 @pytest.mark.parametrize(("state", "code"), [("ok", 0), ("warning", 0), ("failed", 1)])
 def test_the_doctor_tells_what_it_found(cli: Cli, monkeypatch: pytest.MonkeyPatch, state: str, code: int) -> None:
-    from taskyard.hub.doctor import Finding, Health
+    from taskyard.hub.findings import Finding, Health
 
     finding = Finding("disk", Health(state), "12 GB free")
-    asked: list[tuple[str | None, str | None]] = []
+    asked: list[tuple[str | None, ...]] = []
 
-    def examine(data: str | None, config: str | None) -> list[Any]:
-        asked.append((data, config))
+    def examine(data: str | None, config: str | None, database: str | None) -> list[Any]:
+        asked.append((data, config, database))
         return [finding]
 
-    stand_in(monkeypatch, "taskyard.hub.doctor", examine=examine, Health=Health)
+    stand_in(monkeypatch, "taskyard.hub.doctor", examine=examine)
     width = max(len(state), len("STATE"))
-    assert cli("doctor", "--data", "here", "--config", "yard.toml") == (
+    assert cli("doctor", "--data", "here", "--config", "yard.toml", "--database", "postgresql://db/yard") == (
         code,
         f"CHECK  {'STATE'.ljust(width)}  FOUND\ndisk   {state.ljust(width)}  12 GB free\n",
         "",
     )
-    assert asked == [("here", "yard.toml")]
+    assert asked == [("here", "yard.toml", "postgresql://db/yard")]
     assert json.loads(cli("doctor", "--json").out) == [{"name": "disk", "state": state, "detail": "12 GB free"}]
 
 

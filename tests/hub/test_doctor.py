@@ -10,8 +10,12 @@ import apsw
 import pytest
 
 from taskyard.hub import doctor
-from taskyard.hub.doctor import Finding, Health, examine
+from taskyard.hub.doctor import examine
+from taskyard.hub.findings import Finding, Health
+from taskyard.store.postgres import Candidate, Lease, PostgresStore
+from taskyard.store.postgres.session import Session
 from taskyard.store.sqlite.engine import SqliteStore
+from tests.support.postgres import cluster, new_yard
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -23,6 +27,7 @@ def _own_port(monkeypatch: pytest.MonkeyPatch) -> None:
         probe.bind(("127.0.0.1", 0))
         monkeypatch.setenv("TASKYARD_PORT", str(probe.getsockname()[1]))
     monkeypatch.delenv("TASKYARD_HOST", raising=False)
+    monkeypatch.delenv("TASKYARD_DATABASE", raising=False)
 
 
 @pytest.fixture
@@ -165,3 +170,70 @@ def test_it_reads_the_settings_that_a_hub_would_read(data: Path, monkeypatch: py
     monkeypatch.delenv("TASKYARD_CONFIG")
     monkeypatch.setenv("TASKYARD_PROFILE", "public")
     assert found(data, "settings").state is Health.FAILED
+
+
+# --- a yard on a server ---
+
+SERVER = ("database", "database clock", "schema", "leader")
+
+
+def found_on(url: str, data: Path) -> dict[str, Finding]:
+    findings = {finding.name: finding for finding in examine(str(data), None, url)}
+    return {name: findings[name] for name in SERVER if name in findings}
+
+
+def test_a_sound_server_has_nothing_wrong_and_its_file_is_not_asked_for(data: Path) -> None:
+    (data / "taskyard.db").write_bytes(b"no database")
+    url = new_yard()
+    findings = found_on(url, data)
+    assert {name: finding.state for name, finding in findings.items()} == dict.fromkeys(SERVER, Health.OK)
+    assert findings["database"].detail.startswith(f"{url.rpartition('@')[2]}, PostgreSQL ")
+    assert findings["database"].detail.endswith(", durable (synchronous_commit on)")
+    assert findings["schema"].detail == "version 1"
+    assert findings["leader"].detail == "nobody leads; no hub runs"
+
+
+def test_who_leads_is_told_with_where_and_how_many_are_there(data: Path) -> None:
+    url = new_yard()
+    for name in ("h_1", "h_2"):
+        lease = Lease(url, Candidate(name))
+        lease.announce(url=f"http://{name}", version="1")
+        lease.close()
+    assert found_on(url, data)["leader"] == Finding("leader", Health.WARNING, "nobody leads; 2 hubs are there")
+    with PostgresStore(url, new_cluster_id="c_test", candidate=Candidate("h_1", "10.0.0.1:9")):
+        told = "h_1 at http://h_1 leads (epoch 1); 2 hubs are there"
+        assert found_on(url, data)["leader"] == Finding("leader", Health.OK, told)
+
+
+def test_a_database_that_was_never_migrated_names_the_command(data: Path) -> None:
+    url = cluster().url(cluster().new_database(template="template1"))
+    findings = found_on(url.replace("yard@", "yard:s3cret@"), data)
+    assert findings["schema"].state is Health.FAILED
+    assert f"`taskyard migrate --database {url}`" in findings["schema"].detail
+    assert "leader" not in findings
+
+
+@pytest.mark.parametrize("ahead_s", [-90, 90])
+def test_a_database_with_another_clock_is_noticed(data: Path, monkeypatch: pytest.MonkeyPatch, ahead_s: int) -> None:
+    url = new_yard()
+    now_ms = Session.now_ms.fget
+    assert now_ms is not None
+    monkeypatch.setattr(Session, "now_ms", property(lambda session: now_ms(session) + ahead_s * 1000))
+    finding = found_on(url, data)["database clock"]
+    assert finding.state is Health.WARNING
+    assert ("ahead of" if ahead_s > 0 else "behind") in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://yard:s3cret@127.0.0.1:1/yard", "127.0.0.1:1/yard cannot be reached"),
+        ("mysql://yard:s3cret@127.0.0.1/yard", "--database takes the URL of a PostgreSQL database"),
+    ],
+)
+def test_a_database_that_cannot_be_reached(data: Path, url: str, said: str) -> None:
+    findings = found_on(url, data)
+    assert list(findings) == ["database"]
+    assert findings["database"].state is Health.FAILED
+    assert said in findings["database"].detail
+    assert "s3cret" not in findings["database"].detail

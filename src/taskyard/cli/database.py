@@ -8,14 +8,9 @@ import msgspec
 import typer
 
 from taskyard.cli import output
-from taskyard.cli.options import JsonOption, expanded
+from taskyard.cli.options import DatabaseOption, JsonOption, expanded
 
 NO: Final = 1
-
-DatabaseOption = Annotated[
-    str | None,
-    typer.Option("--database", metavar="URL", envvar="TASKYARD_DATABASE", help="postgresql://USER@HOST:PORT/DATABASE"),
-]
 
 
 @expanded

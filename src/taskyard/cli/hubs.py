@@ -46,3 +46,11 @@ def _role(hub: "HubRecord") -> str:
 
 def _heard(hub: "HubRecord") -> str:
     return "now" if hub.lag_s < 1 else f"{span(hub.lag_s)} ago"
+
+
+def summary_of(found: "list[HubRecord]") -> str:
+    """On one line: who leads, and how many others there are."""
+    leader = next((f"{hub.address} leads" for hub in found if hub.leader), "nobody leads")
+    others = [_role(hub) for hub in found if not hub.leader]
+    standing = [f"{others.count('stands by')} standing by", f"{others.count('silent')} silent"]
+    return ", ".join([leader, *(words for words in standing if not words.startswith("0 "))])

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's ref (T-042) or id.")]
 TasksArgument = Annotated[list[str], typer.Argument(metavar="TASK…", help="Refs (T-042) or ids.")]
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option("--database", metavar="URL", envvar="TASKYARD_DATABASE", help="postgresql://… [a file in the data]"),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")]
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with the task.")]
 

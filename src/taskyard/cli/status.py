@@ -7,6 +7,7 @@ import typer
 from msgspec import Struct
 
 from taskyard.cli import everybody, output
+from taskyard.cli.hubs import summary_of
 from taskyard.cli.options import Yard, expanded
 from taskyard.cli.times import relative, span
 from taskyard.cli.why import filled, helpful, idle_because
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from taskyard.sdk.answers import Backpressure, Overview
     from taskyard.sdk.client import Client
-    from taskyard.sdk.records import BreakerRecord, DaemonRecord, Limits, Me, QueueRecord, QueueStatus
+    from taskyard.sdk.records import BreakerRecord, DaemonRecord, HubRecord, Limits, Me, QueueRecord, QueueStatus
 
 DAEMONS_MAX: Final = 20
 
@@ -33,6 +34,8 @@ class Standing(Struct):
     breakers: "list[BreakerRecord]"
     queues: "list[QueueRecord]"
     backpressure: "Backpressure"
+    hubs: "list[HubRecord]"
+    """Only an admin is told of them."""
 
 
 @expanded
@@ -65,9 +68,10 @@ def _tell_of_all(yard: Yard) -> None:
 
 
 def _standing(client: "Client") -> Standing:
+    me = client.me()
     return Standing(
         client.credentials.hub,
-        client.me(),
+        me,
         client.limits(),
         client.queue_status(),
         client.overview(),
@@ -75,11 +79,14 @@ def _standing(client: "Client") -> Standing:
         client.breakers(),
         client.queues(),
         client.backpressure(),
+        client.hubs() if "admin" in me.scopes else [],
     )
 
 
 def _told(found: Standing, now: "datetime", user: str | None) -> Iterator[str]:
     yield f"hub      {found.hub} ({found.overview.profile} profile)"
+    if len(found.hubs) > 1:
+        yield f"hubs     {summary_of(found.hubs)}"
     who = f"you      {found.me.name}" if user is None else f"user     {user}"
     yield from filled(f"{who}, {_plan(found, now)}", hang=9)
     tasks = found.overview

@@ -10,7 +10,7 @@ import typer
 
 from taskyard.cli import output
 from taskyard.cli.card import task_table
-from taskyard.cli.options import JsonOption, Yard, expanded
+from taskyard.cli.options import DatabaseOption, JsonOption, Yard, expanded
 
 if TYPE_CHECKING:
     from taskyard.daemon.daemon import Daemon
@@ -46,12 +46,7 @@ class HubOptions:
     ] = None
     config: ConfigOption = None
     daemon: Annotated[bool, typer.Option("--daemon/--no-daemon", help="Bring up a local daemon too.")] = True
-    database: Annotated[
-        str | None,
-        typer.Option(
-            "--database", metavar="URL", envvar="TASKYARD_DATABASE", help="postgresql://… [a file in the data]"
-        ),
-    ] = None
+    database: DatabaseOption = None
     gateways: Annotated[
         int, typer.Option("--gateways", min=0, max=64, help="Answer in so many more processes [in this one].")
     ] = 0
@@ -160,6 +155,7 @@ def demo(yard: Yard) -> None:
 def backup(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file that does not exist yet.")],
     data: DataOption = None,
+    database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Copy the hub's database to a new file. The hub may run meanwhile."""
@@ -168,7 +164,7 @@ def backup(
     from taskyard.sdk.credentials import data_directory
 
     try:
-        copy = back_up(data, file)
+        copy = back_up(data, file, database=database)
     except CannotBackUp as error:
         output.note(f"taskyard: {error}")
         return NO
@@ -181,11 +177,17 @@ def backup(
 
 
 @expanded
-def doctor(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> int:
+def doctor(
+    data: DataOption = None,
+    config: ConfigOption = None,
+    database: DatabaseOption = None,
+    as_json: JsonOption = False,
+) -> int:
     """Check this installation and its data. Exits with 1 if something is wrong."""
-    from taskyard.hub.doctor import Health, examine
+    from taskyard.hub.doctor import examine
+    from taskyard.hub.findings import Health
 
-    findings = examine(data, config)
+    findings = examine(data, config, database)
     if as_json:
         output.say_json(findings)
     else:

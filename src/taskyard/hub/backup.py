@@ -13,8 +13,12 @@ from typing import Final
 
 import apsw
 
-from taskyard.hub.yard import DATABASE
+from taskyard.hub.databases import database_of
+from taskyard.hub.yard import DATABASE, CannotStart
 from taskyard.sdk.credentials import data_directory
+from taskyard.store.port import StoreRefused
+from taskyard.store.postgres.engine import PostgresStore
+from taskyard.store.postgres.lead import Candidate
 from taskyard.store.sqlite.engine import copy_database, sync_directory
 from taskyard.store.sqlite.migrate import APPLICATION_ID
 
@@ -26,12 +30,16 @@ class CannotBackUp(Exception):
     """There is no copy; the message says why and what to do."""
 
 
-def back_up(data: str | None, file: str) -> Path:
+def back_up(data: str | None, file: str, *, database: str | None = None) -> Path:
     """Copy the database of this data directory to a new file; where that is."""
     directory, target = data_directory(data).resolve(), Path(file).absolute()
     source = directory / DATABASE
+    _refuse_server(database, target)
     if not source.is_file():
-        raise CannotBackUp(f"There is no {DATABASE} in {directory}; name the hub's directory with --data.")
+        raise CannotBackUp(
+            f"There is no {DATABASE} in {directory}; name the hub's directory with --data, or its database with "
+            "--database."
+        )
     if os.path.lexists(target):
         raise _exists(target)
     try:
@@ -41,6 +49,15 @@ def back_up(data: str | None, file: str) -> Path:
     except OSError as error:
         raise CannotBackUp(f"{target} cannot be written: {error.strerror}.") from error
     return target
+
+
+def _refuse_server(database: str | None, target: Path) -> None:
+    try:
+        url = database_of(database)
+        if url is not None:
+            PostgresStore(url, new_cluster_id="", candidate=Candidate("")).backup(str(target))
+    except (CannotStart, StoreRefused) as error:
+        raise CannotBackUp(str(error)) from error
 
 
 @contextmanager

@@ -9,14 +9,15 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 import apsw
-from msgspec import Struct
 
+from taskyard.hub.databases import database_of
+from taskyard.hub.findings import Finding, Health
 from taskyard.hub.main import address_of, file_of, profile_of
+from taskyard.hub.server_doctor import examine_server
 from taskyard.hub.settings import BadSettings, read_settings, under_profile
 from taskyard.hub.yard import CREDENTIALS, DATABASE, SECRET, CannotStart
 from taskyard.sdk.credentials import data_directory
@@ -29,21 +30,18 @@ YEAR_MIN: Final = 2024
 OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
-class Health(StrEnum):
-    OK = "ok"
-    WARNING = "warning"
-    FAILED = "failed"
-
-
-class Finding(Struct):
-    name: str
-    state: Health
-    detail: str
-
-
-def examine(data: str | None, config: str | None = None) -> list[Finding]:
+def examine(data: str | None, config: str | None = None, database: str | None = None) -> list[Finding]:
     directory = data_directory(data).resolve()
-    return [*(check(directory) for check in CHECKS), _settings(directory, config)]
+    return [*(check(directory) for check in CHECKS), *_databases(directory, database), _settings(directory, config)]
+
+
+def _databases(data: Path, database: str | None) -> list[Finding]:
+    """Of the one that a hub would use that is started here now."""
+    try:
+        url = database_of(database)
+    except CannotStart as wrong:
+        return [Finding("database", Health.FAILED, str(wrong))]
+    return [_database(data)] if url is None else list(examine_server(url))
 
 
 def _python(_: Path) -> Finding:
@@ -143,7 +141,6 @@ CHECKS: Final[tuple[Callable[[Path], Finding], ...]] = (
     _clock,
     _directory,
     _disk,
-    _database,
     _keys,
     _port,
 )

@@ -6,6 +6,8 @@ Those that only look at values take them as arguments, which is how they are tes
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from taskyard.store.port import StoreRefused, StoreUnavailable
 from taskyard.store.postgres.migrate import NAMESPACE, refuse_other_schema, version_of
 from taskyard.store.postgres.session import Session, conninfo_of
@@ -55,7 +57,15 @@ def check_server(session: Session) -> None:
     refuse_other_schema(version_of(session), url=session.url)
 
 
-def check_without_schema(session: Session) -> None:
+class Server(Struct, frozen=True):
+    """What a server says of itself that passed."""
+
+    version: int
+    """As a number: 170002 is 17.2."""
+    synchronous_commit: str
+
+
+def check_without_schema(session: Session) -> Server:
     version, encoding, fsync, full_page_writes, synchronous_commit, is_replica = session.rows(SQL["read_server"])[0]
     refuse_old_server(version)
     refuse_replica(is_replica=is_replica)
@@ -64,6 +74,7 @@ def check_without_schema(session: Session) -> None:
     _refuse_shared_connections(session)
     for (is_ours,) in session.rows(SQL["owns_tables"]):
         refuse_other_owner(is_ours=is_ours)
+    return Server(version=version, synchronous_commit=synchronous_commit)
 
 
 def refuse_old_server(version: int) -> None:

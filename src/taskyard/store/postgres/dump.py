@@ -90,10 +90,11 @@ class PostgresYard:
 
 
 class NewPostgresYard(PostgresYard):
-    """One that is written. `now_ms` is the database's clock."""
+    """One that is written."""
 
-    def __init__(self, session: Session, *, secret: bytes, now_ms: int) -> None:
+    def __init__(self, session: Session, *, secret: bytes) -> None:
         super().__init__(session, secret=secret)
+        now_ms = session.now_ms
         self._writers = {kind.name: (kind, write, checksum_of(kind)) for kind, _, write in _TABLES}
         self._week_min = now_ms // WEEK_MS - WEEKS_MAX
         self._week_max = now_ms // WEEK_MS + 1
@@ -201,7 +202,7 @@ def _columns_of(tasks: list[HeldTask]) -> dict[str, Value]:
 @contextmanager
 def opened(url: str) -> Iterator[PostgresYard]:
     """The yard in this database, while no hub uses it. `StoreRefused` says why not."""
-    with _held(url, isolation="REPEATABLE READ") as (session, secret, _):
+    with _held(url, isolation="REPEATABLE READ") as (session, secret):
         if identity_of(session) is None:
             raise StoreRefused(f"{address_of(url)} is of no yard: no hub has ever opened it. There is nothing to copy.")
         yield PostgresYard(session, secret=secret)
@@ -210,30 +211,30 @@ def opened(url: str) -> Iterator[PostgresYard]:
 @contextmanager
 def made(url: str) -> Iterator[NewPostgresYard]:
     """A database that was migrated and never used. If it was not committed, it still is."""
-    with _held(url, isolation="READ COMMITTED") as (session, secret, now_ms):
+    with _held(url, isolation="READ COMMITTED") as (session, secret):
         if not session.rows(SQL["is_untouched"])[0][0]:
             raise StoreRefused(
                 f"{address_of(url)} has a yard in it, and nothing is copied over one. Name an empty database that "
                 "`taskyard migrate` has prepared."
             )
-        yield NewPostgresYard(session, secret=secret, now_ms=now_ms)
+        yield NewPostgresYard(session, secret=secret)
 
 
 @contextmanager
-def _held(url: str, *, isolation: str) -> Iterator[tuple[Session, bytes, int]]:
-    """A transaction in which no hub leads, nor can: with the yard's secret, and the database's clock."""
+def _held(url: str, *, isolation: str) -> Iterator[tuple[Session, bytes]]:
+    """A transaction in which no hub leads, nor can; with the yard's secret."""
     with connect_or_refuse(url, purpose="copy", timeout_s=COPY_S, settings=_COPYING) as session:
         check_server(session)
         refuse_newer_schema(version_of(session))
         session.run_script(f"BEGIN ISOLATION LEVEL {isolation}")
         try:
-            is_free, secret, now_ms = session.rows(SQL["hold_yard"], {"namespace": NAMESPACE})[0]
+            is_free, secret = session.rows(SQL["hold_yard"], {"namespace": NAMESPACE})[0]
         except Busy as error:
             raise _used(url, "Another process") from error
         holder = standing_of(session).holder
         if not is_free or holder.left_ms > 0:
             raise _used(url, f"The hub {holder.id}" if holder.id else "A hub")
-        yield session, secret, now_ms
+        yield session, secret
 
 
 def _used(url: str, by: str) -> StoreRefused:

@@ -4,8 +4,7 @@
 -- hold_yard
 -- No hub takes the lead while this is held: it would have to change this row. False: one holds the lock by which others
 -- would notice its death. It waits for nobody.
-SELECT pg_try_advisory_xact_lock(:namespace::int, 0), secret, (EXTRACT(epoch FROM clock_timestamp()) * 1000)::bigint
-FROM identity FOR UPDATE OF identity NOWAIT;
+SELECT pg_try_advisory_xact_lock(:namespace::int, 0), secret FROM identity FOR UPDATE OF identity NOWAIT;
 
 -- is_untouched
 -- A yard that nobody has opened.

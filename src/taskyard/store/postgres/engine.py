@@ -5,6 +5,7 @@ fence, so whoever leads no longer writes nothing. If the answer to it is lost, t
 that place.
 """
 
+import shlex
 from collections.abc import Callable
 from typing import Final, Self, TypeVar
 
@@ -30,7 +31,7 @@ from taskyard.store.postgres.lease import Lease
 from taskyard.store.postgres.mirror import Mirror, hot_tasks
 from taskyard.store.postgres.past import touches_the_past, write_past
 from taskyard.store.postgres.reader import PostgresReader
-from taskyard.store.postgres.session import Session
+from taskyard.store.postgres.session import Session, public_url
 from taskyard.store.postgres.statements import SQL
 
 T = TypeVar("T")
@@ -98,7 +99,7 @@ class PostgresStore:
         try:
             check_server(session)
             # Before the first row of each: those that lie elsewhere by then stay there.
-            partitions.make_ahead(session, at=session.rows(SQL["read_clock"])[0][0], seq=position_of(session) + 1)
+            partitions.make_ahead(session, at=session.now_ms, seq=position_of(session) + 1)
             lead = take_over(
                 session,
                 self._candidate,
@@ -233,9 +234,11 @@ class PostgresStore:
         return PostgresReader(self._url)
 
     def backup(self, path: str) -> None:
+        file, url = shlex.quote(path), shlex.quote(public_url(self._url))
         raise StoreRefused(
-            f"A yard on PostgreSQL is copied by the server's own tools, not to {path}: run "
-            "`pg_dump --format=custom --schema=taskyard` while it works, or keep continuous archiving."
+            "A yard on PostgreSQL is copied by the server's own tools, whether its hubs run or not: "
+            f"`pg_dump --format=custom --schema=taskyard --file={file} {url}`. To restore it into an empty database: "
+            f"`pg_restore --dbname=URL {file}`."
         )
 
     def close(self) -> None:

@@ -128,6 +128,12 @@ class Session:
         with self._closing_what_is_lost(), self._connection.cursor() as cursor:
             yield from cursor.stream(statement.text, binary=True)
 
+    @property
+    def now_ms(self) -> int:
+        """The database's clock."""
+        now_ms: int = self.rows(SQL["read_clock"])[0][0]
+        return now_ms
+
     def run_script(self, script: str) -> None:
         """Several statements without parameters, in the transaction that is open."""
         with self._closing_what_is_lost():

@@ -1,0 +1,70 @@
+"""`taskyard doctor` for a yard on PostgreSQL: the server, its clock, the schema, and who leads. Looks only."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from taskyard.hub.clock import read_clock
+from taskyard.hub.findings import Finding, Health
+from taskyard.store.port import StoreRefused, StoreUnavailable
+from taskyard.store.postgres.checks import Server, address_of, check_without_schema, connect_or_refuse
+from taskyard.store.postgres.lead import Candidate
+from taskyard.store.postgres.lease import Lease
+from taskyard.store.postgres.migrate import refuse_other_schema, version_of
+from taskyard.store.postgres.session import Session
+
+ASK_S: Final = 5.0
+CLOCK_MS_MAX: Final = 1_000
+# Leases are counted on the database's clock alone; but tasks are due by their hub's, and people compare the two.
+HEARD_MS_MAX: Final = 5_000
+# Hubs say once a second that they are there.
+
+
+def examine_server(url: str) -> Iterator[Finding]:
+    """One finding after the other, until one cannot be made."""
+    name = "database"
+    try:
+        with connect_or_refuse(url, purpose="doctor", timeout_s=ASK_S) as session:
+            yield Finding(name, Health.OK, _server(url, check_without_schema(session)))
+            yield _clock(session)
+            name = "schema"
+            version = version_of(session)
+            refuse_other_schema(version, url=session.url)
+            yield Finding(name, Health.OK, f"version {version}")
+        name = "leader"
+        yield _leader(url)
+    except (StoreRefused, StoreUnavailable) as error:
+        yield Finding(name, Health.FAILED, str(error))
+
+
+def _server(url: str, server: Server) -> str:
+    version = f"{server.version // 10_000}.{server.version % 10_000}"
+    return f"{address_of(url)}, PostgreSQL {version}, durable (synchronous_commit {server.synchronous_commit})"
+
+
+def _clock(session: Session) -> Finding:
+    before = read_clock().wall
+    there = session.now_ms
+    ahead_ms = there - (before + read_clock().wall) // 2
+    if abs(ahead_ms) > CLOCK_MS_MAX:
+        way = "ahead of" if ahead_ms > 0 else "behind"
+        detail = (
+            f"the database's clock is {abs(ahead_ms) / 1000:.1f} s {way} this machine's: let both follow one source"
+        )
+        return Finding("database clock", Health.WARNING, detail)
+    return Finding("database clock", Health.OK, f"{abs(ahead_ms)} ms from this machine's")
+
+
+def _leader(url: str) -> Finding:
+    lease = Lease(url, Candidate("doctor"))
+    try:
+        holder = lease.holder()
+        heard = [hub for hub in lease.hubs() if hub.seen_ms_ago <= HEARD_MS_MAX]
+    finally:
+        lease.close()
+    hubs = "1 hub is there" if len(heard) == 1 else f"{len(heard)} hubs are there"
+    if holder is not None and holder.left_ms > 0:
+        at = next((hub.url for hub in heard if hub.id == holder.id), holder.address)
+        return Finding("leader", Health.OK, f"{holder.id} at {at} leads (epoch {holder.epoch}); {hubs}")
+    return Finding(
+        "leader", Health.WARNING if heard else Health.OK, f"nobody leads; {hubs if heard else 'no hub runs'}"
+    )
