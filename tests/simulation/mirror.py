@@ -4,24 +4,37 @@ Soft, and therefore left out: which attempts were accepted but not started, when
 (its clock begins anew), loads, whose turn it was, slots that linger, and what has ended but is not yet forgotten.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
+from taskyard.core.hub import Core
 from taskyard.core.recovery import restore
-from taskyard.core.state import State
+from taskyard.core.settings import Settings
+from taskyard.core.state import Now, State
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
+from taskyard.store.port import Store
 from taskyard.vocabulary import ENDED, HELD, Status
 from tests.simulation.history import Violation
-
-if TYPE_CHECKING:
-    from tests.simulation.shell import Hub
 
 _encode = msgspec.json.Encoder().encode
 
 
-def compare(hub: "Hub") -> None:
+class Hub(Protocol):
+    """Whoever has a core over a store."""
+
+    core: Core
+    settings: Settings
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def now(self) -> Now: ...
+
+
+def compare(hub: Hub) -> None:
     """At a quiet point: nothing is being written, nothing waits to be."""
     image = hub.store.load()
     identity = image.identity
