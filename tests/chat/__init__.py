@@ -1,0 +1,1 @@
+"""Chat intake, held to messages that were written before it could read any."""
