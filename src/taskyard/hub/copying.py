@@ -43,7 +43,10 @@ def copy_yard(source: str, target: str, *, tell: Callable[[str, int, int], None]
     except (StoreRefused, CannotStart) as error:
         raise NotDone(str(error)) from error
     except (StoreUnavailable, StoreBroken, OSError) as error:
-        raise NotDone(f"The copy could not be made: {error}. Nothing was changed; try again.") from error
+        raise NotDone(
+            f"The copy could not be made: {error}. Nothing was changed. See that both places have room and can be "
+            "reached, then try again."
+        ) from error
     return Moved(copied=copied, has_secret=secret is not None, start=_start(source, target))
 
 

@@ -1,0 +1,175 @@
+"""A database that a hub cannot use: a sentence that says what to do, no password in it, and nothing changed."""
+
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from taskyard.store.sqlite import SqliteStore
+from tests.support.live import Said, free_port, mounted, taskyard, wait_until
+from tests.support.postgres import GUARDED, TEMPLATE, Cluster, a_cluster, binary, cluster
+from tests.support.records import Yard, a_body, a_task
+
+PASSWORD = "s3cret-word"
+HERE = "127.0.0.1"
+
+
+@pytest.fixture
+def server() -> Cluster:
+    return cluster()
+
+
+def up(data: Path, url: str, *, by_environment: bool = False) -> Said:
+    """Try to start a hub; the password must not be told."""
+    named = () if by_environment else ("--database", url)
+    env = {"TASKYARD_DATABASE": url} if by_environment else {}
+    said = taskyard("up", "--data", str(data), "--port", str(free_port()), "--no-daemon", *named, **env)
+    assert PASSWORD not in said.out + said.err
+    assert "Traceback" not in said.err
+    assert not (data / "credentials.json").exists()
+    return said
+
+
+@pytest.mark.parametrize("by_environment", [False, True])
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("yard.db", "--database takes the URL of a PostgreSQL database: postgresql://USER@HOST:PORT/DATABASE."),
+        (f"mysql://yard:{PASSWORD}@{HERE}/yard", "--database takes the URL of a PostgreSQL database"),
+        (f"postgresql://yard:{PASSWORD}%zz@{HERE}/yard", "special characters in the password are written as %XX"),
+        (f"postgresql://yard:{PASSWORD}@{HERE}:port/yard", f"{HERE}:port/yard cannot be reached"),
+        (f"postgresql://yard:{PASSWORD}@{HERE}:1/yard", "See that the server runs, that host and port in the URL"),
+        (f"postgresql://yard:{PASSWORD}@nowhere.invalid/yard", "nowhere.invalid:5432/yard cannot be reached"),
+    ],
+)
+def test_a_url_that_leads_nowhere(tmp_path: Path, url: str, said: str, by_environment: bool) -> None:
+    answer = up(tmp_path / "yard", url, by_environment=by_environment)
+    assert answer.code == 1
+    assert said in answer.err
+
+
+def test_a_wrong_password(server: Cluster, tmp_path: Path) -> None:
+    url = server.url(server.new_database()).replace("yard@", f"{GUARDED}:{PASSWORD}@")
+    answer = up(tmp_path / "yard", url)
+    assert answer.code == 1
+    assert "Check the user and the password in the URL" in answer.err
+
+
+def test_a_database_that_is_not_there(server: Cluster, tmp_path: Path) -> None:
+    answer = up(tmp_path / "yard", server.url("nowhere"))
+    assert answer.code == 1
+    assert "Create the database with `createdb`, or name another in the URL." in answer.err
+
+
+def test_a_database_that_was_not_migrated_names_the_command_that_helps(server: Cluster, tmp_path: Path) -> None:
+    # Given an empty database
+    name = server.new_database(template="template1")
+    url = server.url(name)
+
+    # When a hub is started on it, it says what to type, and makes nothing by itself
+    answer = up(tmp_path / "yard", url.replace("yard@", f"yard:{PASSWORD}@"))
+    assert answer.code == 1
+    command = f"taskyard migrate --database {url}"
+    assert f"Run `{command}` once, then start again." in answer.err
+    assert server.administer("SELECT 1 FROM pg_namespace WHERE nspname = 'taskyard'", database=name) == []
+
+    # Then what it says to type is what helps
+    assert taskyard(*command.split()[1:]).code == 0
+    assert server.administer("SELECT version FROM taskyard.migration", database=name) == [(1,)]
+
+
+def test_a_database_of_a_much_newer_version(server: Cluster, tmp_path: Path) -> None:
+    name = server.new_database()
+    server.administer("INSERT INTO taskyard.migration VALUES (3, now())", database=name)
+    answer = up(tmp_path / "yard", server.url(name))
+    assert answer.code == 1
+    assert "Install a version that knows it." in answer.err
+    assert server.administer("SELECT cluster_id FROM taskyard.identity", database=name) == [(None,)]
+
+
+def test_a_database_that_may_lose_what_it_acknowledged(server: Cluster, tmp_path: Path) -> None:
+    name = server.new_database()
+    server.administer(f"ALTER DATABASE {name} SET synchronous_commit = off")
+    answer = up(tmp_path / "yard", server.url(name))
+    assert answer.code == 1
+    assert "Set synchronous_commit = on" in answer.err
+
+
+@contextmanager
+def a_replica(primary: Cluster) -> Iterator[int]:
+    """The port of a server that follows this one."""
+    directory = Path(tempfile.mkdtemp(prefix="yard-pg-"))
+    shutil.chown(directory, primary.directory.owner())
+    port, data = free_port(), str(directory / "data")
+    copy = (
+        binary("pg_basebackup"),
+        "-D",
+        data,
+        "-h",
+        HERE,
+        "-p",
+        str(primary.port),
+        "-U",
+        "yard",
+        "-R",
+        "-c",
+        "fast",
+        "--no-sync",
+    )
+    subprocess.run(primary._command(*copy), check=True, capture_output=True, cwd=directory)
+    settings = ("-c", f"port={port}", "-c", f"unix_socket_directories={directory}")
+    server = subprocess.Popen(
+        primary._command(binary("postgres"), "-D", data, *settings),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=directory,
+    )
+    try:
+        ready = (binary("pg_isready"), "-h", HERE, "-p", str(port))
+        wait_until(
+            lambda: subprocess.run(ready, capture_output=True, check=False).returncode == 0,
+            within_s=30,
+            what="a replica that answers",
+        )
+        yield port
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(30)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.mark.slow
+def test_a_replica(tmp_path: Path) -> None:
+    with a_cluster() as server, a_replica(server) as port:
+        name = TEMPLATE
+        answer = up(tmp_path / "yard", server.url(name, port=port))
+        assert answer.code == 1
+        assert "Name the primary in the URL, or all of them with target_session_attrs=primary." in answer.err
+
+        # And of several, the one that can be written is found
+        both = f"postgresql://yard@{HERE}:{port},{HERE}:{server.port}/{name}?target_session_attrs=primary"
+        assert taskyard("doctor", "--data", str(tmp_path / "yard"), "--database", both).code == 0
+
+
+def test_a_disk_that_is_too_small_for_a_copy(tmp_path: Path) -> None:
+    # Given a yard of a few MiB, and a directory with room for less
+    source, target = tmp_path / "yard", tmp_path / "small"
+    source.mkdir()
+    target.mkdir()
+    with SqliteStore(source / "taskyard.db", new_cluster_id="c_test") as store:
+        yard = Yard.of(store)
+        tasks = [a_task() for _ in range(10)]
+        yard.write(created=tasks, bodies=[a_body(task, text="x" * 400_000) for task in tasks])
+        yard.reader.close()
+
+    # Then it says so, and the yard is where it was
+    prefix = mounted(target, options="-t tmpfs -o size=1m none")
+    answer = taskyard("copy", "--from", f"sqlite:{source}", "--to", f"sqlite:{target}", prefix=prefix)
+    assert answer.code == 1
+    assert "The copy could not be made: database or disk is full. Nothing was changed." in answer.err
+    assert taskyard("doctor", "--data", str(source)).code == 0
