@@ -53,17 +53,23 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(PY)
 	@touch $(VENV)/.installed-run $@
 
 # The tests run PostgreSQL clusters of their own; the one that Debian's package would make and start is not wanted.
+HAS_POSTGRES := { command -v initdb && command -v postgres || ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null 2>&1
+AS_ROOT = $(if $(filter 0,$(shell id -u)),env,sudo)
+APT_GET = $(AS_ROOT) DEBIAN_FRONTEND=noninteractive apt-get -qq
+
 $(VENV)/.installed-postgres: | $(PY)
-	@if ! { command -v initdb && command -v postgres || ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null 2>&1; then \
-	  command -v apt-get >/dev/null || { echo "the tests need PostgreSQL 13 or later: install it, with its programs on the path" >&2; exit 1; }; \
-	  echo "installing PostgreSQL for the tests"; \
-	  sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	  $$sudo apt-get update -qq; \
-	  $$sudo apt-get install -qq -y postgresql-common >/dev/null; \
-	  echo 'create_main_cluster = false' | $$sudo tee -a /etc/postgresql-common/createcluster.conf >/dev/null; \
-	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y postgresql >/dev/null; \
-	fi
+	@$(HAS_POSTGRES) || $(MAKE) postgres \
+	  || { echo "the tests need PostgreSQL 13 or later: install it, with initdb and postgres on the path, and try again" >&2; exit 1; }
 	@touch $@
+
+.PHONY: postgres
+postgres:
+	@command -v apt-get >/dev/null && command -v $(AS_ROOT) >/dev/null
+	@echo "installing PostgreSQL for the tests"
+	@$(APT_GET) update || true
+	@$(APT_GET) install -y --no-install-recommends postgresql-common >/dev/null
+	@echo 'create_main_cluster = false' | $(AS_ROOT) tee -a /etc/postgresql-common/createcluster.conf >/dev/null
+	@$(APT_GET) install -y --no-install-recommends postgresql >/dev/null
 
 .PHONY: setup
 setup: $(VENV)/.installed-dev ## make .venv with Taskyard and every tool (only when something changed)
@@ -111,7 +117,7 @@ sim: setup ## live one simulated life again (SEED=n)
 	@$(PY) -m tests.simulation --seed $(SEED)
 
 .PHONY: soak
-soak: setup ## many simulated lives, then real processes under faults (BUDGET_S, SEEDS, FAULTS)
+soak: setup $(VENV)/.installed-postgres ## many simulated lives, then real processes under faults (BUDGET_S, SEEDS, FAULTS)
 	@$(PY) -m tests.simulation --soak --seeds $(SEEDS) --budget-s $(BUDGET_S)
 	@$(PY) -m tests.simulation.crowd_soak --budget-s $(BUDGET_S)
 	@$(PY) -m tests.acceptance.soak --faults $(FAULTS) --budget-s $(BUDGET_S)
