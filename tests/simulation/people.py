@@ -15,7 +15,6 @@ from taskyard.core.commands import (
     CancelTask,
     ChangeTask,
     Command,
-    CreateUser,
     Draft,
     RetryTask,
     ReviewTask,
@@ -24,6 +23,7 @@ from taskyard.core.commands import (
 )
 from taskyard.core.effects import Answer, Done, Refused, Submitted
 from taskyard.core.task import Kind, Needs, Terms
+from taskyard.core.yard_commands import CreateUser
 from taskyard.vocabulary import Backoff, DependsPolicy, Level, LostPolicy, Refusal, Status, Verdict
 from tests.simulation.history import Acked, Violation
 
