@@ -5,19 +5,21 @@ import inspect
 
 import pytest
 
+from taskyard.core.changes import UserRecord
 from taskyard.core.commands import Beat, BeginWait, JoinDaemon, SubmitTasks
 from taskyard.core.effects import Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.gateway import port
 from taskyard.gateway.port import Unavailable
-from taskyard.hub.link.remote import Remote
+from taskyard.hub.link import messages as m
+from taskyard.hub.link.remote import Remote, dial
 from taskyard.hub.link.views import ARGUMENTS, LiveViews
-from taskyard.hub.link.wire import LinkLost
+from taskyard.hub.link.wire import LinkLost, Wire
 from taskyard.hub.observe import Log
-from taskyard.store.port import StoreFenced
+from taskyard.store.port import Identity, StoreFenced
 from taskyard.vocabulary import DaemonStatus, Refusal, Status
-from tests.support.hub_scene import USER, WAIT_S, a_draft, a_scene, refused_with
-from tests.support.linked import Linked, linked, lives
+from tests.support.hub_scene import SECRET, USER, WAIT_S, a_draft, a_scene, refused_with
+from tests.support.linked import HERE, Linked, linked, lives
 
 
 def test_a_task_submitted_through_a_gateway_is_the_leaders_and_answered_after_its_commit() -> None:
@@ -140,6 +142,31 @@ def test_a_key_works_at_a_gateway_by_the_time_its_making_is_answered() -> None:
         async with linked() as both:
             await both.far.a_key("k_1", "secret")
             assert [key.id for key in both.board.directory.keys_of(USER)] == ["k_1"]
+
+    lives(scenario)
+
+
+def test_what_a_leader_says_in_the_breath_in_which_it_greets_is_what_holds() -> None:
+    async def scenario() -> None:
+        settings, ada = Settings(limits=Limits(running_per_user=7)), UserRecord(USER, "ada", 1)
+        said = (
+            m.Greeting(Identity("c", 1, 8), Settings(), [UserRecord(USER, "a", 1)], []),
+            m.Known([ada], []),
+            m.Adopt(settings),
+            m.Reached(9),
+        )
+
+        def leader() -> Wire:
+            wire = Wire(SECRET, calls=False)
+            wire.opened.add_done_callback(lambda _: [wire.post(message) for message in said])
+            return wire
+
+        server = await asyncio.get_running_loop().create_server(leader, HERE, 0)
+        async with asyncio.timeout(WAIT_S):
+            remote = await dial(HERE, server.sockets[0].getsockname()[1], SECRET)
+        assert (remote.settings, remote.identity.seq, remote.directory.user(USER)) == (settings, 9, ada)
+        remote.close()
+        server.close()
 
     lives(scenario)
 

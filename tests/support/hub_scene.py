@@ -294,9 +294,9 @@ class Scene:
         assert await self.ask(CreateUser(user_id, user_id.removeprefix("u_"), "test", overrides=dict(ROOM))) == Done()
         return user_id
 
-    async def a_key(self, key_id: str, secret: str) -> None:
+    async def a_key(self, key_id: str, secret: str, *scopes: Scope) -> None:
         digest = hashlib.sha256(secret.encode()).hexdigest()
-        assert await self.ask(CreateKey(key_id, USER, "a key", digest, (Scope.TASKS,), "test")) == Done()
+        assert await self.ask(CreateKey(key_id, USER, "a key", digest, scopes or (Scope.TASKS,), "test")) == Done()
 
     def submission(self, *, body: bytes | None = None, count: int = 1, **fields: Any) -> SubmitTasks:
         return SubmitTasks(USER, [a_draft(self.hub.mint(), body=body, **fields) for _ in range(count)])

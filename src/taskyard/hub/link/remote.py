@@ -46,7 +46,9 @@ class Remote(LiveViews):
         self._subscribers: dict[int, Subscriber] = {}
         self.directory = CommittedDirectory()
         loop = asyncio.get_running_loop()
-        self._greeting: asyncio.Future[m.Greeting] = loop.create_future()
+        self._greeting: asyncio.Future[None] = loop.create_future()
+        self.identity: Identity
+        self.settings: Settings
         self.on_wrote: Callable[[m.Wrote], None] = lambda wrote: None
         self.lost: asyncio.Future[str] = loop.create_future()
         """Why, once it is."""
@@ -59,12 +61,9 @@ class Remote(LiveViews):
         self._wire.post(m.Introduce(self._gateway))
         try:
             async with asyncio.timeout(GREETING_S):
-                greeting = await self._greeting
+                await self._greeting
         except TimeoutError:
             raise LinkLost("it did not say who leads") from None
-        self.identity: Identity = greeting.identity
-        self.settings: Settings = greeting.settings
-        self.directory.update(greeting.users, greeting.keys)
 
     def close(self) -> None:
         self._wire.close()
@@ -176,8 +175,14 @@ class Remote(LiveViews):
                 case m.Adopt(settings):
                     self.settings = settings
                 case m.Greeting():
-                    if not self._greeting.done():
-                        self._greeting.set_result(message)
+                    self._greet(message)
+
+    def _greet(self, greeting: m.Greeting) -> None:
+        # Here, not by whoever waits for it: what comes next in the same frame changes what it says.
+        self.identity, self.settings = greeting.identity, greeting.settings
+        self.directory.update(greeting.users, greeting.keys)
+        if not self._greeting.done():
+            self._greeting.set_result(None)
 
     def _settle(self, number: int, outcome: object) -> None:
         future = self._waiting.get(number)

@@ -1,0 +1,326 @@
+"""Gateways as processes: a real hub in this one, or in one of its own where it has to die."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from taskyard.core.settings import Limits, Settings, Sizes
+from taskyard.gateway.app import build_app
+from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.sign_in import COOKIE
+from taskyard.hub.gateways import Gateways
+from taskyard.hub.observe import Log
+from taskyard.hub.yard import CannotStart
+from taskyard.vocabulary import Scope
+from tests.support.engines import Engine, opener
+from tests.support.hub_scene import SECRET, USER, WAIT_S, Scene, a_scene
+from tests.support.linked import HERE, lives
+from tests.support.live import STUBBORN, LiveHub, LiveYard, live_yard, wait_online, wait_until
+from tests.support.raw_http import Answer, connect, head, is_closed, request
+
+pytestmark = pytest.mark.slow
+KEY = "tyk_of_ada"
+TASKS = "/api/v1/tasks"
+A_TASK = b'{"type":"echo","input":"hello"}'
+
+
+# --- in this process: the hub; in others: its gateways -----------------------------------------------------
+
+
+class Front:
+    """A hub whose gateways are asked over HTTP."""
+
+    def __init__(self, scene: Scene, gateways: Gateways) -> None:
+        self.scene = scene
+        self.gateways = gateways
+
+    async def ask(self, method: str, path: str, **given: Any) -> Answer:
+        given.setdefault("key", KEY)
+        return await asyncio.to_thread(request, self.gateways.port, method, path, **given)
+
+    @asynccontextmanager
+    async def only(self, gateway: int) -> AsyncIterator[None]:
+        """Meanwhile the other one stands still: what is asked is asked of this one."""
+        [other] = [one for one in pids_below(os.getpid()) if one != gateway]
+        os.kill(other, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(other, signal.SIGCONT)
+
+
+@asynccontextmanager
+async def a_front(
+    directory: Path | None, *, count: int = 2, settings: GatewaySettings | None = None
+) -> AsyncIterator[Front]:
+    """Without a directory its store is in memory, where a test can hold it and no gateway can read it."""
+    store = None if directory is None else opener(Engine.SQLITE, directory)()
+    async with a_scene(store) as scene:
+        await scene.a_key("k_1", KEY, Scope.TASKS, Scope.ADMIN)
+        gateways = Gateways(
+            scene.hub,
+            count,
+            Log(scene.log),
+            secret=SECRET,
+            database=str((directory or Path("/nowhere")) / "taskyard.db"),
+            gateway=settings or GatewaySettings(port=0),
+        )
+        try:
+            await gateways.start()
+            yield Front(scene, gateways)
+        finally:
+            await gateways.stop()
+
+
+def pids_below(pid: int) -> list[int]:
+    """The gateways of this hub."""
+    children = psutil.Process(pid).children()
+    return sorted(child.pid for child in children if "taskyard.hub.gateway_process" in child.cmdline())
+
+
+def test_whichever_gateway_answers_knows_who_signed_in_at_another_and_counts_what_it_answered(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with a_front(tmp_path) as front:
+            here, there = pids_below(os.getpid())
+            door = build_app(front.scene.hub, GatewaySettings()).door
+            link = door.sign_in_link(user_id=USER, base_url="")
+            async with front.only(here):
+                signed_in = await front.ask("GET", link, key=None)
+                cookie = signed_in.headers["set-cookie"].partition(";")[0]
+                assert cookie.startswith(COOKIE)
+                assert (await front.ask("POST", TASKS, body=A_TASK)).status == 201
+            async with front.only(there):
+                me = await front.ask("GET", "/api/v1/users/me", key=None, headers={"Cookie": cookie})
+                assert (me.status, json.loads(me.body)["id"]) == (200, USER)
+                assert (await front.ask("GET", link, key=None)).status == 401
+                assert (await front.ask("GET", "/readyz")).status == 200
+            # What each answered is told with the figures of all, by whichever is asked.
+            for one in (here, there):
+                async with asyncio.timeout(WAIT_S):
+                    while not await tells_of_all(front, one):
+                        await asyncio.sleep(0.1)
+
+    lives(scenario)
+
+
+async def tells_of_all(front: Front, gateway: int) -> bool:
+    """Whether its metrics have one request of each of these routes, and no more."""
+    async with front.only(gateway):
+        figures = await front.ask("GET", "/metrics")
+    lines = [line for line in figures.body.decode().splitlines() if line.startswith("taskyard_http_requests_total")]
+    routes = (TASKS, "/api/v1/users/me", "/readyz")
+    times = [line.rpartition(" ")[2] for route in routes for line in lines if f'route="{route}",' in line]
+    return times == ["1.0"] * len(routes)
+
+
+def test_changed_settings_reach_gateways_also_those_that_are_started_later(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with a_front(tmp_path) as front:
+            named = {"Host": "tasks.example.com"}
+            assert (await front.ask("GET", "/healthz", headers=named)).status == 403
+            # When the hub is given another name, and may be asked for less at a time
+            small = Settings(limits=Limits(size=Sizes(request=1000, frame=4 * 1024 * 1024)))
+            await front.scene.hub.change_settings(small, ("limits.size.request",))
+            port = front.gateways.port
+            front.gateways.adopt(GatewaySettings(port=port, hosts=("tasks.example.com",)))
+            before = pids_below(os.getpid())
+            for gateway in before:
+                async with asyncio.timeout(WAIT_S), front.only(gateway):
+                    while (await front.ask("GET", "/healthz", headers=named)).status != 200:
+                        await asyncio.sleep(0.01)
+                    large = await front.ask("POST", f"{TASKS}/batch", body=b" " * 2000)
+                    assert large.status == 413
+            # Then one that is started again has them too
+            for gateway in before:
+                os.kill(gateway, signal.SIGKILL)
+            assert (await front.ask("GET", "/healthz", headers=named)).status == 200
+            assert (await front.ask("POST", f"{TASKS}/batch", body=b" " * 2000)).status == 413
+            assert not set(pids_below(os.getpid())) & set(before)
+            assert (await front.scene.log.line("gateway.ended"))["data"]["code"] == -signal.SIGKILL
+
+    lives(scenario)
+
+
+def test_what_was_asked_before_a_stop_is_answered_and_nothing_is_taken_after_it() -> None:
+    async def scenario() -> None:
+        async with a_front(None, count=1) as front:
+            port = front.gateways.port
+            front.scene.held.writes.shut()
+            asked = asyncio.ensure_future(front.ask("POST", TASKS, body=A_TASK))
+            await front.scene.held.writes.reached()
+            stopping = asyncio.ensure_future(front.gateways.stop())
+            # Then nobody else comes in
+            async with asyncio.timeout(WAIT_S):
+                while await asyncio.to_thread(is_open, port):
+                    await asyncio.sleep(0.01)
+            assert not asked.done()
+            # And who was in is answered
+            front.scene.held.writes.open()
+            assert (await asked).status == 201
+            await stopping
+            assert pids_below(os.getpid()) == []
+
+    lives(scenario)
+
+
+def is_open(port: int) -> bool:
+    try:
+        connect(port).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def test_a_stop_does_not_wait_for_a_gateway_that_is_to_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("taskyard.hub.gateways.AGAIN_S", 60.0)
+    monkeypatch.setattr("taskyard.hub.gateways.AGAIN_S_MAX", 60.0)
+
+    async def scenario() -> None:
+        async with a_front(None, count=1) as front:
+            [gateway] = pids_below(os.getpid())
+            os.kill(gateway, signal.SIGKILL)
+            await front.scene.log.line("gateway.ended")
+            async with asyncio.timeout(WAIT_S / 2):
+                await front.gateways.stop()
+
+    lives(scenario)
+
+
+def test_gateways_wait_a_moment_for_a_port_that_those_of_a_killed_hub_still_have() -> None:
+    async def scenario() -> None:
+        async with a_front(None, count=1) as front:
+            port = front.gateways.port
+            again = GatewaySettings(port=port)
+            late = Gateways(front.scene.hub, 1, Log(front.scene.log), secret=SECRET, database="", gateway=again)
+            starting = asyncio.ensure_future(late.start())
+            await asyncio.sleep(0)
+            await front.gateways.stop()
+            await starting
+            assert late.port == port
+            await late.stop()
+
+    lives(scenario)
+
+
+@pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python"])
+def test_gateways_that_do_not_come_up_are_told_of_at_once(python: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", python)
+
+    async def scenario() -> None:
+        with pytest.raises(CannotStart, match=r"Of 2 gateways 0 came up.*--gateways"):
+            async with asyncio.timeout(WAIT_S), a_front(None):
+                pass
+
+    lives(scenario)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_gateways_without_a_place_for_their_link_say_what_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, deep: bool
+) -> None:
+    directory = tmp_path / ("d" * 120)
+    if deep:
+        directory.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(directory))
+
+    async def scenario() -> None:
+        with pytest.raises(CannotStart, match=r"TMPDIR"):
+            async with a_front(None):
+                pass
+
+    lives(scenario)
+    assert not deep or not list(directory.iterdir())
+
+
+# --- all of it as processes --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sockets() -> Iterator[Path]:
+    """Where the hub has its link; the path is short enough for one."""
+    with tempfile.TemporaryDirectory(prefix="ty-") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture(scope="module")
+def yard(tmp_path_factory: pytest.TempPathFactory, sockets: Path) -> Iterator[LiveYard]:
+    """One with a hub that has two gateways; every test leaves it running."""
+    with live_yard(tmp_path_factory.mktemp("gateways")) as made:
+        made.hub(options=("--no-daemon", "--gateways", "2"), prefix=("env", f"TMPDIR={sockets}"))
+        yield made
+
+
+@pytest.fixture
+def hub(yard: LiveYard) -> LiveHub:
+    return yard.hubs[0]
+
+
+def test_daemons_whose_gateways_are_killed_go_on_with_their_work_through_the_next(yard: LiveYard, hub: LiveHub) -> None:
+    with hub.client(retry=STUBBORN) as client:
+        daemon = yard.daemon(hub)
+        wait_online(client, 1)
+        task = client.submit("work", type="record", payload={"ms": 2_000})
+        wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="a running task")
+        killed = pids_below(hub.process.pid)
+        assert len(killed) == 2
+        for gateway in killed:
+            os.kill(gateway, signal.SIGKILL)
+        task.wait(timeout=30)
+        assert (task.status, len(task.attempts)) == ("completed", 1)
+        assert task.result == f"{task.id}/1/{daemon.process.pid}"
+        assert not set(pids_below(hub.process.pid)) & set(killed)
+        daemon.process.end()
+
+
+def test_when_the_hub_is_killed_its_gateways_end_and_leave_nothing_behind(hub: LiveHub, sockets: Path) -> None:
+    with hub.client() as client, ExitStack() as stack:
+        # Given somebody who waits for a task's end, and somebody who follows events
+        task = client.submit("later", scheduled_for="2099-01-01T00:00:00Z")
+        paths = (f"{TASKS}/{task.id}?wait=60", "/api/v1/events")
+        readers = [stack.enter_context(opened(hub, path)) for path in paths]
+        gateways = pids_below(hub.process.pid)
+        assert len(list(sockets.iterdir())) == 1
+        # When the hub is killed
+        hub.kill()
+        # Then its gateways are gone soon, with everyone who waited there, and with the link
+        wait_until(lambda: not any(map(psutil.pid_exists, gateways)), within_s=3, what="no gateway is left")
+        assert all(is_closed(reader, within_s=1) for reader in readers)
+        assert list(sockets.iterdir()) == []
+    # And the next hub has the port
+    hub.start()
+
+
+def opened(hub: LiveHub, path: str) -> socket.socket:
+    """A request whose answer has to wait."""
+    connection = connect(hub.port)
+    given = {"Host": f"{HERE}:{hub.port}", "Authorization": f"Bearer {hub.key}"}
+    connection.sendall(head("GET", path, given.items()))
+    return connection
+
+
+def test_a_hub_that_is_killed_while_it_starts_leaves_no_gateway_behind(hub: LiveHub, sockets: Path) -> None:
+    hub.kill()
+    hub.start(wait=False)
+    gateways = wait_until(lambda: pids_below(hub.process.pid), within_s=20, what="a gateway", every_s=0.001)
+    hub.kill()
+    wait_until(lambda: not any(map(psutil.pid_exists, gateways)), within_s=5, what="no gateway is left")
+    hub.start()
+
+
+def test_a_hub_that_is_told_to_stop_ends_its_gateways_and_leaves(hub: LiveHub, sockets: Path) -> None:
+    gateways = pids_below(hub.process.pid)
+    assert hub.process.terminate() == 0
+    assert not any(map(psutil.pid_exists, gateways))
+    assert list(sockets.iterdir()) == []
+    hub.start()
