@@ -5,8 +5,10 @@ import asyncio
 import pytest
 
 from taskyard.core.commands import BeginWait, EndWait
-from taskyard.core.effects import Submitted
+from taskyard.core.effects import Refused, Submitted
 from taskyard.gateway.port import Unavailable
+from taskyard.hub.link.messages import Wrote
+from taskyard.hub.link.remote import Remote
 from taskyard.hub.link.wire import LinkLost
 from taskyard.vocabulary import Refusal
 from tests.support.hub_scene import WAIT_S, ASubscriber, a_scene
@@ -47,6 +49,22 @@ def test_who_reads_the_past_while_the_lead_moves_reads_on_until_the_next_leader_
             task_id = await both.lead.submit()
             seen = await reader.event("task.created")
             assert seen.event.task_id == task_id
+
+    lives(scenario)
+
+
+def test_an_answer_that_needed_no_commit_is_not_told_as_one() -> None:
+    async def scenario() -> None:
+        async with linked() as both:
+            written: list[Wrote] = []
+            leader = both.board.leader
+            assert isinstance(leader, Remote)
+            leader.mirror(written.append)
+            answer = await both.far.cancel("01900000-0000-7000-8000-000000000001")
+            assert isinstance(answer, Refused)
+            await both.far.submit()
+            assert [wrote.seq for wrote in written] == [both.lead.hub.identity.seq]
+            assert both.board.identity == both.lead.hub.identity
 
     lives(scenario)
 

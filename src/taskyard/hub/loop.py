@@ -130,7 +130,8 @@ class Loop:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._outbox.refuse(Refusal.STORE_UNAVAILABLE)
         await self._outbox.close()
-        self._readers.close()
+        # A reader may wait for a server that says nothing; whoever else lives in this process does not.
+        await asyncio.to_thread(self._readers.close)
         await self._write(self._store.close)
         self._writer.shutdown()
 

@@ -226,6 +226,9 @@ class Outbox:
 
     def _publish(self, batch: Batch) -> None:
         """Events to whoever watches, ends to whoever waits, lines to the log."""
+        if batch.is_empty():
+            # Its number is that of the commit to come, which is yet to be told.
+            return
         if not self.progress.is_empty:
             for event in batch.events:
                 if event.task_id is not None and event.was in HELD and event.now not in HELD:
