@@ -26,6 +26,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[Li
 
 
 def at(hub: LiveHub, *arguments: str) -> Said:
+    """Where this hub keeps everything."""
     known = {"TASKYARD_DATABASE": hub.database} if hub.database else {}
     return taskyard(*arguments, "--data", str(hub.data), **known)
 
@@ -139,7 +140,7 @@ def test_a_wrong_key(hub: LiveHub) -> None:
 
 def test_a_second_hub_on_the_same_data(hub: LiveHub) -> None:
     kept = (hub.data / "credentials.json").read_bytes()
-    said = taskyard("up", "--data", str(hub.data), "--port", str(free_port()), "--no-daemon")
+    said = at(hub, "up", "--port", str(free_port()), "--no-daemon")
     assert said.code == NO
     is_one_sentence(said, about="Another hub.*Stop")
     assert (hub.data / "credentials.json").read_bytes() == kept

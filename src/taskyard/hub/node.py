@@ -4,6 +4,7 @@ To the composition root it is what a `Hub` on a file is: something to start, to 
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -29,6 +30,7 @@ from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import HubSeen, Lease
 from taskyard.store.postgres.reader import PostgresReader
+from taskyard.store.sqlite.checks import take_lock
 
 T = TypeVar("T")
 
@@ -54,16 +56,31 @@ async def open_node(
 ) -> "Node":
     """A hub on this database. `link` is where others reach it while it leads; port 0 takes a free one.
 
-    `StoreRefused` says why the database cannot be used, `OSError` why nobody could listen there.
+    `StoreRefused` says why the database or the directory cannot be used, `OSError` why nobody could listen there.
     """
-    hub_id = hub_id_of(data)
-    secret = await asyncio.to_thread(_introduce, database, Candidate(hub_id))
-    links = LinkServer(secret, log)
-    host, port = link
-    candidate = Candidate(hub_id, f"{host}:{await links.listen(host, port)}", round(lease_s * 1000))
-    return Node(
-        data, database, candidate, links, secret=secret, settings=settings, log=log, version=version, traces=traces
-    )
+    # Two processes in one directory would be one hub to all others, and write into each other's log.
+    lock = take_lock(data / HUB_ID)
+    try:
+        hub_id = hub_id_of(data)
+        secret = await asyncio.to_thread(_introduce, database, Candidate(hub_id))
+        links = LinkServer(secret, log)
+        host, port = link
+        candidate = Candidate(hub_id, f"{host}:{await links.listen(host, port)}", round(lease_s * 1000))
+        return Node(
+            data,
+            database,
+            candidate,
+            links,
+            lock=lock,
+            secret=secret,
+            settings=settings,
+            log=log,
+            version=version,
+            traces=traces,
+        )
+    except BaseException:
+        os.close(lock)
+        raise
 
 
 def _introduce(database: str, candidate: Candidate) -> bytes:
@@ -86,6 +103,7 @@ class Node(Switchboard):
         candidate: Candidate,
         links: LinkServer,
         *,
+        lock: int,
         secret: bytes,
         settings: Settings,
         log: Log,
@@ -100,6 +118,8 @@ class Node(Switchboard):
         self._log = log
         self._candidate = candidate
         self._links = links
+        self._lock = lock
+        """Of the directory, as an open file: ours until it is closed."""
         self._secret = secret
         self._version = version
         self._traces = traces
@@ -157,6 +177,7 @@ class Node(Switchboard):
         self._thread.shutdown()
         self._standby.hand_out()
         self.close()
+        os.close(self._lock)
 
     def watch(self, work: Coroutine[None, None, None]) -> None:
         """Run this beside the hub until it ends or the hub does; should it fail, so does the hub."""
