@@ -7,16 +7,28 @@ journals, and a run in which they mostly did not is a failed run.
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED
 from tests.acceptance.history import Fault, History, Kind, in_flight, lost_results, read_journals, violations
 from tests.acceptance.load import JournalTail, Load
 from tests.support.engines import Engine
-from tests.support.live import SHORT_LEASES, STUBBORN, LiveDaemon, LiveYard, live_yard, wait_online, wait_until
+from tests.support.live import (
+    SHORT_LEASES,
+    STUBBORN,
+    Door,
+    LiveDaemon,
+    LiveHub,
+    LiveYard,
+    live_yard,
+    wait_online,
+    wait_until,
+)
+
+Y = TypeVar("Y", bound="Yard")
 
 DAEMONS, SLOTS = 3, 5
 WORK_S: Final = 30.0
@@ -31,16 +43,18 @@ INNOCENCE: Final = "[suspects]\ndeaths_max = 1000\n"
 class Yard:
     """A hub, some daemons and a load; and how to hurt them."""
 
-    def __init__(self, live: LiveYard, *, seed: int) -> None:
+    def __init__(self, live: LiveYard, hub: LiveHub, *, seed: int, door: Door | None = None) -> None:
+        """`door` is where daemons and clients come in, if not by this hub alone."""
         self.rng = random.Random(seed)
-        self.hub = live.hub(settings=SHORT_LEASES + INNOCENCE)
-        self.daemons = [live.daemon(self.hub, f"d{n}", slots=SLOTS) for n in range(1, DAEMONS + 1)]
+        self.hub = hub
+        self.door = door or hub
+        self.daemons = [live.daemon(self.door, f"d{n}", slots=SLOTS) for n in range(1, DAEMONS + 1)]
         self.faults: list[Fault] = []
         self.tail = JournalTail([daemon.journal for daemon in self.daemons])
-        self.load = Load(self.hub, self.tail, seed=seed)
+        self.load = Load(self.door, self.tail, seed=seed)
 
     def begin(self) -> None:
-        with self.hub.client(retry=STUBBORN) as client:
+        with self.door.client(retry=STUBBORN) as client:
             wait_online(client, DAEMONS)
         self.load.start()
         self.await_work(None)
@@ -50,8 +64,8 @@ class Yard:
         time.sleep(self.rng.uniform(0.0, 0.15))
         wait_until(lambda: self.tail.works(pid), within_s=WORK_S, what="work to be hit", every_s=0.003)
 
-    def note(self, kind: Kind, pid: int, began: int) -> None:
-        self.faults.append(Fault(kind, pid, began, time.monotonic_ns()))
+    def note(self, kind: Kind, pid: int, began: int, deaf_s: float = 0.0) -> None:
+        self.faults.append(Fault(kind, pid, began, time.monotonic_ns(), deaf_s))
 
     # --- the kinds -----------------------------------------------------------------------------------------
 
@@ -108,7 +122,7 @@ class Yard:
     def finish(self) -> History:
         """Stop the load, let everything drain, and gather what everybody knows."""
         self.load.stop()
-        with self.hub.client(retry=STUBBORN) as client:
+        with self.door.client(retry=STUBBORN) as client:
             wait_until(lambda: self._drained(client), within_s=DRAIN_S, what="every task ended", every_s=0.2)
             wait_online(client, DAEMONS)
             history = self._history(client)
@@ -164,11 +178,13 @@ class Report:
     history: History
     errors: list[str]
     took_s: float
+    more: Mapping[str, list[str]] = field(default_factory=dict)
+    """What other rules found broken, by their names."""
 
     @property
     def broken(self) -> dict[str, list[str]]:
-        found = violations(self.history)
-        return {**found, "errors of clients": self.errors} if self.errors else found
+        found = {**violations(self.history), **self.more, "errors of clients": self.errors}
+        return {rule: broken for rule, broken in found.items() if broken}
 
     def figures(self) -> dict[str, str]:
         history = self.history
@@ -201,17 +217,22 @@ def run(
     directory.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with live_yard(directory, engine) as live:
-        yard = Yard(live, seed=seed)
-        yard.begin()
-        left = dict.fromkeys(kinds, faults)
-        while left and (until is None or time.monotonic() < until):
-            kind = yard.rng.choice(sorted(left))
-            left[kind] -= KINDS[kind](yard)
-            left = {kind: count for kind, count in left.items() if count > 0}
-        history = yard.finish()
+        yard = Yard(live, live.hub(settings=SHORT_LEASES + INNOCENCE), seed=seed)
+        history = suffer(yard, {kind: (faults, KINDS[kind]) for kind in kinds}, until=until)
         name = kinds[0] if len(kinds) == 1 else "all kinds"
         name += " on PostgreSQL" if engine is Engine.POSTGRES else ""
         return Report(name, history, yard.load.errors, time.monotonic() - began)
+
+
+def suffer(yard: Y, planned: Mapping[Kind, tuple[int, Callable[[Y], int]]], *, until: float | None = None) -> History:
+    """So many of each, in random order, while there is work; then let it end."""
+    yard.begin()
+    left = {kind: faults for kind, (faults, _) in planned.items() if faults > 0}
+    while left and (until is None or time.monotonic() < until):
+        kind = yard.rng.choice(sorted(left))
+        left[kind] -= planned[kind][1](yard)
+        left = {kind: count for kind, count in left.items() if count > 0}
+    return yard.finish()
 
 
 def table(reports: Sequence[Report]) -> str:

@@ -31,9 +31,17 @@ class Kind(StrEnum):
     DAEMON_KILL = "daemon killed"
     DAEMON_STOP = "daemon stopped"
     HUB_STOP = "hub stopped"
+    # Of several hubs on one database.
+    LEADER_KILL = "leader killed"
+    LEADER_STOP = "leader stopped"
+    LEADER_CUT = "leader cut off"
+    SESSIONS_END = "sessions ended"
+    HAND_OVER = "handed over"
+    SERVER_KILL = "server killed"
+    ANSWER_LOST = "answer lost"
 
 
-HUB_KINDS: Final = (Kind.HUB_KILL, Kind.HUB_STOP)
+DAEMON_KINDS: Final = (Kind.DAEMON_KILL, Kind.DAEMON_STOP)
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,8 @@ class Fault:
     began: int
     ended: int
     """When the process went on, or when the next one was there."""
+    deaf_s: float = 0.0
+    """From its beginning until a new task was accepted by every hub that was left; 0 where nobody looked."""
 
 
 @dataclass
@@ -89,7 +99,7 @@ class History:
 
     def was_deaf(self, since: int, until: int) -> bool:
         """Whether the hub was away in that time."""
-        return any(f.kind in HUB_KINDS and f.began <= until and f.ended >= since for f in self.faults)
+        return any(f.kind not in DAEMON_KINDS and f.began <= until and f.ended >= since for f in self.faults)
 
 
 def read_journals(paths: Iterable[Path]) -> list[Run]:
@@ -263,7 +273,7 @@ def idle_faults(history: History) -> list[str]:
 
 def in_flight(history: History, fault: Fault) -> int:
     """How many attempts ran at that moment; for a daemon, those of its own."""
-    is_hub = fault.kind in HUB_KINDS
+    is_hub = fault.kind not in DAEMON_KINDS
     return sum(
         run.start <= fault.began < (run.end or run.stopped or fault.began + 1)
         for run in history.runs

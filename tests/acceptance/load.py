@@ -11,7 +11,7 @@ from typing import Any, Final
 from taskyard.sdk.client import Client
 from taskyard.sdk.errors import TaskyardError
 from tests.acceptance.history import Submission
-from tests.support.live import STUBBORN, LiveHub
+from tests.support.live import STUBBORN, Door
 
 SUBMITTERS: Final = 4
 BACKLOG_MAX: Final = 80
@@ -70,7 +70,7 @@ class JournalTail:
 class Load:
     """Runs from `start` to `stop` in threads of this process."""
 
-    def __init__(self, hub: LiveHub, tail: JournalTail, *, seed: int, dependencies: bool = True) -> None:
+    def __init__(self, hub: Door, tail: JournalTail, *, seed: int, dependencies: bool = True) -> None:
         self._hub = hub
         self._tail = tail
         self._seed = seed

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.acceptance.faults import Report, run, table
+from tests.acceptance.faults import KINDS, Report, run, table
 from tests.acceptance.history import Kind
 from tests.support.engines import Engine
 from tests.support.live import ROOT
@@ -46,8 +46,8 @@ class Step(NamedTuple):
 
 def plan(faults: int, engine: Engine) -> list[Step]:
     shares = [min(PER_YARD_MAX, faults - done) for done in range(0, faults, PER_YARD_MAX)]
-    alone = [Step(engine, [kind], share) for kind in Kind for share in shares]
-    return [*alone, Step(engine, list(Kind), max(1, faults // 10))]
+    alone = [Step(engine, [kind], share) for kind in KINDS for share in shares]
+    return [*alone, Step(engine, list(KINDS), max(1, faults // 10))]
 
 
 def runs(faults: int, budget_s: float, seed: int) -> Iterator[Report]:

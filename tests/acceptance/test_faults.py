@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults import run, table
+from tests.acceptance.faults import KINDS, run, table
 from tests.acceptance.history import Kind
 from tests.support.engines import Engine
 
@@ -19,8 +19,8 @@ SEED = 20_260
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("on", "kinds", "faults"),
-    [*((Engine.SQLITE, [kind], 10) for kind in Kind), (Engine.POSTGRES, list(Kind), 2)],
-    ids=[*(kind.name.lower() for kind in Kind), "all on postgres"],
+    [*((Engine.SQLITE, [kind], 10) for kind in KINDS), (Engine.POSTGRES, list(KINDS), 2)],
+    ids=[*(kind.name.lower() for kind in KINDS), "all on postgres"],
 )
 def test_nothing_is_lost_and_nothing_runs_twice(
     on: Engine, kinds: Sequence[Kind], faults: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

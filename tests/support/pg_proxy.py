@@ -12,6 +12,7 @@ from enum import Enum, auto
 
 CHUNK_BYTES = 65_536
 START_S = 10
+INTRODUCTION_BYTES = 100
 
 
 class Loss(Enum):
@@ -26,10 +27,27 @@ class Loss(Enum):
     """Nothing arrives from now on, and nobody is told."""
 
 
+class Wire:
+    """One connection through the proxy."""
+
+    def __init__(self, ends: tuple[asyncio.StreamWriter, asyncio.StreamWriter]) -> None:
+        self.ends = ends
+        self._introduction = b""
+
+    def hear(self, data: bytes) -> None:
+        """The client asks for encryption first, and then says who it is."""
+        if len(self._introduction) < INTRODUCTION_BYTES:
+            self._introduction += data
+
+    def is_for(self, purpose: str) -> bool:
+        return not purpose or f"taskyard {purpose}".encode() in self._introduction
+
+
 class Proxy:
     def __init__(self, port: int) -> None:
         self._server_port = port
         self._loss = Loss.NOTHING
+        self._purpose = ""
         self._is_closed_to_new = False
         self._writers: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
@@ -51,9 +69,13 @@ class Proxy:
         self._thread.join()
         self._loop.close()
 
-    def lose(self, loss: Loss) -> None:
-        """From now on, or the next time, as the loss says."""
-        self._on_loop(lambda: setattr(self, "_loss", loss))
+    def lose(self, loss: Loss, *, purpose: str = "") -> None:
+        """From now on, or the next time, as the loss says: on a connection of this purpose, or on any."""
+
+        def note() -> None:
+            self._loss, self._purpose = loss, purpose
+
+        self._on_loop(note)
 
     def cut(self) -> None:
         """Every connection, now."""
@@ -99,14 +121,14 @@ class Proxy:
             self._writers.discard(writer)
             return
         self._writers.add(server_writer)
-        both = (writer, server_writer)
+        wire = Wire((writer, server_writer))
         try:
             await asyncio.gather(
-                self._carry(reader, server_writer, Loss.REQUEST, both),
-                self._carry(server_reader, writer, Loss.ANSWER, both),
+                self._carry(reader, server_writer, Loss.REQUEST, wire),
+                self._carry(server_reader, writer, Loss.ANSWER, wire),
             )
         finally:
-            for end in both:
+            for end in wire.ends:
                 end.transport.abort()
                 self._writers.discard(end)
 
@@ -115,11 +137,13 @@ class Proxy:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         kind: Loss,
-        both: tuple[asyncio.StreamWriter, asyncio.StreamWriter],
+        wire: "Wire",
     ) -> None:
         with suppress(OSError):
             while data := await reader.read(CHUNK_BYTES):
-                if self._loss is kind:
+                if kind is Loss.REQUEST:
+                    wire.hear(data)
+                if self._loss is kind and wire.is_for(self._purpose):
                     self._loss, self.lost = Loss.NOTHING, self.lost + 1
                     break
                 if self._loss is Loss.EVERYTHING:
@@ -127,7 +151,7 @@ class Proxy:
                     continue
                 writer.write(data)
                 await writer.drain()
-        for end in both:
+        for end in wire.ends:
             end.transport.abort()
 
 
