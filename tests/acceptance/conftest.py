@@ -1,6 +1,7 @@
 """Fixtures of the acceptance tests: a yard per test, and one that the tests of a module share.
 
-Whatever has a yard runs on both engines, but for what `sqlite_only.py` names.
+Whatever has a yard runs on both engines, but for what `sqlite_only.py` names; what `with_gateways.py` names runs with
+gateways too.
 """
 
 from collections.abc import Iterator
@@ -10,14 +11,16 @@ import pytest
 
 from taskyard.sdk.client import Client
 from tests.acceptance.sqlite_only import SQLITE_ONLY
+from tests.acceptance.with_gateways import WITH_GATEWAYS
 from tests.support.engines import Engine
 from tests.support.live import LiveHub, LiveYard, live_yard
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "engine" in metafunc.fixturenames:
-        is_left_out = metafunc.definition.originalname in SQLITE_ONLY
-        engines = [Engine.SQLITE] if is_left_out else [Engine.SQLITE, Engine.POSTGRES]
+        name = metafunc.definition.originalname
+        engines = [Engine.SQLITE] if name in SQLITE_ONLY else [Engine.SQLITE, Engine.POSTGRES]
+        engines += [Engine.GATEWAYS] if name in WITH_GATEWAYS else []
         metafunc.parametrize("engine", engines, scope="module")
 
 

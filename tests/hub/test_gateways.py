@@ -26,7 +26,7 @@ from taskyard.vocabulary import Scope
 from tests.support.engines import Engine, opener
 from tests.support.hub_scene import SECRET, USER, WAIT_S, Scene, a_scene
 from tests.support.linked import HERE, lives
-from tests.support.live import STUBBORN, LiveHub, LiveYard, live_yard, wait_online, wait_until
+from tests.support.live import STUBBORN, LiveHub, LiveYard, gateways_of, live_yard, wait_online, wait_until
 from tests.support.raw_http import Answer, connect, head, is_closed, request
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ class Front:
     @asynccontextmanager
     async def only(self, gateway: int) -> AsyncIterator[None]:
         """Meanwhile the other one stands still: what is asked is asked of this one."""
-        [other] = [one for one in pids_below(os.getpid()) if one != gateway]
+        [other] = [one for one in gateways_of(os.getpid()) if one != gateway]
         os.kill(other, signal.SIGSTOP)
         try:
             yield
@@ -83,16 +83,10 @@ async def a_front(
             await gateways.stop()
 
 
-def pids_below(pid: int) -> list[int]:
-    """The gateways of this hub."""
-    children = psutil.Process(pid).children()
-    return sorted(child.pid for child in children if "taskyard.hub.gateway_process" in child.cmdline())
-
-
 def test_whichever_gateway_answers_knows_who_signed_in_at_another_and_counts_what_it_answered(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with a_front(tmp_path) as front:
-            here, there = pids_below(os.getpid())
+            here, there = gateways_of(os.getpid())
             door = build_app(front.scene.hub, GatewaySettings()).door
             link = door.sign_in_link(user_id=USER, base_url="")
             async with front.only(here):
@@ -134,7 +128,7 @@ def test_changed_settings_reach_gateways_also_those_that_are_started_later(tmp_p
             await front.scene.hub.change_settings(small, ("limits.size.request",))
             port = front.gateways.port
             front.gateways.adopt(GatewaySettings(port=port, hosts=("tasks.example.com",)))
-            before = pids_below(os.getpid())
+            before = gateways_of(os.getpid())
             for gateway in before:
                 async with asyncio.timeout(WAIT_S), front.only(gateway):
                     while (await front.ask("GET", "/healthz", headers=named)).status != 200:
@@ -146,7 +140,7 @@ def test_changed_settings_reach_gateways_also_those_that_are_started_later(tmp_p
                 os.kill(gateway, signal.SIGKILL)
             assert (await front.ask("GET", "/healthz", headers=named)).status == 200
             assert (await front.ask("POST", f"{TASKS}/batch", body=b" " * 2000)).status == 413
-            assert not set(pids_below(os.getpid())) & set(before)
+            assert not set(gateways_of(os.getpid())) & set(before)
             assert (await front.scene.log.line("gateway.ended"))["data"]["code"] == -signal.SIGKILL
 
     lives(scenario)
@@ -169,7 +163,7 @@ def test_what_was_asked_before_a_stop_is_answered_and_nothing_is_taken_after_it(
             front.scene.held.writes.open()
             assert (await asked).status == 201
             await stopping
-            assert pids_below(os.getpid()) == []
+            assert gateways_of(os.getpid()) == []
 
     lives(scenario)
 
@@ -188,7 +182,7 @@ def test_a_stop_does_not_wait_for_a_gateway_that_is_to_be_started_again(monkeypa
 
     async def scenario() -> None:
         async with a_front(None, count=1) as front:
-            [gateway] = pids_below(os.getpid())
+            [gateway] = gateways_of(os.getpid())
             os.kill(gateway, signal.SIGKILL)
             await front.scene.log.line("gateway.ended")
             async with asyncio.timeout(WAIT_S / 2):
@@ -256,8 +250,8 @@ def sockets() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def yard(tmp_path_factory: pytest.TempPathFactory, sockets: Path) -> Iterator[LiveYard]:
     """One with a hub that has two gateways; every test leaves it running."""
-    with live_yard(tmp_path_factory.mktemp("gateways")) as made:
-        made.hub(options=("--no-daemon", "--gateways", "2"), prefix=("env", f"TMPDIR={sockets}"))
+    with live_yard(tmp_path_factory.mktemp("gateways"), Engine.GATEWAYS) as made:
+        made.hub(prefix=("env", f"TMPDIR={sockets}"))
         yield made
 
 
@@ -272,14 +266,14 @@ def test_daemons_whose_gateways_are_killed_go_on_with_their_work_through_the_nex
         wait_online(client, 1)
         task = client.submit("work", type="record", payload={"ms": 2_000})
         wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="a running task")
-        killed = pids_below(hub.process.pid)
+        killed = hub.gateways
         assert len(killed) == 2
         for gateway in killed:
             os.kill(gateway, signal.SIGKILL)
         task.wait(timeout=30)
         assert (task.status, len(task.attempts)) == ("completed", 1)
         assert task.result == f"{task.id}/1/{daemon.process.pid}"
-        assert not set(pids_below(hub.process.pid)) & set(killed)
+        assert not set(hub.gateways) & set(killed)
         daemon.process.end()
 
 
@@ -289,7 +283,7 @@ def test_when_the_hub_is_killed_its_gateways_end_and_leave_nothing_behind(hub: L
         task = client.submit("later", scheduled_for="2099-01-01T00:00:00Z")
         paths = (f"{TASKS}/{task.id}?wait=60", "/api/v1/events")
         readers = [stack.enter_context(opened(hub, path)) for path in paths]
-        gateways = pids_below(hub.process.pid)
+        gateways = hub.gateways
         assert len(list(sockets.iterdir())) == 1
         # When the hub is killed
         hub.kill()
@@ -312,14 +306,14 @@ def opened(hub: LiveHub, path: str) -> socket.socket:
 def test_a_hub_that_is_killed_while_it_starts_leaves_no_gateway_behind(hub: LiveHub, sockets: Path) -> None:
     hub.kill()
     hub.start(wait=False)
-    gateways = wait_until(lambda: pids_below(hub.process.pid), within_s=20, what="a gateway", every_s=0.001)
+    gateways = wait_until(lambda: hub.gateways, within_s=20, what="a gateway", every_s=0.001)
     hub.kill()
     wait_until(lambda: not any(map(psutil.pid_exists, gateways)), within_s=5, what="no gateway is left")
     hub.start()
 
 
 def test_a_hub_that_is_told_to_stop_ends_its_gateways_and_leaves(hub: LiveHub, sockets: Path) -> None:
-    gateways = pids_below(hub.process.pid)
+    gateways = hub.gateways
     assert hub.process.terminate() == 0
     assert not any(map(psutil.pid_exists, gateways))
     assert list(sockets.iterdir()) == []

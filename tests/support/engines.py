@@ -17,6 +17,8 @@ class Engine(StrEnum):
     MEMORY = "memory"
     SQLITE = "sqlite"
     POSTGRES = "postgres"
+    GATEWAYS = "gateways"
+    """SQLite too, in a hub that answers by gateways."""
 
 
 def opener(engine: Engine, directory: Path) -> Callable[[], Store]:
@@ -25,7 +27,7 @@ def opener(engine: Engine, directory: Path) -> Callable[[], Store]:
         case Engine.MEMORY:
             kept = MemoryStore(new_cluster_id=CLUSTER_ID)
             return lambda: kept
-        case Engine.SQLITE:
+        case Engine.SQLITE | Engine.GATEWAYS:
             return lambda: SqliteStore(directory / "taskyard.db", new_cluster_id=CLUSTER_ID)
         case Engine.POSTGRES:
             url = new_yard()

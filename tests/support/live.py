@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeVar
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 from taskyard.sdk.client import Client
@@ -31,6 +32,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 LOOK_S: Final = 0.02
 START_S: Final = 60.0
 STOP_S: Final = 30.0
+GATEWAYS: Final = 2
 
 SHORT_LEASES: Final = """\
 [lease]
@@ -172,6 +174,11 @@ class LiveHub:
     def kill(self) -> None:
         self.process.kill()
 
+    @property
+    def gateways(self) -> list[int]:
+        """The process ids of those it has."""
+        return gateways_of(self.process.pid)
+
     def restart(self) -> None:
         self.kill()
         self.start()
@@ -235,6 +242,8 @@ class LiveYard:
         data, port = self.directory / name, port or free_port()
         if database is None and self.engine is Engine.POSTGRES:
             database = new_yard()
+        if self.engine is Engine.GATEWAYS:
+            options = (*options, "--gateways", str(GATEWAYS))
         data.mkdir(exist_ok=True)
         config = self.directory / f"{name}.toml"
         config.write_text(settings)
@@ -267,6 +276,12 @@ def live_yard(directory: Path, engine: Engine = Engine.SQLITE) -> Iterator[LiveY
         yield yard
     finally:
         yard.close()
+
+
+def gateways_of(pid: int) -> list[int]:
+    """The process ids of the gateways of the hub in this process, oldest first."""
+    children = psutil.Process(pid).children()
+    return sorted(child.pid for child in children if "taskyard.hub.gateway_process" in child.cmdline())
 
 
 def get_status(url: str) -> int | None:
