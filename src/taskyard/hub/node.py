@@ -18,7 +18,7 @@ from taskyard.gateway.port import HubView
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.leadership import Leadership
-from taskyard.hub.link.remote import Remote, dial
+from taskyard.hub.link.remote import Remote, dial, place_of
 from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log
 from taskyard.hub.standby import Standby
@@ -120,7 +120,8 @@ class Node(Switchboard):
         self._links = links
         self._lock = lock
         """Of the directory, as an open file: ours until it is closed."""
-        self._secret = secret
+        self.secret = secret
+        """What this yard's hubs and gateways prove themselves with."""
         self._version = version
         self._traces = traces
         self._own_settings = settings
@@ -218,7 +219,7 @@ class Node(Switchboard):
             lease=self._lease,
             mirror=self._standby.hand_out(),
         )
-        hub = Hub(store, self._own_settings, self._log, secret=self._secret, traces=self._traces)
+        hub = Hub(store, self._own_settings, self._log, secret=self.secret, traces=self._traces)
         hub.members = self._members
         if self._keeps:
             hub.keep_for(**self._keeps)
@@ -244,8 +245,7 @@ class Node(Switchboard):
             self.failure.set_exception(error)
 
     async def _dial(self, holder: Holder) -> Remote:
-        host, _, port = holder.address.rpartition(":")
-        remote = await dial(host.strip("[]"), int(port), self._secret, gateway=self._name)
+        remote = await dial(*place_of(holder.address), self.secret, gateway=self._name)
         self._standby.follow(remote)
         return remote
 
@@ -280,11 +280,15 @@ class Node(Switchboard):
 
     async def _announce(self, url: str) -> None:
         """Now and then; and note how far it has come."""
+        is_known = True
         while True:
             try:
                 await self._in_thread(lambda: self._peers.announce(url=url, version=self._version))
+                is_known = True
             except StoreUnavailable as error:
-                self._log.say("hub.unannounced", level="warning", reason=str(error))
+                if is_known:
+                    self._log.say("hub.unannounced", level="warning", reason=str(error))
+                is_known = False
             self._remember()
             await asyncio.sleep(ANNOUNCE_S)
 
