@@ -5,12 +5,13 @@ Every hub reaches the database over a wire of its own that can be cut. What is j
 log in the database, and how long it took until every hub that was left accepted a new task.
 """
 
+import shutil
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,8 @@ from tests.support.live import SHORT_LEASES, LiveHub, LiveYard, live_yard, wait_
 from tests.support.pg_proxy import Loss, Proxy, a_proxy
 from tests.support.postgres import Cluster, a_cluster
 
-HUBS: Final = 3
+CLOCKS_H: Final = (0, -1, 1)
+"""Each hub's clock: right, an hour late, an hour early. It may change nothing."""
 LEASE_S: Final = 1.5
 SETTINGS: Final = f"{SHORT_LEASES}{INNOCENCE}[cluster]\nlease_s = {LEASE_S}\n"
 LEADS_S: Final = 30.0
@@ -41,6 +43,14 @@ DEAF_S_MAX: Final[Mapping[Kind, float]] = {
     Kind.HAND_OVER: 5.0,
 }
 """From the beginning of a fault until every hub that was left accepts a new task."""
+
+
+def with_clock(hours: int) -> list[str]:
+    """What to put before a command so that its calendar is wrong; where that cannot be had, it is right."""
+    if not hours or not shutil.which("faketime"):
+        return []
+    # Only the calendar: how long something takes is the same on every machine.
+    return ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1", "faketime", "-f", f"{hours:+d}h"]
 
 
 class LiveHubs:
@@ -259,6 +269,18 @@ class HubsYard(Yard):
             ),
         ]
 
+    def out_of_line(self) -> list[str]:
+        """Who submits one task after another finds them in that order, whichever hub led, by whatever clock."""
+        by_submitter: dict[str, list[str]] = {}
+        for asked in self.load.acknowledged:
+            by_submitter.setdefault(asked.key.rpartition("-")[0], []).append(asked.task)
+        return [
+            f"{later} was submitted after {earlier}, and stands before it"
+            for ids in by_submitter.values()
+            for earlier, later in pairwise(ids)
+            if later < earlier
+        ]
+
     @property
     def epochs(self) -> int:
         return int(str(self.look("SELECT count(DISTINCT epoch) FROM taskyard.commit_log")[0][0]))
@@ -309,7 +331,7 @@ def run_hubs(
     began = time.monotonic()
     with ExitStack() as stack:
         server = stack.enter_context(a_cluster())
-        wires = [stack.enter_context(a_proxy(server.port)) for _ in range(HUBS)]
+        wires = [stack.enter_context(a_proxy(server.port)) for _ in CLOCKS_H]
         yard = HubsYard(stack.enter_context(live_yard(directory)), server, wires, seed=seed)
         history = suffer(yard, {kind: (faults, KINDS[kind]) for kind, faults in planned.items()}, until=until)
         leaders = sum(fault.kind in CHANGES_LEADER for fault in history.faults)
@@ -317,6 +339,7 @@ def run_hubs(
             "log": yard.broken_log(),
             "requests failed during a hand-over": yard.refused,
             "slow takeovers": slow_takeovers(history.faults),
+            "tasks out of line": yard.out_of_line(),
             "hubs that died": yard.died(),
             "leaders that stayed": [] if yard.epochs > leaders else [f"{yard.epochs} epochs, {leaders} faults"],
         }
