@@ -6,5 +6,4 @@ from typing import Final
 SQLITE_ONLY: Final[Mapping[str, str]] = {
     "test_a_full_disk_refuses_new_work_loses_nothing_and_recovers_by_itself": "the disk of the hub, not of a server",
     "test_a_database_with_a_damaged_page": "the database's file",
-    "test_a_directory_that_cannot_be_written": "the database's file",
 }

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -25,10 +25,10 @@ def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[Li
         yield yard.hub(options=(), settings="")
 
 
-def at(hub: LiveHub, *arguments: str) -> Said:
+def at(hub: LiveHub, *arguments: str, prefix: Sequence[str] = ()) -> Said:
     """Where this hub keeps everything."""
     known = {"TASKYARD_DATABASE": hub.database} if hub.database else {}
-    return taskyard(*arguments, "--data", str(hub.data), **known)
+    return taskyard(*arguments, "--data", str(hub.data), prefix=prefix, **known)
 
 
 def is_one_sentence(said: Said, *, about: str) -> None:
@@ -205,7 +205,7 @@ def test_a_directory_that_cannot_be_written(yard: LiveYard) -> None:
     hub.process.terminate()
     files = {path.name: path.read_bytes() for path in hub.data.iterdir() if path.is_file()}
     read_only = mounted(hub.data, options=f"--bind -o ro {hub.data}")
-    said = taskyard("up", "--data", str(hub.data), "--port", str(hub.port), "--no-daemon", prefix=read_only)
+    said = at(hub, "up", "--port", str(hub.port), "--no-daemon", prefix=read_only)
     assert said.code == NO
     is_one_sentence(said, about="--data")
     assert {path.name: path.read_bytes() for path in hub.data.iterdir() if path.is_file()} == files
