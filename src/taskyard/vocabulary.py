@@ -120,6 +120,18 @@ class Verdict(StrEnum):
     ESCALATE = "escalate"
 
 
+class ChatCommand(StrEnum):
+    """What a chat message can ask for besides new tasks."""
+
+    CANCEL = "cancel"
+    RETRY = "retry"
+    SKIP = "skip"
+    STATUS = "status"
+    """Of one task, if one is named; else of all."""
+    QUEUE = "queue"
+    """How a queue stands."""
+
+
 class Scope(StrEnum):
     TASKS = "tasks"
     DAEMON = "daemon"
@@ -366,3 +378,8 @@ DEFAULT_QUEUE: Final = "default"
 LOCAL_USER: Final = "local"
 HUB_RATE: Final = "hub"
 """The rate of all users together, beside those of the sources."""
+
+
+def ref_of(number: int) -> str:
+    """A task's name among its user's: `T-001`, three digits at least, as the sources print it."""
+    return f"T-{number:03d}"

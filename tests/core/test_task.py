@@ -4,8 +4,8 @@ import sys
 
 from msgspec.json import decode, encode
 
-from taskyard.core.task import Attempt, Kind, Needs, Task, Terms, ms_of, ref_of
-from taskyard.vocabulary import Backoff, DependsPolicy, LostPolicy, Status
+from taskyard.core.task import Attempt, Kind, Needs, Task, Terms, ms_of
+from taskyard.vocabulary import Backoff, DependsPolicy, LostPolicy, Status, ref_of
 
 
 def test_a_ref_has_three_digits_at_least() -> None:

@@ -25,6 +25,7 @@ from taskyard.vocabulary import (
     ResultStatus,
     SourceType,
     Status,
+    ref_of,
 )
 
 
@@ -204,11 +205,6 @@ class Task(Struct, omit_defaults=True, gc=False, kw_only=True):
     @property
     def newest(self) -> Attempt | None:
         return self.attempts[-1] if self.attempts else None
-
-
-def ref_of(number: int) -> str:
-    """`T-001`: three digits at least, as the sources print it."""
-    return f"T-{number:03d}"
 
 
 def ms_of(seconds: float) -> int:

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Raw
 
 from taskyard.core.settings import Sizes
-from taskyard.core.task import Note, Task, ref_of
+from taskyard.core.task import Note, Task
 from taskyard.store.port import StoredTask
-from taskyard.vocabulary import Status
+from taskyard.vocabulary import Status, ref_of
 from taskyard.wire.fields import NULL, instant_of, instant_or_none
 from taskyard.wire.tasks import ContextInput, Outcome
 
