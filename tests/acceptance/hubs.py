@@ -50,7 +50,7 @@ def with_clock(hours: int) -> list[str]:
     if not hours or not shutil.which("faketime"):
         return []
     # Only the calendar: how long something takes is the same on every machine.
-    return ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1", "faketime", "-f", f"{hours:+d}h"]
+    return ["env", "DONT_FAKE_MONOTONIC=1", "faketime", "-f", f"{hours:+d}h"]
 
 
 class LiveHubs:
@@ -80,8 +80,16 @@ class HubsYard(Yard):
         self.server = server
         self.database = server.new_database()
         self.wires = wires
-        urls = [server.url(self.database, port=wire.port) for wire in wires]
-        self.hubs = [live.hub(f"hub{n}", settings=SETTINGS, database=url, start=False) for n, url in enumerate(urls, 1)]
+        self.hubs = [
+            live.hub(
+                f"hub{number}",
+                settings=SETTINGS,
+                database=server.url(self.database, port=wire.port),
+                prefix=with_clock(hours),
+                start=False,
+            )
+            for number, (wire, hours) in enumerate(zip(wires, CLOCKS_H, strict=True), 1)
+        ]
         for hub in self.hubs:
             hub.start(wait=False)
         for hub in self.hubs:
