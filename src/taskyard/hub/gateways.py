@@ -3,7 +3,10 @@ other cores than the one that decides.
 
 The listening socket is opened here and inherited; what a gateway has to know comes over its standard input, the secret
 too, which neither a command line nor an environment may hold. When that input ends, because this process did, the
-gateway ends too. One that dies is started again.
+gateway ends too. One that dies is started again. Over its standard output it says when it takes connections.
+
+On a file they speak to the hub that started them, by a socket of this machine. On a server they follow whoever leads,
+as hubs do, and keep their connections when that changes.
 """
 
 import asyncio
@@ -26,6 +29,7 @@ from taskyard.gateway.server import listen
 from taskyard.hub.hub import Hub
 from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log
+from taskyard.hub.switchboard import Switchboard
 from taskyard.hub.yard import CannotStart
 
 GATEWAYS_MAX: Final = 64
@@ -35,6 +39,22 @@ STOP_S: Final = 10.0
 PORT_S: Final = 3.0
 # Gateways of a hub that was killed have its port until they notice, which takes them a tenth of a second.
 LOOK_S: Final = 0.05
+READY: Final = b"ready\n"
+LINE_BYTES_MAX: Final = 1024 * 1024
+
+
+class Beside(Struct, frozen=True, tag=True):
+    """The hub that started it, whose database is a file."""
+
+    link: str
+    """The path of the hub's socket; it is on the command line too."""
+    file: str
+
+
+class ByLease(Struct, frozen=True, tag=True):
+    """Whoever leads by the lease in this database."""
+
+    url: str
 
 
 class Order(Struct, frozen=True):
@@ -44,10 +64,8 @@ class Order(Struct, frozen=True):
     """Which of them it is, from 0."""
     listener: int
     """The descriptor of the listening socket."""
-    link: str
-    """The path of the hub's link."""
-    database: str
-    secret: str
+    leader: Beside | ByLease
+    secret: bytes
     settings: Settings
     gateway: GatewaySettings
 
@@ -63,28 +81,28 @@ read_change: Final = msgspec.json.Decoder(Change).decode
 
 
 class Gateways:
-    """In the place of a `GatewayServer` of this process: so many of them in others."""
+    """In the place of a `GatewayServer` of this process: so many of them in others.
+
+    `database` is the file of a `Hub`, or the URL of a hub that is one of several.
+    """
 
     def __init__(
-        self, hub: Hub, count: int, log: Log, *, secret: bytes, database: str, gateway: GatewaySettings
+        self, hub: Hub | Switchboard, count: int, log: Log, *, secret: bytes, database: str, gateway: GatewaySettings
     ) -> None:
         self._hub = hub
         self._count = count
         self._log = log
         self._links = LinkServer(secret, log)
         self._directory: Path | None = None
+        leader = Beside("", database) if isinstance(hub, Hub) else ByLease(database)
         self._order = Order(
-            number=-1,
-            listener=-1,
-            link="",
-            database=database,
-            secret=secret.decode(),
-            settings=hub.settings,
-            gateway=gateway,
+            number=-1, listener=-1, leader=leader, secret=secret, settings=hub.settings, gateway=gateway
         )
         self._listener: socket.socket | None = None
         self._keepers: list[asyncio.Task[None]] = []
         self._inputs: dict[int, asyncio.StreamWriter] = {}
+        self._ready: set[int] = set()
+        """Those that take connections."""
         self._stopping = asyncio.Event()
         self._news = asyncio.Event()
         """Set when one came or went."""
@@ -99,24 +117,26 @@ class Gateways:
         """Returns when they take connections; `OSError` says why none can be, `CannotStart` why none are."""
         gateway = self._order.gateway
         self._listener = await _listen(gateway.host, gateway.port)
-        self._links.serve(self._hub)
-        self._links.on_peer = self._news.set
-        link = await self._listen_for_links()
-        self._order = replace(self._order, listener=self._listener.fileno(), link=link)
+        self._order = replace(self._order, listener=self._listener.fileno())
+        if isinstance(self._hub, Hub):
+            self._links.serve(self._hub)
+            await self._listen_for_links()
         self._keepers = [asyncio.create_task(self._keep(number)) for number in range(self._count)]
         with suppress(TimeoutError):
             async with asyncio.timeout(START_S):
-                while self._links.peers < self._count and not self._ends:
+                while len(self._ready) < self._count and not self._ends:
                     await self._news.wait()
                     self._news.clear()
-        if self._links.peers < self._count:
+        if len(self._ready) < self._count:
             raise CannotStart(
-                f"Of {self._count} gateways {self._links.peers} came up. What the others said stands before this; "
+                f"Of {self._count} gateways {len(self._ready)} came up. What the others said stands before this; "
                 "start with fewer, or without --gateways."
             )
 
-    async def _listen_for_links(self) -> str:
-        """The path. Not in the data directory: a socket's path may have no more than 107 bytes."""
+    async def _listen_for_links(self) -> None:
+        """Not in the data directory: a socket's path may have no more than 107 bytes."""
+        leader = self._order.leader
+        assert isinstance(leader, Beside), "on a file"
         try:
             self._directory = Path(tempfile.mkdtemp(prefix="taskyard-"))
             path = str(self._directory / "link")
@@ -127,7 +147,7 @@ class Gateways:
                 f"Gateways need a socket in {where}, and there can be none ({error.strerror or error}); "
                 "set TMPDIR to a short path that can be written."
             ) from error
-        return path
+        self._order = replace(self._order, leader=replace(leader, link=path))
 
     def adopt(self, gateway: GatewaySettings) -> None:
         """Other settings hold from here on, also for those that are started again."""
@@ -176,16 +196,23 @@ class Gateways:
                     await self._stopping.wait()
 
     async def _run(self, number: int) -> int:
+        leader = self._order.leader
+        # Should this process be killed before it has said anything, somebody has to clear the socket away.
+        link = (leader.link,) if isinstance(leader, Beside) else ()
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "taskyard.hub.gateway_process"),
+            *(sys.executable, "-m", "taskyard.hub.gateway_process", *link),
             stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=LINE_BYTES_MAX,
             pass_fds=(self._order.listener,),
             # Ctrl-C is for the hub, which then closes our input.
             start_new_session=True,
         )
-        pipe = process.stdin
+        pipe, said = process.stdin, process.stdout
         assert pipe is not None, "it was asked for"
+        assert said is not None, "and so was this"
         self._inputs[number] = pipe
+        hearing = asyncio.create_task(self._hear(number, said))
         pipe.write(msgspec.json.encode(replace(self._order, number=number)) + b"\n")
         if self._stopping.is_set():
             pipe.close()
@@ -197,7 +224,18 @@ class Gateways:
             await process.wait()
             raise
         finally:
+            hearing.cancel()
+            self._ready.discard(number)
             del self._inputs[number]
+
+    async def _hear(self, number: int, said: asyncio.StreamReader) -> None:
+        """That it takes connections, and what it wants in the log."""
+        while line := await said.readline():
+            if line == READY:
+                self._ready.add(number)
+                self._news.set()
+            else:
+                self._log.carry(line)
 
 
 async def _listen(host: str, port: int) -> socket.socket:

@@ -25,6 +25,7 @@ from taskyard.hub.databases import database_of
 from taskyard.hub.gateways import Gateways
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
+from taskyard.hub.link.remote import place_of
 from taskyard.hub.local_daemon import LocalDaemon
 from taskyard.hub.node import Node, open_node
 from taskyard.hub.observe import Log, LogFile, Records
@@ -34,6 +35,7 @@ from taskyard.hub.traces import Traces, open_traces
 from taskyard.hub.yard import DATABASE, CannotStart, UnsafeAddress, prepare, read_secret, welcome_owner
 from taskyard.sdk.credentials import data_directory
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
+from taskyard.store.postgres.checks import address_of as address_of_server
 from taskyard.store.sqlite.engine import SqliteStore
 from taskyard.vocabulary import Profile
 
@@ -65,7 +67,6 @@ def up(
         address = address_of(host, port)
         source = FileAndFlags(file_of(directory, config), address[0], profile_of(profile))
         url = database_of(database)
-        refuse_gateways(url, gateways)
         prepare(directory)
         plan = Plan(with_daemon=daemon, database=url, gateways=gateways, accept_rewind=accept_rewind)
         return uvloop.run(_serve(directory, source, address, plan))
@@ -86,6 +87,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     gateways: int
     accept_rewind: bool
 
+    def place_in(self, data: Path) -> str:
+        """Where the database is, in the words of a sentence."""
+        return (
+            f"The database in {data}" if self.database is None else f"The database {address_of_server(self.database)}"
+        )
+
 
 class FileAndFlags(Struct, frozen=True):
     """Where the settings come from: a file, a profile that wins over it, and where the hub is to listen under them."""
@@ -99,11 +106,6 @@ class FileAndFlags(Struct, frozen=True):
         settings = under_profile(read_settings(self.file), self.profile)
         refuse_exposure(self.host, settings, self.file)
         return settings
-
-
-def refuse_gateways(url: str | None, gateways: int) -> None:
-    if url and gateways:
-        raise CannotStart("--gateways is for a hub on a file; on PostgreSQL, start more hubs instead.")
 
 
 def file_of(data: Path, config: str | None) -> Path:
@@ -161,7 +163,7 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
         await hub.start(new_era=plan.accept_rewind)
     except (StoreUnavailable, StoreBroken) as error:
         raise CannotStart(
-            f"The database in {data} cannot be read ({error}). Check the disk, then start again."
+            f"{plan.place_in(data)} cannot be read ({error}). Check the disk, then start again."
         ) from None
     app = build_app(hub, _gateway_settings(settings, address))
     server = _front(hub, app, plan, data, log)
@@ -187,7 +189,7 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
         await _until_stopped(hub, stopping)
     except Unavailable as error:
         raise CannotStart(
-            f"The database in {data} takes no writes ({error.code}). See that the disk has room."
+            f"{plan.place_in(data)} takes no writes ({error.code}). See that the disk has room."
         ) from None
     finally:
         await local.stop()
@@ -221,7 +223,6 @@ async def _hub(data: Path, settings: FileSettings, log: Log, traces: Traces | No
 
 
 async def _node(data: Path, database: str, settings: FileSettings, log: Log, traces: Traces | None) -> Node:
-    host, _, port = settings.cluster.link.rpartition(":")
     try:
         return await open_node(
             data,
@@ -229,7 +230,7 @@ async def _node(data: Path, database: str, settings: FileSettings, log: Log, tra
             core_settings(settings),
             log,
             version=version("taskyard"),
-            link=(host.strip("[]"), int(port)),
+            link=place_of(settings.cluster.link),
             lease_s=settings.cluster.lease_s,
             traces=traces,
         )
@@ -252,10 +253,11 @@ def _gateway_settings(settings: FileSettings, address: tuple[str, int]) -> Gatew
 
 def _front(hub: Hub | Node, app: GatewayApp, plan: Plan, data: Path, log: Log) -> GatewayServer | Gateways:
     """What listens: this process, or several others."""
-    if not plan.gateways or isinstance(hub, Node):
+    if not plan.gateways:
         return GatewayServer(app)
-    gateway = app.door.settings
-    return Gateways(hub, plan.gateways, log, secret=read_secret(data), database=str(data / DATABASE), gateway=gateway)
+    secret = hub.secret if isinstance(hub, Node) else read_secret(data)
+    database, gateway = plan.database or str(data / DATABASE), app.door.settings
+    return Gateways(hub, plan.gateways, log, secret=secret, database=database, gateway=gateway)
 
 
 async def _listen(server: GatewayServer | Gateways, address: tuple[str, int]) -> str:

@@ -209,6 +209,12 @@ class Remote(LiveViews):
                 future.set_exception(LinkLost(reason))
 
 
+def place_of(address: str) -> tuple[str, int]:
+    """The host and the port of `host:port`, where an IPv6 address stands in brackets."""
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
 async def dial(host: str, port: int, secret: bytes, *, gateway: str = "") -> Remote:
     """A link to the leader at this address. Raises `OSError`, of which `LinkLost` is one.
 

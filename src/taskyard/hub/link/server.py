@@ -47,8 +47,6 @@ class LinkServer:
         self._numbers = count(BESIDE + 1)
         self._peers: dict[int, Peer] = {}
         self._servers: list[asyncio.Server] = []
-        self.on_peer: Callable[[], None] = lambda: None
-        """Called when a gateway has been let in."""
 
     async def listen(self, host: str, port: int) -> int:
         """The port it listens on."""
@@ -120,7 +118,6 @@ class LinkServer:
         for peer in list(self._peers.values()):
             if peer is not newer and name and peer.name == name:
                 peer.cut("its gateway came anew")
-        self.on_peer()
 
     def _on_directory(self, users: list[UserRecord], keys: list[KeyRecord]) -> None:
         for peer in self._peers.values():
