@@ -15,6 +15,7 @@ import msgspec
 
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import HubView
+from taskyard.hub.clock import SharedClock, read_clock
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.leadership import Leadership
@@ -125,6 +126,7 @@ class Node(Switchboard):
         self._version = version
         self._traces = traces
         self._own_settings = settings
+        self._clock = SharedClock()
         self._name = self.mint()
         """Of this process's gateway among all that ever link to a leader."""
         self._keeps: dict[str, float] = {}
@@ -194,6 +196,10 @@ class Node(Switchboard):
     def mint(self) -> str:
         """A task's id says its place in the line: while this hub leads, it is given after every other."""
         return super().mint() if self._hub is None else self._hub.mint()
+
+    def now_ms(self) -> int:
+        """By the clock of the database: what one hub gives an end to, another takes for ended at the same time."""
+        return self._clock.read().wall
 
     # Settings.
 
@@ -284,6 +290,7 @@ class Node(Switchboard):
         while True:
             try:
                 await self._in_thread(lambda: self._peers.announce(url=url, version=self._version))
+                await self._in_thread(self._ask_time)
                 is_known = True
             except StoreUnavailable as error:
                 if is_known:
@@ -291,6 +298,11 @@ class Node(Switchboard):
                 is_known = False
             self._remember()
             await asyncio.sleep(ANNOUNCE_S)
+
+    def _ask_time(self) -> None:
+        """On the thread that asks for hubs."""
+        asked = read_clock()
+        self._clock.hear(self._peers.clock(), asked=asked)
 
     async def _others(self) -> bool:
         """Whether any other hub is there to lead."""

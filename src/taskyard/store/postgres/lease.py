@@ -158,6 +158,10 @@ class Lease:
         rows = self._ask(lambda session: session.rows(SQL["every_hub"], {"rows_max": HUBS_MAX}))
         return [HubSeen(*row) for row in rows]
 
+    def clock(self) -> int:
+        """The server's, in ms."""
+        return self._ask(lambda session: session.now_ms)
+
     def secret(self) -> bytes:
         """By which hubs of this yard know each other."""
         secret: bytes = self._ask(lambda session: session.rows(SQL["read_secret"]))[0][0]
