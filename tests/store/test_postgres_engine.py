@@ -10,8 +10,9 @@ from psycopg.errors import ReadOnlySqlTransaction, UniqueViolation
 from taskyard.core.changes import AuditRecord
 from taskyard.store.port import Identity, StoreBroken, StoreUnavailable, TaskFilter
 from taskyard.store.postgres import Candidate, PostgresStore
+from taskyard.store.postgres.image import TASKS_PER_QUERY
 from taskyard.store.postgres.partitions import COMMITS, WEEK_MS
-from taskyard.store.postgres.reader import PostgresReader
+from taskyard.store.postgres.reader import COMMITS_PER_QUERY, PostgresReader
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import placed
 from taskyard.vocabulary import Status
@@ -277,6 +278,21 @@ def test_an_index_that_leads_to_the_row_of_another_is_noticed(yard: Yard, operat
         yard.reader.find(user_id=USER, task="T-007")
 
 
+def test_more_tasks_than_are_read_at_once_are_loaded_in_order(yard: Yard) -> None:
+    tasks = [a_task() for _ in range(TASKS_PER_QUERY + 1)]
+    yard.has(*tasks)
+    assert [task.id for task in yard.store.load().tasks] == [task.id for task in tasks]
+
+
+def test_more_commits_than_are_read_at_once_are_followed_in_order(yard: Yard) -> None:
+    commits = COMMITS_PER_QUERY + 1
+    for _ in range(commits):
+        yard.write(events=[an_event(a_task())])
+    found = yard.reader.events_after(epoch=1, seq=yard.began, index=0, limit=10_000)
+    assert found is not None
+    assert [entry.seq - yard.began for entry in found] == list(range(1, commits + 1))
+
+
 # --- sessions ---
 
 
@@ -334,3 +350,15 @@ def test_a_page_that_the_server_cannot_read_is_a_broken_store(url: str) -> None:
     raise_ = "DO $$ BEGIN RAISE EXCEPTION 'invalid page' USING ERRCODE = 'XX001'; END $$"
     with Session(url, purpose="test", timeout_s=2.0) as session, pytest.raises(StoreBroken, match="invalid page"):
         session.rows(placed(raise_))
+
+
+def test_a_session_that_cannot_be_configured_is_not_left_open(url: str) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue):
+        Session(url, purpose="test", timeout_s=2.0, settings={"statement_timeout": "soon"})
+
+
+def test_a_session_knows_that_it_is_closed(url: str) -> None:
+    session = Session(url, purpose="test", timeout_s=2.0)
+    assert not session.has_ended
+    session.close()
+    assert session.has_ended

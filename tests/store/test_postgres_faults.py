@@ -12,6 +12,9 @@ import pytest
 from taskyard.core.changes import Batch
 from taskyard.store.port import StoreFenced, StoreUnavailable, TaskFilter
 from taskyard.store.postgres import Candidate, PostgresStore
+from taskyard.store.postgres.image import position_of
+from taskyard.store.postgres.reader import PostgresReader
+from taskyard.store.postgres.session import Session
 from tests.support.pg_proxy import Loss, Proxy, a_proxy
 from tests.support.postgres import Cluster, a_cluster, cluster
 from tests.support.records import Yard, a_batch, a_task, an_event
@@ -156,6 +159,22 @@ def test_a_commit_that_was_given_up_and_came_through_after_all_is_loaded(
     yard.has(a_task())
 
 
+def test_a_place_in_the_log_that_is_contested_without_end_is_given_up_for_now(
+    yard: Yard, server: Cluster, database: str
+) -> None:
+    with psycopg.connect(server.url(database), autocommit=True) as operator:
+        operator.execute("SET search_path = taskyard")
+        operator.execute(
+            "CREATE FUNCTION contest() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            " RAISE EXCEPTION 'contested' USING ERRCODE = 'unique_violation', TABLE = 'commit_log_0'; END $$"
+        )
+        operator.execute("CREATE TRIGGER contested BEFORE INSERT ON commit_log FOR EACH ROW EXECUTE FUNCTION contest()")
+        with pytest.raises(StoreUnavailable, match="under way at the same place"):
+            yard.store.write(a_batch(yard.identity, created=[a_task()]))
+        operator.execute("DROP TRIGGER contested ON commit_log")
+    yard.has(a_task())
+
+
 def until_written(yard: Yard, seq: int) -> None:
     """The server is at work on it; each look takes it a little further."""
     looks = 0
@@ -178,6 +197,33 @@ def test_a_connection_that_ends_while_it_is_used_for_reading_is_dialled_again(ya
     for loss in (Loss.REQUEST, Loss.ANSWER):
         proxy.lose(loss)
         assert yard.reader.position() == yard.identity.seq
+        proxy.lose(loss)
+        assert len(yard.reader.tasks(TaskFilter(user_id=None))) == 1
+
+
+def test_a_connection_that_ends_in_the_middle_of_reading_is_dialled_again(
+    yard: Yard, server: Cluster, database: str
+) -> None:
+    ended: list[int] = []
+
+    def look(session: Session) -> int:
+        if not ended:
+            ended.append(server.terminate(database, "reader"))
+        return position_of(session)
+
+    reader = PostgresReader(server.url(database))
+    assert reader._read(look) == yard.identity.seq
+    assert ended == [2], "the yard's own as well"
+    reader.close()
+
+
+def test_a_reader_that_lost_its_server_can_be_closed(yard: Yard, proxy: Proxy) -> None:
+    proxy.close_to_new(True)
+    proxy.cut()
+    with pytest.raises(StoreUnavailable):
+        yard.reader.position()
+    yard.reader.close()
+    proxy.close_to_new(False)
 
 
 def test_a_reader_says_when_there_is_no_server(yard: Yard, proxy: Proxy) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from taskyard.store.port import Identity, LedElsewhere, StoreFenced, TaskFilter
+from taskyard.store.port import Identity, LedElsewhere, StoreFenced, StoreUnavailable, TaskFilter
 from taskyard.store.postgres import Candidate, Lease, PostgresStore
 from tests.support.postgres import cluster
 from tests.support.records import USER, Yard, a_batch, a_task
@@ -162,3 +162,20 @@ def test_a_database_that_was_set_back_is_not_written(hub: Hub, database: str) ->
     with pytest.raises(StoreFenced):
         yard.has(a_task())
     yard.reader.close()
+
+
+def test_a_hub_that_is_overtaken_again_and_again_gives_up_for_now(hub: Hub, database: str) -> None:
+    with psycopg.connect(cluster().url(database), autocommit=True) as operator:
+        # As if the hub before it committed once more whenever it looked.
+        operator.execute("SET search_path = taskyard")
+        operator.execute(
+            "CREATE FUNCTION overtake() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION 'overtaken' USING ERRCODE = 'unique_violation'; END $$"
+        )
+        operator.execute(
+            "CREATE TRIGGER overtaken BEFORE INSERT ON commit_log FOR EACH ROW EXECUTE FUNCTION overtake()"
+        )
+        with pytest.raises(StoreUnavailable, match="goes on committing"):
+            hub("h_one").open()
+        operator.execute("DROP TRIGGER overtaken ON commit_log")
+    assert hub("h_one").open().epoch == 1

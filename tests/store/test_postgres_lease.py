@@ -183,6 +183,22 @@ def test_a_leader_without_the_lock_goes_on_while_somebody_holds_it(join: Join) -
 # --- what cannot be told ---
 
 
+@pytest.mark.parametrize("loss", [Loss.REQUEST, Loss.ANSWER])
+def test_who_loses_its_connection_while_it_waits_for_the_lock_has_not_got_it(
+    join: Join, server: Cluster, loss: Loss
+) -> None:
+    with a_proxy(server.port) as proxy:
+        one, two = join("h_one"), join("h_two", port=proxy.port)
+        assert one.lease.wait_for_death(MOMENT_S)
+        one.store.open()
+        assert not two.lease.wait_for_death(MOMENT_S)
+        proxy.lose(loss)
+        with pytest.raises(StoreUnavailable):
+            two.lease.wait_for_death(MOMENT_S)
+        assert not two.lease.has_lock
+        assert not two.lease.wait_for_death(MOMENT_S)
+
+
 def test_without_a_server_there_is_no_lead(join: Join, server: Cluster) -> None:
     with a_proxy(server.port) as proxy:
         one = join("h_one", port=proxy.port)

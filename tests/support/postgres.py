@@ -135,7 +135,8 @@ class Cluster:
         """Until so many sessions of this database wait for a lock. Each look gives them time."""
         waiting = f"datname = '{database}' AND wait_event_type = 'Lock'"
         for _ in range(LOOKS_MAX):
-            if self.administer(f"SELECT count(*) FROM pg_stat_activity WHERE {waiting}") == [(sessions,)]:
+            found = self.administer(f"SELECT count(*) FROM pg_stat_activity, pg_sleep(0.01) WHERE {waiting}")
+            if found == [(sessions,)]:
                 return
         raise AssertionError(f"{sessions} sessions should wait for a lock")
 

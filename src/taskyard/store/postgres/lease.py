@@ -61,11 +61,16 @@ class Lease:
 
     def renew(self) -> None:
         """Lead for another while, which counts from before this was called. `StoreFenced`: another does."""
+        self._renew()
+        if self._takes_lock():
+            self._renew()
+
+    def _renew(self) -> None:
         given: dict[str, Value] = {
             "epoch": self._epoch,
             "holder": self._candidate.hub_id,
             "lease_ms": self._candidate.lease_ms,
-            "locked": self._try_lock(),
+            "locked": self._has_lock,
         }
         if not self._ask(lambda session: session.change(SQL["renew_lease"], given)):
             raise StoreFenced("another hub leads: it holds the lease")
@@ -116,13 +121,14 @@ class Lease:
             raise
         return False
 
-    def _try_lock(self) -> bool:
-        """For a leader that has none: nothing depends on it, but that its death would be noticed sooner."""
-        if not self._has_lock and not self._is_lost:
-            try:
-                self._has_lock = self._lock_session().rows(SQL["try_lock"], {"namespace": NAMESPACE})[0][0]
-            except StoreUnavailable:
-                self._let_go()
+    def _takes_lock(self) -> bool:
+        """For a leader that never had it: nothing depends on it, but that its death would be noticed sooner."""
+        if self._has_lock or self._is_lost:
+            return False
+        try:
+            self._has_lock = self._lock_session().rows(SQL["try_lock"], {"namespace": NAMESPACE})[0][0]
+        except StoreUnavailable:
+            self._let_go()
         return self._has_lock
 
     def _lock_session(self) -> Session:
@@ -171,7 +177,7 @@ class Lease:
 
     def _ask(self, question: Callable[[Session], T]) -> T:
         """On the connection that is there, or else on a new one: it may have been lost since it was last used."""
-        if self._asking is None or self._asking.is_closed or self._asking.has_ended:
+        if self._asking is None or self._asking.has_ended:
             self._hang_up()
             self._asking = Session(self._url, purpose="lease", timeout_s=ASK_S)
         return question(self._asking)

@@ -103,10 +103,6 @@ class Session:
     def is_closed(self) -> bool:
         return self._connection.closed
 
-    @property
-    def backend_pid(self) -> int:
-        return self._connection.info.backend_pid
-
     def rows(
         self, statement: Statement, parameters: Mapping[str, Value] | None = None, *, prepare: bool = False
     ) -> list[Row]:
