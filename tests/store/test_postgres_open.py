@@ -8,6 +8,7 @@ import pytest
 from taskyard.store.port import StoreRefused, StoreUnavailable
 from taskyard.store.postgres import Candidate, PostgresStore, checks
 from taskyard.store.postgres.migrate import SCHEMA_VERSION, refuse_other_schema
+from taskyard.store.postgres.session import Session
 from tests.support.pg_proxy import a_proxy
 from tests.support.postgres import GUARDED, Cluster, cluster, new_yard
 from tests.support.records import Yard, a_task
@@ -128,6 +129,15 @@ def test_a_pooler_that_shares_connections_between_transactions_is_refused() -> N
     checks.refuse_pooler(is_shared=False)
     with pytest.raises(StoreRefused, match="session mode"):
         checks.refuse_pooler(is_shared=True)
+
+
+def test_a_pooler_that_gives_each_session_a_connection_of_its_own_is_taken(server: Cluster) -> None:
+    with a_proxy(server.port) as proxy:
+        proxy.is_pooler = True
+        url = server.url(server.new_database(), port=proxy.port)
+        with Session(url, purpose="test", timeout_s=5.0) as session:
+            assert session.announced_pid > 2**24, "it gives a number of its own"
+        a_store(url).check()
 
 
 def test_a_user_who_does_not_own_the_tables_is_refused(server: Cluster) -> None:

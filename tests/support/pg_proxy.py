@@ -13,6 +13,10 @@ from enum import Enum, auto
 CHUNK_BYTES = 65_536
 START_S = 10
 INTRODUCTION_BYTES = 100
+# With this the server says which process of it answers, by a number of four bytes, the first of them zero; a pooler
+# says something of its own.
+KEY_MESSAGE = b"K\0\0\0\x0c\0"
+POOLERS_KEY = b"K\0\0\0\x0c\x7f"
 
 
 class Loss(Enum):
@@ -56,6 +60,8 @@ class Proxy:
         self.port = 0
         self.lost = 0
         """How many things were lost so far."""
+        self.is_pooler = False
+        """Whether it introduces itself as one in session mode does."""
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),), name="pg-proxy")
 
     # --- from the test ---
@@ -149,7 +155,7 @@ class Proxy:
                 if self._loss is Loss.EVERYTHING:
                     self.lost += 1
                     continue
-                writer.write(data)
+                writer.write(data.replace(KEY_MESSAGE, POOLERS_KEY) if self.is_pooler else data)
                 await writer.drain()
         for end in wire.ends:
             end.transport.abort()

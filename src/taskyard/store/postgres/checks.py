@@ -14,6 +14,8 @@ from taskyard.store.postgres.session import Session, conninfo_of
 from taskyard.store.postgres.statements import SQL
 
 SERVER_MIN: Final = 130_000
+POOLER_PROBES: Final = 8
+# Of a pool of five that others use too, one probe in five finds the connection that it had before.
 
 
 class Unreachable(StoreRefused, StoreUnavailable):
@@ -119,10 +121,23 @@ def refuse_other_owner(*, is_ours: bool) -> None:
 
 
 def _refuse_shared_connections(session: Session) -> None:
-    """Two statements that a pooler may run on two backends: the lock of the first is then not held by the second."""
+    """Who answered the dial knows the server's process only if it is the server: a pooler says some other number."""
+    (pid,) = session.rows(SQL["read_pid"])[0]
+    if pid != session.announced_pid:
+        refuse_pooler(is_shared=any(_is_shared(session) for _ in range(POOLER_PROBES)))
+
+
+def _is_shared(session: Session) -> bool:
+    """Take a lock in one statement, and look for it in the next.
+
+    A pooler that shares connections may well run both on one backend, if nobody else wants it. So somebody does:
+    another session takes a connection in between, which is the one that was free last.
+    """
     taken_by, taken = session.rows(SQL["try_probe_lock"], {"namespace": NAMESPACE})[0]
-    asked, held = session.rows(SQL["check_probe_lock"], {"namespace": NAMESPACE, "pid": taken_by})[0]
-    refuse_pooler(is_shared=not (taken and held) or taken_by != asked)
+    with session.another(purpose="check") as other, other.transaction():
+        other.rows(SQL["take_part"])
+        asked, held = session.rows(SQL["check_probe_lock"], {"namespace": NAMESPACE, "pid": taken_by})[0]
+    return not (taken and held) or taken_by != asked
 
 
 def refuse_pooler(*, is_shared: bool) -> None:

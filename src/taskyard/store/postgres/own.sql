@@ -12,10 +12,17 @@ SELECT pg_has_role(current_user, relowner, 'USAGE')
 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
 WHERE nspname = 'taskyard' AND relname = 'history';
 
+-- read_pid
+SELECT pg_backend_pid();
+
 -- try_probe_lock
 -- By one statement a lock is taken, by the next it is looked for: a pooler that shares connections between
 -- transactions hands each to another backend.
 SELECT pg_backend_pid(), pg_try_advisory_lock(:namespace::int, pg_backend_pid());
+
+-- take_part
+-- Anything that needs a backend.
+SELECT 1;
 
 -- check_probe_lock
 SELECT pg_backend_pid(), pg_advisory_unlock(:namespace::int, :pid::int);
@@ -48,8 +55,9 @@ INSERT INTO taskyard.migration VALUES (:version, clock_timestamp());
 SELECT pg_advisory_xact_lock(:namespace::int, 1);
 
 -- lock_identity
--- Two hubs that take the lead at once do it one after the other.
-SELECT 1 FROM identity FOR UPDATE;
+-- Two hubs that take the lead at once do it one after the other, and whoever renews its lease meanwhile does so before
+-- it is looked at, or finds that another has it.
+SELECT 1 FROM identity, lease FOR UPDATE;
 
 -- read_lease
 SELECT epoch, holder, address, (EXTRACT(epoch FROM since) * 1000)::bigint,

@@ -72,6 +72,7 @@ class Session:
 
     def __init__(self, url: str, *, purpose: str, timeout_s: float, settings: Mapping[str, str] | None = None) -> None:
         given = conninfo_of(url)
+        self._private_url = url
         self.url = public_url(url)
         """As it was dialled, without what is secret."""
         dialled = {name: value for name, value in _DIALLED.items() if name not in given}
@@ -102,6 +103,15 @@ class Session:
     @property
     def is_closed(self) -> bool:
         return self._connection.closed
+
+    @property
+    def announced_pid(self) -> int:
+        """Of the server's process, as whoever answered the dial said; a pooler says what it likes."""
+        return self._connection.info.backend_pid
+
+    def another(self, *, purpose: str) -> "Session":
+        """A second session to the same place."""
+        return Session(self._private_url, purpose=purpose, timeout_s=self._timeout_s)
 
     def rows(
         self, statement: Statement, parameters: Mapping[str, Value] | None = None, *, prepare: bool = False
