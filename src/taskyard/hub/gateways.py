@@ -213,7 +213,9 @@ class Gateways:
         assert said is not None, "and so was this"
         self._inputs[number] = pipe
         hearing = asyncio.create_task(self._hear(number, said))
-        pipe.write(msgspec.json.encode(replace(self._order, number=number)) + b"\n")
+        if not pipe.is_closing():
+            # Else it has died already, and to write would be a mistake.
+            pipe.write(msgspec.json.encode(replace(self._order, number=number)) + b"\n")
         if self._stopping.is_set():
             pipe.close()
         try:
