@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from taskyard.core.settings import Settings
-from taskyard.gateway.port import HubView
+from taskyard.gateway.port import HubView, Unavailable
+from taskyard.hub.askers import RETRY_AFTER_S
 from taskyard.hub.clock import SharedClock, read_clock
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
@@ -23,15 +25,16 @@ from taskyard.hub.link.remote import Remote, dial, place_of
 from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log
 from taskyard.hub.standby import Standby
-from taskyard.hub.switchboard import Switchboard
+from taskyard.hub.switchboard import Leader, Switchboard
 from taskyard.hub.traces import Traces
-from taskyard.hub.yard import write_private
-from taskyard.store.port import Holder, Identity, StoreRefused, StoreUnavailable
+from taskyard.hub.yard import CannotStart, write_private
+from taskyard.store.port import Holder, Identity, StoreUnavailable, is_behind
 from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import HubSeen, Lease
 from taskyard.store.postgres.reader import PostgresReader
 from taskyard.store.sqlite.checks import take_lock
+from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
 
@@ -129,6 +132,7 @@ class Node(Switchboard):
         self._clock = SharedClock()
         self._name = self.mint()
         """Of this process's gateway among all that ever link to a leader."""
+        self._seen = self._remembered = position_in(data)
         self._keeps: dict[str, float] = {}
         self._new_era = False
         self._standby = Standby(database, log)
@@ -157,6 +161,8 @@ class Node(Switchboard):
         led.cancel()
         if self.failure.done():
             await self.failure
+        # Whoever leads has begun the era, or there was no need to.
+        self._new_era = False
 
     async def hand_over(self) -> None:
         """Let another hub lead, and answer through it what is still asked here."""
@@ -172,7 +178,7 @@ class Node(Switchboard):
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.disconnect()
         self._links.stop()
-        self._remember()
+        await self._remember()
         with suppress(StoreUnavailable):
             await self._in_thread(self._peers.withdraw)
         await self._leadership.close()
@@ -218,20 +224,21 @@ class Node(Switchboard):
     # Leading.
 
     async def _begin(self, on_open: Callable[[], None]) -> Hub:
+        await self._in_thread(self._ask_time)
         store = PostgresStore(
             self._database,
             new_cluster_id=f"c_{Mint().id()}",
-            candidate=self._candidate,
+            candidate=replace(self._candidate, seen=self._newest()),
             lease=self._lease,
             mirror=self._standby.hand_out(),
         )
-        hub = Hub(store, self._own_settings, self._log, secret=self.secret, traces=self._traces)
+        clock = self._clock.read
+        hub = Hub(store, self._own_settings, self._log, secret=self.secret, clock=clock, traces=self._traces)
         hub.members = self._members
         if self._keeps:
             hub.keep_for(**self._keeps)
         try:
             await hub.start(new_era=self._new_era, on_open=on_open)
-            self._refuse_rewind(hub.identity)
         except BaseException:
             await hub.stop()
             raise
@@ -257,26 +264,34 @@ class Node(Switchboard):
 
     # What it has seen.
 
-    def _refuse_rewind(self, now: Identity) -> None:
-        """Taking the lead has added one commit: a log that now ends where one ended before has lost what was there."""
-        seen = self._seen()
-        if not self._new_era and seen.cluster_id == now.cluster_id and now.seq <= seen.seq:
-            raise StoreRefused(
-                f"This database ends before commit {seen.seq}, which this hub has seen: it is an older copy. Restore "
-                "the newer one, or start with --accept-rewind to go on from here; daemons then drop what it never knew."
-            )
+    def connect(self, leader: Leader) -> None:
+        seen = self._newest()
+        if is_behind(leader.identity, seen):
+            # Daemons that have seen it too take no work from there; whoever leads has not.
+            self._log.say("hub.rewound", level="error", seen=seen.seq, epoch=seen.epoch, now=leader.identity.seq)
+        super().connect(leader)
 
-    def _seen(self) -> Identity:
-        try:
-            kept = _read_position((self._data / POSITION).read_bytes())
-        except (OSError, msgspec.MsgspecError):
-            kept = Identity("", 0, 0)
+    def disconnect(self) -> None:
+        super().disconnect()
+        self._newest()
+
+    def _newest(self) -> Identity:
+        """How far this hub knows the yard to have come, now or before it was started."""
         heard = self.identity
-        return heard if heard.seq and (heard.seq > kept.seq or heard.cluster_id != kept.cluster_id) else kept
+        if heard.seq and not is_behind(heard, self._seen):
+            self._seen = heard
+        return self._seen
 
-    def _remember(self) -> None:
-        if self.identity.seq:
-            write_private(self._data / POSITION, msgspec.json.encode(self.identity).decode())
+    async def _remember(self) -> None:
+        """On disk. What cannot be written is not remembered, and the hub goes on."""
+        newest = self._newest()
+        if newest == self._remembered:
+            return
+        try:
+            await self._in_thread(lambda: write_private(self._data / POSITION, msgspec.json.encode(newest).decode()))
+            self._remembered = newest
+        except CannotStart as error:
+            self._log.say("hub.unremembered", level="warning", reason=str(error))
 
     # Its place among others.
 
@@ -296,7 +311,7 @@ class Node(Switchboard):
                 if is_known:
                     self._log.say("hub.unannounced", level="warning", reason=str(error))
                 is_known = False
-            self._remember()
+            await self._remember()
             await asyncio.sleep(ANNOUNCE_S)
 
     def _ask_time(self) -> None:
@@ -312,7 +327,10 @@ class Node(Switchboard):
         return False
 
     async def _members(self) -> list[HubView]:
-        seen, holder = await self._in_thread(lambda: (self._peers.hubs(), self._peers.holder()))
+        try:
+            seen, holder = await self._in_thread(lambda: (self._peers.hubs(), self._peers.holder()))
+        except StoreUnavailable as error:
+            raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
         leads = None if holder is None or holder.left_ms <= 0 else holder
         return [_view(hub, leads) for hub in seen]
 
@@ -330,6 +348,14 @@ def _view(hub: HubSeen, leader: Holder | None) -> HubView:
         since=leader.since if leader is not None and leads else hub.started_at,
         lag_ms=hub.seen_ms_ago,
     )
+
+
+def position_in(data: Path) -> Identity:
+    """What was last remembered there."""
+    try:
+        return _read_position((data / POSITION).read_bytes())
+    except (OSError, msgspec.MsgspecError):
+        return Identity("", 0, 0)
 
 
 def hub_id_of(data: Path) -> str:

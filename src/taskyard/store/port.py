@@ -72,6 +72,16 @@ def next_epoch(epoch: int, *, new_era: bool) -> int:
     return (epoch // EPOCHS_PER_ERA + 1) * EPOCHS_PER_ERA if new_era else epoch + 1
 
 
+def is_behind(log: Identity, seen: Identity) -> bool:
+    """Whether this log lacks what somebody has seen of it: it is an older copy.
+
+    Whoever begins a new era knows that, and says so to all.
+    """
+    if seen.cluster_id != log.cluster_id or log.epoch // EPOCHS_PER_ERA > seen.epoch // EPOCHS_PER_ERA:
+        return False
+    return seen.epoch > log.epoch or seen.seq > log.seq
+
+
 class Image(Struct):
     """All that a hub holds in memory, as the last commit left it."""
 

@@ -9,7 +9,16 @@ from typing import Final
 from msgspec import Struct
 from psycopg.errors import UniqueViolation
 
-from taskyard.store.port import Holder, Identity, LedElsewhere, StoreFenced, StoreUnavailable, next_epoch
+from taskyard.store.port import (
+    Holder,
+    Identity,
+    LedElsewhere,
+    StoreFenced,
+    StoreRefused,
+    StoreUnavailable,
+    is_behind,
+    next_epoch,
+)
 from taskyard.store.postgres.image import identity_of
 from taskyard.store.postgres.session import Session, Value
 from taskyard.store.postgres.statements import SQL
@@ -26,6 +35,8 @@ class Candidate(Struct, frozen=True):
     hub_id: str
     address: str = ""
     lease_ms: int = LEASE_MS
+    seen: Identity = Identity("", 0, 0)
+    """How far this yard had come when it last heard of it."""
 
 
 class Lead(Struct, frozen=True):
@@ -62,7 +73,10 @@ def take_over(session: Session, candidate: Candidate, *, new_cluster_id: str, ne
                 standing = standing_of(session)
                 if not standing.has_ended(has_lock=has_lock):
                     raise LedElsewhere(standing.holder)
-                lead = _begin_epoch(session, new_cluster_id=new_cluster_id, new_era=new_era)
+                before = identity_of(session) or Identity(cluster_id=new_cluster_id, epoch=0, seq=0)
+                if not new_era:
+                    _refuse_rewind(before, candidate.seen)
+                lead = _begin_epoch(session, before, new_era=new_era)
                 session.change(SQL["take_lease"], _lease_of(candidate, lead.identity.epoch, has_lock=has_lock))
                 return lead
         except UniqueViolation:
@@ -80,8 +94,17 @@ def _lease_of(candidate: Candidate, epoch: int, *, has_lock: bool) -> dict[str, 
     }
 
 
-def _begin_epoch(session: Session, *, new_cluster_id: str, new_era: bool) -> Lead:
-    before = identity_of(session) or Identity(cluster_id=new_cluster_id, epoch=0, seq=0)
+def _refuse_rewind(log: Identity, seen: Identity) -> None:
+    """Before anything is written: each try would add a commit, until the log looked as long as it was."""
+    if is_behind(log, seen):
+        raise StoreRefused(
+            f"This database ends before commit {seen.seq} of epoch {seen.epoch}, which this hub has seen: it is an "
+            "older copy. Restore the newer one, or start with --accept-rewind to go on from here; daemons then drop "
+            "what it never knew."
+        )
+
+
+def _begin_epoch(session: Session, before: Identity, *, new_era: bool) -> Lead:
     epoch, seq = next_epoch(before.epoch, new_era=new_era), before.seq + 1
     crc = checksum(b"", before.cluster_id, epoch)
     session.change(SQL["set_epoch"], {"cluster_id": before.cluster_id, "epoch": epoch, "crc": crc})
@@ -101,4 +124,6 @@ def lead_of(session: Session, identity: Identity) -> Lead:
     seq, epoch, batch_id = session.rows(SQL["last_commit"])[0]
     if epoch != identity.epoch:
         raise StoreFenced(f"another hub leads: the log ends in epoch {epoch}, and ours is {identity.epoch}")
+    if seq < identity.seq:
+        raise StoreFenced(f"the log ends before commit {identity.seq}, which was ours: it is an older copy")
     return Lead(identity=Identity(cluster_id=identity.cluster_id, epoch=epoch, seq=seq), batch_id=batch_id)

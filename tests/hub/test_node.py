@@ -1,0 +1,291 @@
+"""One hub of several, on a real server: what it remembers, what it refuses, and whose clock it goes by."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import uvloop
+
+from taskyard.core.commands import JoinDaemon
+from taskyard.core.commands import Seen as DaemonSeen
+from taskyard.core.settings import Settings
+from taskyard.gateway.port import Unavailable
+from taskyard.hub import clock, leadership, node
+from taskyard.hub.hub import Hub
+from taskyard.hub.ids import Mint
+from taskyard.hub.node import POSITION, Node, open_node
+from taskyard.hub.observe import Log
+from taskyard.store.port import StoreRefused
+from taskyard.vocabulary import EPOCHS_PER_ERA, DaemonStatus, Refusal
+from tests.support.hub_scene import USER, WAIT_S, ALog, Scene
+from tests.support.postgres import Cluster, cluster
+from tests.support.room import without_rates
+
+HERE = "127.0.0.1"
+LEASE_S = 1.0
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture(autouse=True)
+def prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leadership, "LOOK_S", 0.05)
+    monkeypatch.setattr(leadership, "RETRY_S", 0.02)
+    monkeypatch.setattr(node, "ANNOUNCE_S", 0.05)
+
+
+class Place:
+    """A database, and directories for the hubs on it."""
+
+    def __init__(self, server: Cluster, directory: Path) -> None:
+        self.server = server
+        self.database = server.new_database()
+        self.directory = directory
+
+    @asynccontextmanager
+    async def hub(self, name: str = "a", *, accept_rewind: bool = False) -> AsyncIterator[Scene]:
+        """One that has started; its `hub` is the node."""
+        log, data = ALog(), self.directory / name
+        data.mkdir(exist_ok=True)
+        made = await open_node(
+            data,
+            self.server.url(self.database),
+            without_rates(Settings()),
+            Log(log),
+            version="test",
+            link=(HERE, 0),
+            lease_s=LEASE_S,
+        )
+        try:
+            async with asyncio.timeout(WAIT_S):
+                await made.start(new_era=accept_rewind)
+            made.announce(f"http://{name}")
+            yield Scene(cast("Any", None), cast("Hub", made), log)
+        finally:
+            await made.stop()
+
+    def copy(self) -> str:
+        """A database with all that is in this one, while nobody uses it."""
+        return self.server.new_database(template=self.database)
+
+    def replace_by(self, copy: str) -> None:
+        """Whoever uses the database finds the copy in its place."""
+        server = self.server
+        server.administer(f"ALTER DATABASE {self.database} ALLOW_CONNECTIONS false")
+        server.administer(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self.database}'")
+        server.administer(f"ALTER DATABASE {self.database} RENAME TO {self.database}_gone")
+        server.administer(f"ALTER DATABASE {copy} RENAME TO {self.database}")
+
+    @property
+    def log_ends(self) -> int:
+        [(seq,)] = self.server.administer("SELECT max(seq) FROM taskyard.commit_log", database=self.database)
+        return int(str(seq))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(cluster(), tmp_path)
+
+
+def lives(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    uvloop.run(scenario())
+
+
+def node_of(scene: Scene) -> Node:
+    return cast("Node", scene.hub)
+
+
+async def remembered(directory: Path) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while not (directory / POSITION).exists():
+            await asyncio.sleep(0.001)
+
+
+# --- older copies ------------------------------------------------------------------------------------------
+
+
+def test_an_older_copy_is_refused_however_often_it_is_tried_and_left_as_it_is(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.hub() as scene:
+            await scene.a_user()
+        copy = place.copy()
+        async with place.hub() as scene:
+            await scene.submit()
+        place.database = copy
+        ends = place.log_ends
+        for _ in range(5):
+            with pytest.raises(StoreRefused, match=r"which this hub has seen: it is an older copy\. Restore the newer"):
+                async with place.hub():
+                    pass
+        assert place.log_ends == ends
+
+    lives(scenario)
+
+
+def test_an_older_copy_that_is_accepted_is_led_also_by_those_who_have_seen_more(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.hub("a") as first:
+            await first.a_user()
+        copy = place.copy()
+        async with place.hub("a") as first, place.hub("b"):
+            await first.submit()
+            await remembered(place.directory / "b")
+        place.database = copy
+        async with place.hub("a", accept_rewind=True) as first:
+            assert first.hub.identity.epoch == EPOCHS_PER_ERA
+        async with place.hub("b") as second:
+            assert second.hub.identity.epoch == EPOCHS_PER_ERA + 1
+
+    lives(scenario)
+
+
+def test_an_acceptance_is_for_the_start_and_not_for_whenever_the_hub_leads(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.hub("a") as first:
+            await first.a_user()
+            async with place.hub("b", accept_rewind=True) as second:
+                await node_of(first).hand_over()
+                await second.log.line("hub.leads")
+                assert second.hub.identity.epoch < EPOCHS_PER_ERA
+
+    lives(scenario)
+
+
+def test_a_database_that_is_replaced_by_an_older_copy_under_its_hubs_is_led_by_none_of_them(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.hub("a") as first:
+            await first.a_user()
+        copy = place.copy()
+        async with place.hub("a") as first, place.hub("b") as second:
+            await first.submit()
+            await second.hub.daemons()
+            await asyncio.to_thread(place.replace_by, copy)
+            # Given a daemon that comes as soon as the older copy is there
+            daemon = first.join()
+            for scene in (first, second):
+                told = await scene.log.line("lease.refused")
+                assert "it is an older copy" in told["data"]["reason"]
+            assert "welcome" not in daemon.types
+            assert not first.hub.ready
+            assert not node_of(first).failure.done()
+
+    lives(scenario)
+
+
+def test_a_hub_without_a_memory_leads_an_older_copy_and_daemons_and_other_hubs_notice(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.hub("a") as first:
+            await first.a_user()
+        copy = place.copy()
+        async with place.hub("a") as first:
+            await first.submit()
+            seen = first.hub.identity
+        place.database = copy
+        async with place.hub("new") as new, place.hub("a") as first:
+            session = new.session()
+            before = DaemonSeen(seen.cluster_id, seen.epoch, seen.seq)
+            new.hub.tell(JoinDaemon(session.id, USER, "d_one", "boot", "d_one", types=("echo",), seen=before))
+            assert (await session.message("error"))["code"] == "HUB_REWOUND"
+            assert (await first.log.line("hub.rewound"))["data"]["seen"] == seen.seq
+
+    lives(scenario)
+
+
+def test_a_hub_that_cannot_write_what_it_has_seen_goes_on(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.hub() as scene:
+            await remembered(place.directory / "a")
+            (place.directory / "a" / POSITION).unlink()
+            # A directory in its place takes no file.
+            (place.directory / "a" / POSITION).mkdir()
+            await scene.a_user()
+            assert "position.json" in (await scene.log.line("hub.unremembered"))["data"]["reason"]
+            await scene.submit()
+            (place.directory / "a" / POSITION).rmdir()
+
+    lives(scenario)
+
+
+# --- one clock, one line -----------------------------------------------------------------------------------
+
+
+def test_a_hub_goes_by_the_clock_of_the_database_whatever_its_machines_says(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = clock.read_clock
+
+    def an_hour_early() -> clock.Now:
+        now = own()
+        return clock.Now(now.wall + HOUR_MS, now.mono)
+
+    monkeypatch.setattr(clock, "read_clock", an_hour_early)
+    monkeypatch.setattr(node, "read_clock", an_hour_early)
+
+    async def scenario() -> None:
+        async with place.hub() as scene:
+            assert abs(scene.hub.now_ms() - own().wall) < HOUR_MS / 60
+            await scene.a_user()
+            task_id = await scene.submit()
+            stored = await scene.hub.read(lambda reader: reader.find(user_id=None, task=task_id))
+            assert stored is not None
+            assert abs(stored.task.created_at - own().wall) < HOUR_MS / 60
+
+    lives(scenario)
+
+
+def test_a_task_stands_behind_all_others_also_if_the_leader_before_had_an_early_clock(place: Place) -> None:
+    early = Mint()
+    early.pass_by("7fffffff-ffff-7000-8000-000000000001")
+
+    async def scenario() -> None:
+        async with place.hub("a") as first:
+            await first.a_user()
+            first.hub.mint = early.id  # type: ignore[method-assign]
+            before = await first.submit()
+        async with place.hub("b") as second:
+            assert await second.submit() > before
+
+    lives(scenario)
+
+
+# --- among others ------------------------------------------------------------------------------------------
+
+
+def test_who_hands_over_is_followed_by_another_and_follows_it(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.hub("a") as first, place.hub("b") as second:
+            await first.a_user()
+            await first.daemon()
+            await node_of(first).hand_over()
+            await second.log.line("hub.leads")
+            assert await first.submit()
+            assert [view.leader for view in await first.hub.hubs() if view.address == "http://b"] == [True]
+            assert [daemon.status for daemon in await second.hub.daemons()] == [DaemonStatus.OFFLINE]
+
+    lives(scenario)
+
+
+def test_who_is_alone_does_not_wait_for_somebody_to_hand_over_to(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.hub() as scene:
+            await scene.a_user()
+            async with asyncio.timeout(node.HAND_OVER_S / 2):
+                await node_of(scene).hand_over()
+
+    lives(scenario)
+
+
+def test_while_the_database_is_away_the_list_of_hubs_is_refused_as_such(place: Place) -> None:
+    async def scenario() -> None:
+        async with place.hub() as scene:
+            await scene.a_user()
+            place.server.administer(f"ALTER DATABASE {place.database} ALLOW_CONNECTIONS false")
+            place.server.terminate(place.database, "lease")
+            with pytest.raises(Unavailable) as refused:
+                await node_of(scene)._members()
+            assert refused.value.code == Refusal.STORE_UNAVAILABLE
+            place.server.administer(f"ALTER DATABASE {place.database} ALLOW_CONNECTIONS true")
+
+    lives(scenario)
