@@ -16,6 +16,8 @@ from taskyard.vocabulary import Level, Status
 
 PAGE: Final = 7
 EVERY: Final = 100_000
+STRIDE: Final = 3
+"""What is asked for task by task is asked for one in so many: each costs a way to the server and back."""
 NEVER_MADE: Final = "never made"
 
 FILTERS: Final[tuple[dict[str, Any], ...]] = (
@@ -97,7 +99,7 @@ def _everybodys(reader: Reader) -> list[StoredTask]:
 
 def _found(reader: Reader, _: Image) -> object:
     """By id, by ref, and what nobody ever made."""
-    tasks = [stored.task for stored in _everybodys(reader)]
+    tasks = [stored.task for stored in _everybodys(reader)[::STRIDE]]
     by_id = [reader.find(user_id=None, task=name) for name in (*(task.id for task in tasks), NEVER_MADE)]
     return by_id, [reader.find(user_id=task.user_id, task=task.ref) for task in tasks]
 
@@ -123,7 +125,7 @@ def _parts(reader: Reader, image: Image) -> object:
     return (
         sorted(reader.bodies(tuple(every)).items()),
         sorted(reader.loads(hot).items()),
-        [(reader.log(task_id=id_, attempt=None), reader.checkpoint(id_)) for id_ in every],
+        [(reader.log(task_id=id_, attempt=None), reader.checkpoint(id_)) for id_ in every[::STRIDE]],
     )
 
 
@@ -146,7 +148,7 @@ def _events_from(reader: Reader, *, epoch: int, seq: int) -> list[Numbered] | No
 
 
 def _task_events(reader: Reader, _: Image) -> object:
-    return [reader.task_events(stored.task) for stored in _everybodys(reader)]
+    return [reader.task_events(stored.task) for stored in _everybodys(reader)[::STRIDE]]
 
 
 def _position(reader: Reader, _: Image) -> object:
