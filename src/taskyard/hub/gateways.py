@@ -212,7 +212,7 @@ class Gateways:
         assert pipe is not None, "it was asked for"
         assert said is not None, "and so was this"
         self._inputs[number] = pipe
-        hearing = asyncio.create_task(self._hear(number, said))
+        hearing = asyncio.create_task(self._hear(number, process.pid, said))
         if not pipe.is_closing():
             # Else it has died already, and to write would be a mistake.
             pipe.write(msgspec.json.encode(replace(self._order, number=number)) + b"\n")
@@ -230,12 +230,13 @@ class Gateways:
             self._ready.discard(number)
             del self._inputs[number]
 
-    async def _hear(self, number: int, said: asyncio.StreamReader) -> None:
+    async def _hear(self, number: int, pid: int, said: asyncio.StreamReader) -> None:
         """That it takes connections, and what it wants in the log."""
         while line := await said.readline():
             if line == READY:
                 self._ready.add(number)
                 self._news.set()
+                self._log.say("gateway.started", number=number, pid=pid)
             else:
                 self._log.carry(line)
 
