@@ -1,5 +1,5 @@
 """`python -m tests.acceptance.soak --faults N --budget-s S`: so many faults of each kind, then all kinds together,
-on each engine.
+on each engine; and all kinds on a hub with gateways.
 
 Prints a line for each run, adds the figures to `docs/soak.md`, and fails if any rule of `history.py` was broken, or if
 the time was too short for even one fault of a kind.
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.acceptance.faults import KINDS, Report, run, table
+from tests.acceptance.gateways import KINDS as GATEWAY_KINDS
+from tests.acceptance.gateways import run_gateways
 from tests.acceptance.history import Kind
 from tests.support.engines import Engine
 from tests.support.live import ROOT
@@ -53,11 +55,16 @@ def plan(faults: int, engine: Engine) -> list[Step]:
 def runs(faults: int, budget_s: float, seed: int) -> Iterator[Report]:
     """Each run may take its even share of the time that is left."""
     until = time.monotonic() + budget_s
-    steps = [*plan(faults, Engine.SQLITE), *plan(faults, Engine.POSTGRES)]
+    gateways = Step(Engine.GATEWAYS, list(GATEWAY_KINDS), max(1, faults // 10))
+    steps = [*plan(faults, Engine.SQLITE), *plan(faults, Engine.POSTGRES), gateways]
     for number, (engine, kinds, share) in enumerate(steps):
         ends = time.monotonic() + (until - time.monotonic()) / (len(steps) - number)
         with tempfile.TemporaryDirectory(prefix="taskyard-soak-") as directory:
-            yield run(Path(directory, "yard"), kinds, faults=share, seed=seed + number, engine=engine, until=ends)
+            place, one = Path(directory, "yard"), seed + number
+            if engine is Engine.GATEWAYS:
+                yield run_gateways(place, dict.fromkeys(kinds, share), seed=one, until=ends)
+            else:
+                yield run(place, kinds, faults=share, seed=one, engine=engine, until=ends)
 
 
 def keep(reports: Sequence[Report]) -> None:
