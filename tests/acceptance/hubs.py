@@ -5,8 +5,8 @@ Every hub reaches the database over a wire of its own that can be cut. What is j
 log in the database, and how long it took until every hub that was left accepted a new task.
 """
 
-import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,11 +46,8 @@ DEAF_S_MAX: Final[Mapping[Kind, float]] = {
 
 
 def with_clock(hours: int) -> list[str]:
-    """What to put before a command so that its calendar is wrong; where that cannot be had, it is right."""
-    if not hours or not shutil.which("faketime"):
-        return []
-    # Only the calendar: how long something takes is the same on every machine.
-    return ["env", "DONT_FAKE_MONOTONIC=1", "faketime", "-f", f"{hours:+d}h"]
+    """What to put before a command so that its calendar is wrong."""
+    return [sys.executable, "-m", "tests.support.shifted", str(hours)] if hours else []
 
 
 class LiveHubs:

@@ -242,7 +242,9 @@ def test_a_task_stands_behind_all_others_also_if_the_leader_before_had_an_early_
     async def scenario() -> None:
         async with place.hub("a") as first:
             await first.a_user()
-            first.hub.mint = early.id  # type: ignore[method-assign]
+            leader = node_of(first).leader
+            assert isinstance(leader, Hub)
+            leader.mint = early.id  # type: ignore[method-assign]
             before = await first.submit()
         async with place.hub("b") as second:
             assert await second.submit() > before

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from taskyard.core.commands import BeginWait, EndWait
+from taskyard.core.commands import BeginWait, EndWait, SubmitTasks
 from taskyard.core.effects import Refused, Submitted
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.link.messages import Wrote
 from taskyard.hub.link.remote import Remote
 from taskyard.hub.link.wire import LinkLost
 from taskyard.vocabulary import Refusal
-from tests.support.hub_scene import WAIT_S, ASubscriber, a_scene
+from tests.support.hub_scene import USER, WAIT_S, ASubscriber, a_draft, a_scene
 from tests.support.linked import linked, lives
 
 
@@ -49,6 +49,21 @@ def test_who_reads_the_past_while_the_lead_moves_reads_on_until_the_next_leader_
             task_id = await both.lead.submit()
             seen = await reader.event("task.created")
             assert seen.event.task_id == task_id
+
+    lives(scenario)
+
+
+def test_a_task_that_waited_for_a_leader_stands_behind_those_that_the_leader_has() -> None:
+    async def scenario() -> None:
+        async with linked(connected=False) as both:
+            before = await both.lead.submit()
+            asked = both.far.asked(SubmitTasks(USER, [a_draft("01000000-0000-7000-8000-000000000001")]))
+            await both.far.settled()
+            both.board.connect(both.lead.hub)
+            async with asyncio.timeout(WAIT_S):
+                answer, _ = await asked
+            assert isinstance(answer, Submitted)
+            assert answer.ids[0] > before
 
     lives(scenario)
 

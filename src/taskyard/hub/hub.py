@@ -172,6 +172,10 @@ class Hub:
     async def ask(self, command: Command, *, request: str = "", again: bool = False) -> Answered:
         """Under the name of `request` the answer is found again by whoever asks again, here or of the next leader."""
         given = await self._answer_to(request) if again else None
+        if request and isinstance(command, SubmitTasks):
+            # A task's id says its place in the line, so it is ours to give: a gateway's clock may be wrong.
+            for draft in command.drafts:
+                draft.id = self.mint()
         answered = await self._loop.ask(command, request) if given is None else given
         if not self.is_trusted():
             # What needed no commit may be answered otherwise by whoever leads; what was committed is found there.

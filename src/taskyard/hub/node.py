@@ -199,10 +199,6 @@ class Node(Switchboard):
         if not task.cancelled() and task.exception() is not None and not self.failure.done():
             self.failure.set_exception(task.exception())  # type: ignore[arg-type]
 
-    def mint(self) -> str:
-        """A task's id says its place in the line: while this hub leads, it is given after every other."""
-        return super().mint() if self._hub is None else self._hub.mint()
-
     def now_ms(self) -> int:
         """By the clock of the database: what one hub gives an end to, another takes for ended at the same time."""
         return self._clock.read().wall

@@ -188,16 +188,9 @@ class Switchboard(LiveViews):
                     raise _unknown() if is_unknown else refusal from None
             if asyncio.get_running_loop().time() > until:
                 raise _unknown() if is_unknown else Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
-            self._renew(command)
+            if hasattr(command, "known"):
+                command.known = NOTHING
             await self._until_turned(leader)
-
-    def _renew(self, command: Command) -> None:
-        """For another leader: what this one knew, and whose place in the line it gave, may not be so there."""
-        if hasattr(command, "known"):
-            command.known = NOTHING
-        if isinstance(command, SubmitTasks):
-            for draft in command.drafts:
-                draft.id = self.mint()
 
     async def has_leader(self) -> None:
         """Until somebody leads, for as long as that takes."""

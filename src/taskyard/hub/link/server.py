@@ -298,9 +298,6 @@ class Peer:
             answer, tasks = await hub.ask(command, request=ask.request, again=ask.again)
             self.post(m.Answered(ask.id, answer, tasks))
             return
-        for draft in command.drafts:
-            # A task's id says its place in the line, so it is ours to give: the gateway's clock may be wrong.
-            draft.id = hub.mint()
         (answer, tasks), forecast = await hub.submit(command, request=ask.request, again=ask.again)
         self.post(m.Answered(ask.id, answer, tasks, forecast))
 
