@@ -13,27 +13,29 @@ from taskyard.sdk.client import Client
 from tests.acceptance.sqlite_only import SQLITE_ONLY
 from tests.acceptance.with_gateways import WITH_GATEWAYS
 from tests.support.engines import Engine
-from tests.support.live import LiveHub, LiveYard, live_yard
+from tests.support.live import GATEWAYS, LiveHub, LiveYard, live_yard
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "engine" in metafunc.fixturenames:
         name = metafunc.definition.originalname
         engines = [Engine.SQLITE] if name in SQLITE_ONLY else [Engine.SQLITE, Engine.POSTGRES]
-        engines += [Engine.GATEWAYS] if name in WITH_GATEWAYS else []
-        metafunc.parametrize("engine", engines, scope="module")
+        fronts = [0, GATEWAYS] if name in WITH_GATEWAYS else [0]
+        yards = [(engine, gateways) for gateways in fronts for engine in engines]
+        ids = [f"{engine}-gateways" if gateways else str(engine) for engine, gateways in yards]
+        metafunc.parametrize(("engine", "gateways"), yards, ids=ids, scope="module")
 
 
 @pytest.fixture
-def yard(tmp_path: Path, engine: Engine) -> Iterator[LiveYard]:
-    with live_yard(tmp_path, engine) as made:
+def yard(tmp_path: Path, engine: Engine, gateways: int) -> Iterator[LiveYard]:
+    with live_yard(tmp_path, engine, gateways=gateways) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def shared_hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
+def shared_hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
     """One hub for the tests of a module that leave no trace for each other."""
-    with live_yard(tmp_path_factory.mktemp("shared"), engine) as made:
+    with live_yard(tmp_path_factory.mktemp("shared"), engine, gateways=gateways) as made:
         yield made.hub()
 
 

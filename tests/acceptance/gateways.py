@@ -60,12 +60,20 @@ KINDS: Final[Mapping[Kind, Callable[[GatewaysYard], int]]] = {
 }
 
 
-def run_gateways(directory: Path, planned: Mapping[Kind, int], *, seed: int, until: float | None = None) -> Report:
+def run_gateways(
+    directory: Path,
+    planned: Mapping[Kind, int],
+    *,
+    seed: int,
+    engine: Engine = Engine.SQLITE,
+    until: float | None = None,
+) -> Report:
     """So many faults of each of these kinds, on one hub with gateways."""
     directory.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    with live_yard(directory, Engine.GATEWAYS) as live:
+    with live_yard(directory, engine, gateways=GATEWAYS) as live:
         yard = GatewaysYard(live, live.hub(settings=SHORT_LEASES + INNOCENCE), seed=seed)
         history = suffer(yard, {kind: (faults, KINDS[kind]) for kind, faults in planned.items()}, until=until)
         name = f"{next(iter(planned))} of gateways" if len(planned) == 1 else "all kinds with gateways"
+        name += " on PostgreSQL" if engine is Engine.POSTGRES else ""
         return Report(name, history, yard.load.errors, time.monotonic() - began)

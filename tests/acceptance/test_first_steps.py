@@ -19,9 +19,9 @@ NO, WRONG_USE, HUB_NOT_THERE, NOT_ALLOWED = 1, 2, 3, 4
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
+def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
     """As `taskyard up` brings it: with its local daemon, and settings of its own."""
-    with live_yard(tmp_path_factory.mktemp("first"), engine) as yard:
+    with live_yard(tmp_path_factory.mktemp("first"), engine, gateways=gateways) as yard:
         yield yard.hub(options=(), settings="")
 
 

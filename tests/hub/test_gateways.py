@@ -26,7 +26,7 @@ from taskyard.vocabulary import Scope
 from tests.support.engines import Engine, opener
 from tests.support.hub_scene import SECRET, USER, WAIT_S, Scene, a_scene
 from tests.support.linked import HERE, lives
-from tests.support.live import STUBBORN, LiveHub, LiveYard, gateways_of, live_yard, wait_online, wait_until
+from tests.support.live import GATEWAYS, STUBBORN, LiveHub, LiveYard, gateways_of, live_yard, wait_online, wait_until
 from tests.support.raw_http import Answer, connect, head, is_closed, request
 
 pytestmark = pytest.mark.slow
@@ -250,7 +250,7 @@ def sockets() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def yard(tmp_path_factory: pytest.TempPathFactory, sockets: Path) -> Iterator[LiveYard]:
     """One with a hub that has two gateways; every test leaves it running."""
-    with live_yard(tmp_path_factory.mktemp("gateways"), Engine.GATEWAYS) as made:
+    with live_yard(tmp_path_factory.mktemp("gateways"), gateways=GATEWAYS) as made:
         made.hub(prefix=("env", f"TMPDIR={sockets}"))
         yield made
 

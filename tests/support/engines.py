@@ -17,8 +17,6 @@ class Engine(StrEnum):
     MEMORY = "memory"
     SQLITE = "sqlite"
     POSTGRES = "postgres"
-    GATEWAYS = "gateways"
-    """SQLite too, in a hub that answers by gateways."""
 
 
 def opener(engine: Engine, directory: Path) -> Callable[[], Store]:
@@ -27,7 +25,7 @@ def opener(engine: Engine, directory: Path) -> Callable[[], Store]:
         case Engine.MEMORY:
             kept = MemoryStore(new_cluster_id=CLUSTER_ID)
             return lambda: kept
-        case Engine.SQLITE | Engine.GATEWAYS:
+        case Engine.SQLITE:
             return lambda: SqliteStore(directory / "taskyard.db", new_cluster_id=CLUSTER_ID)
         case Engine.POSTGRES:
             url = new_yard()

@@ -33,6 +33,7 @@ LOOK_S: Final = 0.02
 START_S: Final = 60.0
 STOP_S: Final = 30.0
 GATEWAYS: Final = 2
+"""How many a hub has, where it has any."""
 
 SHORT_LEASES: Final = """\
 [lease]
@@ -222,9 +223,10 @@ class LiveDaemon:
 class LiveYard:
     """Makes processes and ends them. On PostgreSQL each hub has a database of its own, unless one is named."""
 
-    def __init__(self, directory: Path, engine: Engine = Engine.SQLITE) -> None:
+    def __init__(self, directory: Path, engine: Engine = Engine.SQLITE, *, gateways: int = 0) -> None:
         self.directory = directory
         self.engine = engine
+        self.gateways = gateways
         self.hubs: list[LiveHub] = []
         self.daemons: list[LiveDaemon] = []
 
@@ -242,14 +244,14 @@ class LiveYard:
         data, port = self.directory / name, port or free_port()
         if database is None and self.engine is Engine.POSTGRES:
             database = new_yard()
-        if self.engine is Engine.GATEWAYS:
-            options = (*options, "--gateways", str(GATEWAYS))
         data.mkdir(exist_ok=True)
         config = self.directory / f"{name}.toml"
         config.write_text(settings)
         command = [
             *(*prefix, sys.executable, "-m", "taskyard.cli", "up", "--data", str(data), "--config", str(config)),
-            *("--port", str(port), *(("--database", database) if database else ()), *options),
+            *("--port", str(port), *options),
+            *(("--database", database) if database else ()),
+            *(("--gateways", str(self.gateways)) if self.gateways else ()),
         ]
         hub = LiveHub(data, port=port, command=command, database=database)
         self.hubs.append(hub)
@@ -270,8 +272,9 @@ class LiveYard:
 
 
 @contextlib.contextmanager
-def live_yard(directory: Path, engine: Engine = Engine.SQLITE) -> Iterator[LiveYard]:
-    yard = LiveYard(directory, engine)
+def live_yard(directory: Path, engine: Engine = Engine.SQLITE, *, gateways: int = 0) -> Iterator[LiveYard]:
+    """`gateways` is how many each of its hubs has."""
+    yard = LiveYard(directory, engine, gateways=gateways)
     try:
         yield yard
     finally:
