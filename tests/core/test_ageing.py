@@ -4,7 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from taskyard.core import ageing
+from taskyard.core.lanes import LEFTOVERS_MAX
 from taskyard.core.settings import Ageing, Limits, Settings, Shares
+from taskyard.core.state import Now
+from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
 from taskyard.core.yard_commands import ChangeSettings
 from tests.support.harness import HubHarness, Level, Status, a_draft
@@ -175,3 +178,59 @@ def test_who_waited_long_enough_grows_old_also_behind_one_that_came_back() -> No
     assert second.trouble is not None
     assert second.trouble.aged
     assert first.trouble is None or not first.trouble.aged
+
+
+def set_clock(hub: HubHarness, *, by_s: float) -> None:
+    hub.now = Now(hub.now.wall + round(by_s * 1000), hub.now.mono)
+
+
+def is_old(task: Task) -> bool:
+    return task.trouble is not None and task.trouble.aged
+
+
+def test_who_has_waited_four_hours_by_the_clock_grows_old_also_behind_one_who_came_before_it_was_set_back() -> None:
+    # Given a low task, and another that came after the clock was set back
+    hub = a_hub()
+    first = hub.submit(level=Level.LOW)
+    set_clock(hub, by_s=-5 * HOUR_S)
+    second = hub.submit(level=Level.LOW)
+
+    # When the clock is right again
+    set_clock(hub, by_s=5 * HOUR_S)
+    hub.advance(s=1)
+
+    # Then the second has waited long enough by it, and the first has not
+    assert (is_old(first), is_old(second)) == (False, True)
+
+
+def test_who_waited_long_enough_grows_old_behind_one_that_came_back_also_once_the_lane_was_tidied() -> None:
+    # Given a low task that came back to its place before another that waits since the beginning
+    hub = a_hub()
+    first, second = (hub.submit(level=Level.LOW, type="other") for _ in range(2))
+    hub.advance(s=3 * HOUR_S)
+    mac = hub.daemon("mac", types=("other",), slots=1)
+    hub.drain(mac)
+    hub.reject(first, drained=True)
+
+    # When very many came after them and went
+    for _ in range(LEFTOVERS_MAX + 8):
+        hub.cancel(hub.submit(level=Level.LOW, type="other"))
+    hub.advance(s=HOUR_S + 1)
+
+    # Then the one that waits since the beginning is old, and the other is not
+    assert (is_old(first), is_old(second)) == (False, True)
+
+
+def test_one_that_left_and_came_back_unseen_hides_nobody_who_waited_longer() -> None:
+    # Given two low tasks, of which the first was put off and came back before anybody looked
+    hub = a_hub()
+    first, second = (hub.submit(level=Level.LOW) for _ in range(2))
+    (lane,) = hub.state.users["ann"].lanes.values()
+    hub.state.yard.leave(hub.state.users["ann"], first)
+    first.queued_at = hub.now.wall + 1000
+    hub.state.yard.enter(hub.state.users["ann"], first)
+
+    # When it is asked who waits longest, and who waits since the beginning
+    # Then it is the second
+    assert lane.longest() is second
+    assert lane.since(hub.now.wall, 10) == [second]

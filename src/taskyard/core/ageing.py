@@ -61,18 +61,15 @@ def _watch_oldest(turn: Turn, user_id: str, waiting: list[Lane]) -> None:
 def _promote(turn: Turn, user: User, lane: Lane, left: int) -> int:
     """Move up to so many of a lane's tasks; how many may still be moved."""
     before = turn.now.wall - ms_of(turn.state.settings.ageing.low_s)
-    while left and lane.size:
-        task = lane.longest()
-        if (task.queued_at or 0) > before:
-            break
-        left -= 1
+    old = lane.since(before, left)
+    for task in old:
         turn.state.ledger.touch(task)
         turn.state.yard.leave(user, task)
         trouble = task.trouble = task.trouble or Trouble()
         trouble.aged = True
         assert task.status is Status.QUEUED, "I5: only ready tasks are in lanes"
         turn.state.yard.enter(user, task)
-    return left
+    return left - len(old)
 
 
 def _aged_at(turn: Turn, queued_at: int) -> int:

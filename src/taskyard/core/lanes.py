@@ -14,7 +14,8 @@ thereby a lane of its own.
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator
-from heapq import heappop, heappush
+from heapq import heappop, heappush, nsmallest
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -79,21 +80,26 @@ class Shelf:
         self._lane = lane
         self.value = value
         self._arrived: deque[Task] = deque()
-        """Those that came in their order, as nearly all do: taken from the front without any sorting."""
+        """Those that came in their order, as nearly all do: taken from the front without any sorting. Who is further
+        back has waited less, by the clock."""
         self._returned: list[tuple[str, int, Task]] = []
-        """A heap of those that belong before one that came earlier."""
+        """A heap of those that belong before one that came earlier, or came after the clock was set back."""
         self._pushed = 0
 
     def __len__(self) -> int:
         return len(self._arrived) + len(self._returned)
 
     def push(self, task: Task) -> None:
-        if not self._arrived or self._arrived[-1].id < task.id:
+        last = self._arrived[-1] if self._arrived else None
+        if last is None or (last.id < task.id and (last.queued_at or 0) <= (task.queued_at or 0)):
             self._arrived.append(task)
         else:
-            # The count parts a task brought back from the store from what its older record left here.
-            self._pushed += 1
-            heappush(self._returned, (task.id, self._pushed, task))
+            self._push_back(task)
+
+    def _push_back(self, task: Task) -> None:
+        # The count parts a task brought back from the store from what its older record left here.
+        self._pushed += 1
+        heappush(self._returned, (task.id, self._pushed, task))
 
     def head(self) -> Task | None:
         arrived, returned = self._arrived, self._returned
@@ -110,21 +116,37 @@ class Shelf:
 
     def longest(self) -> Task | None:
         """Who has waited longest: not always the head, for one that came back waits anew in its old place."""
-        arrived = self._arrived
-        while arrived and not self._is_here(arrived[0]):
-            arrived.popleft()
-        returned = [task for _, _, task in self._returned if self._is_here(task)]
-        return min((*returned, *([arrived[0]] if arrived else [])), key=age_of, default=None)
+        return min((*islice(self._in_order(), 1), *self._back()), key=age_of, default=None)
+
+    def since(self, before: int, count: int) -> list[Task]:
+        """Up to so many of those that arrived and have waited since then or longer, and all that returned and have."""
+        arrived = takewhile(lambda task: (task.queued_at or 0) <= before, self._in_order())
+        return [*islice(arrived, count), *(task for task in self._back() if (task.queued_at or 0) <= before)]
+
+    def _in_order(self) -> Iterator[Task]:
+        """Those that arrived, by age. Who came back may have left something among them, and waits anew."""
+        while self._arrived and not self._is_here(self._arrived[0]):
+            self._arrived.popleft()
+        back = {task_id: None for task_id, _, _ in self._returned}
+        return (task for task in self._arrived if task.id not in back and self._is_here(task))
+
+    def _back(self) -> Iterator[Task]:
+        return (task for _, _, task in self._returned if self._is_here(task))
 
     def tidy(self) -> None:
         """Throw out the leftovers."""
-        self._arrived = deque(sorted(self.tasks(), key=lambda task: task.id))
-        self._returned = []
+        tasks = sorted(self.tasks(), key=_id_of, reverse=True)
+        self._arrived, self._returned = deque(), []
+        for task in tasks:
+            if not self._arrived or (task.queued_at or 0) <= (self._arrived[0].queued_at or 0):
+                self._arrived.appendleft(task)
+            else:
+                self._push_back(task)
 
     def tasks(self) -> Iterator[Task]:
         """All that wait here, in no order."""
         here = {task.id: task for task in self._arrived if self._is_here(task)}
-        here.update((task.id, task) for _, _, task in self._returned if self._is_here(task))
+        here.update((task.id, task) for task in self._back())
         return iter(here.values())
 
     def before(self, task: Task, aged_before: int) -> int:
@@ -217,6 +239,11 @@ class Lane:
     def longest(self) -> Task:
         """Who has waited longest; the lane must not be empty."""
         return min((task for shelf in self._shelves if (task := shelf.longest()) is not None), key=age_of)
+
+    def since(self, before: int, count: int) -> list[Task]:
+        """Up to so many of those that have waited since then or longer, the longest first."""
+        found = {task.id: task for shelf in self._shelves for task in shelf.since(before, count)}
+        return nsmallest(count, found.values(), key=age_of)
 
     def before(self, task: Task, aged_before: int) -> int:
         """How many of these go before this task, which is ordered at the same level, here or in another lane.
