@@ -30,6 +30,8 @@ from tests.simulation.history import Acked, Violation
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
+MODELS = ("llama", "qwen")
+"""Each with a queue of its own: one that cools down, if need be for an hour by a clock set back, does not stop all."""
 OPEN_MAX = 40
 RECENT = 30
 Answered = Callable[[Answer | None], None]
@@ -105,7 +107,8 @@ class Person:
 
     def _draft(self, **fields: object) -> Draft:
         rng, wall = self.clock.rng, self.world.hub.now.wall
-        needs = Needs(type=rng.choice(("general", "general", "code")), cpu_intensive=rng.random() < 0.1)
+        type, model = rng.choice(("general", "general", "code")), rng.choice((None, *MODELS))
+        needs = Needs(type, model, cpu_intensive=rng.random() < 0.1)
         return Draft(
             id="",
             kind=Kind(needs),

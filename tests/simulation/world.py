@@ -10,7 +10,7 @@ from collections.abc import Callable
 from taskyard.core.changes import Batch
 from taskyard.core.commands import Command, Draft
 from taskyard.core.effects import Answer
-from taskyard.core.settings import Lease, Settings, Suspects
+from taskyard.core.settings import Lease, Queue, Settings, Suspects
 from taskyard.vocabulary import ENDED, EventName, Status
 from tests.simulation import checkers, mirror
 from tests.simulation.clockwork import Clockwork
@@ -19,7 +19,7 @@ from tests.simulation.fleet import GoodDaemon
 from tests.simulation.history import Acked, History, Violation
 from tests.simulation.hostile import HostileDaemon
 from tests.simulation.network import End, Wire
-from tests.simulation.people import Person
+from tests.simulation.people import MODELS, Person
 from tests.simulation.shell import WALL_OFFSET, Hub
 
 USERS = ("ann", "bob")
@@ -43,7 +43,8 @@ class World:
         self.history.on = {**checkers.MOMENTS, "committed": (*checkers.COMMITTED, self._follow)}
         self.work_ms = clock.rng.choice((300, 2_000, LONG_MS))
         self.act_ms = clock.rng.choice((200, 600, 1_500))
-        settings = Settings(lease=Lease(), suspects=Suspects(hold_after_s=20), cascade_rows_max=2)
+        queues = {name: Queue(models=(name,), max_concurrent=3) for name in MODELS}
+        settings = Settings(lease=Lease(), suspects=Suspects(hold_after_s=20), queues=queues, cascade_rows_max=2)
         self.hub = Hub(clock, self.history, self.faults, settings)
         self.people = [Person(self, user_id) for user_id in USERS]
         self.daemons = self._good_daemons()
