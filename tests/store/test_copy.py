@@ -232,6 +232,11 @@ def test_a_yard_that_a_hub_uses_is_not_copied(here: Place) -> None:
         store.close()
 
 
+def test_two_copies_to_one_place_do_not_wait_for_each_other(there: Place) -> None:
+    with there.made(), pytest.raises(StoreRefused, match="copied while it stands still"), there.made():
+        pass
+
+
 def test_no_hub_leads_while_a_yard_is_copied(here: Place) -> None:
     live(here)
     with here.opened(), pytest.raises(StoreRefused):
