@@ -1,0 +1,35 @@
+"""Promises 1, 2, 3 and 10 with three hubs on one database, of which one leads and all have clocks of their own.
+
+Whoever leads is killed, stopped for longer than its lease, cut off from the database, asked to go; the server dies and
+comes back; answers to commits are lost. The rules are in `history.py` and `hubs.py`; `make soak` does ten times that.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.faults import table
+from tests.acceptance.history import Kind
+from tests.acceptance.hubs import run_hubs, takeovers
+
+SEED = 20_261
+PLANNED = {
+    Kind.LEADER_KILL: 2,
+    Kind.LEADER_STOP: 2,
+    Kind.LEADER_CUT: 1,
+    Kind.SESSIONS_END: 1,
+    Kind.HAND_OVER: 1,
+    Kind.SERVER_KILL: 3,
+    Kind.ANSWER_LOST: 10,
+}
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_and_nothing_runs_twice_whichever_hub_leads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = run_hubs(tmp_path, PLANNED, seed=SEED, name="three hubs")
+    with capsys.disabled():
+        print(f"\n{table([report])}\n{takeovers(report.history.faults)}")
+    assert len(report.history.faults) == sum(PLANNED.values())
+    assert report.broken == {}
