@@ -180,6 +180,8 @@ class Report:
     took_s: float
     more: Mapping[str, list[str]] = field(default_factory=dict)
     """What other rules found broken, by their names."""
+    note: str = ""
+    """What else was measured."""
 
     @property
     def broken(self) -> dict[str, list[str]]:

@@ -348,16 +348,15 @@ def run_hubs(
             "hubs that died": yard.died(),
             "leaders that stayed": [] if yard.epochs > leaders else [f"{yard.epochs} epochs, {leaders} faults"],
         }
-        return Report(name, history, yard.load.errors, time.monotonic() - began, more)
+        note = takeovers(history.faults)
+        return Report(name, history, yard.load.errors, time.monotonic() - began, more, note)
 
 
 def takeovers(faults: Sequence[Fault]) -> str:
     """For each kind how many there were, and how long until a new task was accepted: the median and the longest."""
-    lines = []
+    told = []
     for kind in KINDS:
         took = sorted(fault.deaf_s for fault in faults if fault.kind is kind)
         if took:
-            lines.append(
-                f"  {kind:15} {len(took):4}   accepts after {took[len(took) // 2]:5.2f} s, at most {took[-1]:5.2f} s"
-            )
-    return "\n".join(lines)
+            told.append(f"{len(took)} {kind}: {took[len(took) // 2]:.2f} s, {took[-1]:.2f} s at most")
+    return "; ".join(told)

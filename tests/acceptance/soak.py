@@ -1,5 +1,5 @@
 """`python -m tests.acceptance.soak --faults N --budget-s S`: so many faults of each kind, then all kinds together,
-on each engine; and all kinds on a hub with gateways.
+on each engine; all kinds on a hub with gateways; and what can be done to three hubs on one database.
 
 Prints a line for each run, adds the figures to `docs/soak.md`, and fails if any rule of `history.py` was broken, or if
 the time was too short for even one fault of a kind.
@@ -12,14 +12,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Protocol
 
 from tests.acceptance.faults import KINDS, Report, run, table
 from tests.acceptance.gateways import KINDS as GATEWAY_KINDS
 from tests.acceptance.gateways import run_gateways
 from tests.acceptance.history import Kind
+from tests.acceptance.hubs import run_hubs
 from tests.support.engines import Engine
 from tests.support.live import ROOT
 
@@ -31,40 +33,66 @@ HEAD: Final = """\
 
 What `make soak` found with real processes: hubs and daemons killed and stopped under load, leases of 2 s. Each line is
 one run. *Hit work* is how many of the faults fell while an attempt was under way; *broken* counts every violation
-of the rules in `tests/acceptance/history.py`. Newest last; `python -m tests.acceptance.soak` adds to it.
+of the rules in `tests/acceptance/history.py`; *accepted again*, of three hubs, is how long it took until every hub that
+was left accepted a new task, in the median and at most. Newest last; `python -m tests.acceptance.soak` adds to it.
 
-| date | commit | faults | number | hit work | tasks | attempts | late results | broken | seconds |
-|---|---|---|---|---|---|---|---|---|---|
+| date | commit | faults | number | hit work | tasks | attempts | late results | broken | seconds | accepted again |
+|---|---|---|---|---|---|---|---|---|---|---|
 """
 
 
-class Step(NamedTuple):
-    """So many faults of each of these kinds, on a yard of their own."""
+LEADER_FAULTS: Final = {
+    Kind.LEADER_KILL: 15,
+    Kind.LEADER_STOP: 15,
+    Kind.LEADER_CUT: 15,
+    Kind.SESSIONS_END: 15,
+    Kind.HAND_OVER: 5,
+}
+DATABASE_FAULTS: Final = {Kind.SERVER_KILL: 20, Kind.ANSWER_LOST: 100}
+# Of three hubs, in a run of a hundred faults of every other kind.
+HUBS_YARDS: Final = 2
 
-    engine: Engine
-    kinds: Sequence[Kind]
-    faults: int
+
+class Step(Protocol):
+    """Faults on a yard of their own."""
+
+    def __call__(self, directory: Path, *, seed: int, until: float) -> Report: ...
 
 
-def plan(faults: int, engine: Engine) -> list[Step]:
+def alone(faults: int, engine: Engine) -> list[Step]:
+    """Each kind by itself, then all together."""
     shares = [min(PER_YARD_MAX, faults - done) for done in range(0, faults, PER_YARD_MAX)]
-    alone = [Step(engine, [kind], share) for kind in KINDS for share in shares]
-    return [*alone, Step(engine, list(KINDS), max(1, faults // 10))]
+    each = [partial(run, kinds=[kind], faults=share, engine=engine) for kind in KINDS for share in shares]
+    return [*each, partial(run, kinds=list(KINDS), faults=max(1, faults // 10), engine=engine)]
 
 
-def runs(faults: int, budget_s: float, seed: int) -> Iterator[Report]:
+def three_hubs(faults: int) -> list[Step]:
+    def step(planned: Mapping[Kind, int], name: str) -> Step:
+        shares = {kind: max(1, round(number * faults / 100 / HUBS_YARDS)) for kind, number in planned.items()}
+        return partial(run_hubs, planned=shares, name=name)
+
+    leaders = step(LEADER_FAULTS, "three hubs, of their leader")
+    database = step(DATABASE_FAULTS, "three hubs, of their database")
+    return [*[leaders] * HUBS_YARDS, *[database] * HUBS_YARDS]
+
+
+def plan(faults: int) -> dict[str, list[Step]]:
+    gateways: Step = partial(run_gateways, planned=dict.fromkeys(GATEWAY_KINDS, max(1, faults // 10)))
+    return {
+        "sqlite": alone(faults, Engine.SQLITE),
+        "postgres": alone(faults, Engine.POSTGRES),
+        "gateways": [gateways],
+        "hubs": three_hubs(faults),
+    }
+
+
+def runs(steps: Sequence[Step], budget_s: float, seed: int) -> Iterator[Report]:
     """Each run may take its even share of the time that is left."""
     until = time.monotonic() + budget_s
-    gateways = Step(Engine.GATEWAYS, list(GATEWAY_KINDS), max(1, faults // 10))
-    steps = [*plan(faults, Engine.SQLITE), *plan(faults, Engine.POSTGRES), gateways]
-    for number, (engine, kinds, share) in enumerate(steps):
+    for number, step in enumerate(steps):
         ends = time.monotonic() + (until - time.monotonic()) / (len(steps) - number)
         with tempfile.TemporaryDirectory(prefix="taskyard-soak-") as directory:
-            place, one = Path(directory, "yard"), seed + number
-            if engine is Engine.GATEWAYS:
-                yield run_gateways(place, dict.fromkeys(kinds, share), seed=one, until=ends)
-            else:
-                yield run(place, kinds, faults=share, seed=one, engine=engine, until=ends)
+            yield step(Path(directory, "yard"), seed=seed + number, until=ends)
 
 
 def keep(reports: Sequence[Report]) -> None:
@@ -74,11 +102,11 @@ def keep(reports: Sequence[Report]) -> None:
     ).stdout.strip()
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     names = ("run", "faults", "hit work", "tasks", "attempts", "late", "broken", "s")
-    lines = [" | ".join((today, commit, *(report.figures()[name] for name in names))) for report in reports]
+    rows = [(today, commit, *(report.figures()[name] for name in names), report.note) for report in reports]
     if not PAGE.exists():
         PAGE.write_text(HEAD)
     with PAGE.open("a") as page:
-        page.writelines(f"| {line} |\n" for line in lines)
+        page.writelines(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -86,14 +114,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--faults", type=int, default=100, help="of each kind")
     parser.add_argument("--budget-s", type=float, default=3600.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=[*plan(1)], help="one part of it")
     asked = parser.parse_args(arguments)
     for number in (signal.SIGTERM, signal.SIGINT):
         # Also in the background, where a shell has it ignored: whoever ends this ends what it started.
         signal.signal(number, signal.default_int_handler)
     reports: list[Report] = []
-    for report in runs(asked.faults, asked.budget_s, asked.seed):
+    parts = plan(asked.faults)
+    steps = parts[asked.only] if asked.only else [step for part in parts.values() for step in part]
+    for report in runs(steps, asked.budget_s, asked.seed):
         reports.append(report)
-        print(table([report]), flush=True)
+        print(table([report]), report.note, sep="\n", flush=True)
         for rule, broken in report.broken.items():
             print(f"  {rule}: {len(broken)}", *broken[:10], sep="\n    ")
     print(f"\n{table(reports)}")
