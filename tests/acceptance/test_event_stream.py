@@ -6,9 +6,11 @@ import os
 import signal
 import time
 
+import psutil  # type: ignore[import-untyped]
+
 from taskyard.sdk.client import Client
 from taskyard.sdk.events import EventReader
-from tests.support.live import STUBBORN, LiveHub, LiveYard, TooLate
+from tests.support.live import STUBBORN, LiveHub, LiveYard, TooLate, wait_until
 
 FIRST = "0-0-0"
 ROUNDS, PER_ROUND = 4, 8
@@ -42,8 +44,11 @@ def strike(hub: LiveHub, number: int) -> None:
     if number % 2:
         hub.restart()
     else:
-        for gateway in hub.gateways:
+        killed = hub.gateways
+        for gateway in killed:
             os.kill(gateway, signal.SIGKILL)
+        # On a busy machine one may take a connection after that, and with it into its grave.
+        wait_until(lambda: not any(map(psutil.pid_exists, killed)), within_s=READ_S, what="they are dead")
 
 
 def all_places(client: Client) -> list[str]:
