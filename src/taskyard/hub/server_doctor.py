@@ -14,7 +14,7 @@ from taskyard.store.postgres.session import Session
 
 ASK_S: Final = 5.0
 CLOCK_MS_MAX: Final = 1_000
-# Leases are counted on the database's clock alone; but tasks are due by their hub's, and people compare the two.
+# A yard goes by the database's clock; people, logs and signed tokens by those of the machines.
 HEARD_MS_MAX: Final = 5_000
 # Hubs say once a second that they are there.
 
