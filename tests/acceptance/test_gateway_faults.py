@@ -9,17 +9,20 @@ from tests.acceptance.gateways import run_gateways
 from tests.acceptance.history import Kind
 from tests.support.engines import Engine
 
-PLANNED = {Kind.GATEWAY_KILL: 3, Kind.GATEWAY_STOP: 1, Kind.HUB_KILL: 1, Kind.DAEMON_KILL: 1}
+PLANNED = {
+    Engine.SQLITE: {Kind.GATEWAY_KILL: 3, Kind.GATEWAY_STOP: 1, Kind.HUB_KILL: 1, Kind.DAEMON_KILL: 1},
+    Engine.POSTGRES: {Kind.GATEWAY_KILL: 2, Kind.HUB_KILL: 1},
+}
 SEED = 20_261
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("on", [Engine.SQLITE, Engine.POSTGRES])
+@pytest.mark.parametrize("on", PLANNED)
 def test_nothing_is_lost_and_nothing_runs_twice_when_gateways_die(
     on: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = run_gateways(tmp_path, PLANNED, seed=SEED, engine=on)
+    report = run_gateways(tmp_path, PLANNED[on], seed=SEED, engine=on)
     with capsys.disabled():
         print(f"\n{table([report])}")
-    assert len(report.history.faults) >= sum(PLANNED.values())
+    assert len(report.history.faults) >= sum(PLANNED[on].values())
     assert report.broken == {}
