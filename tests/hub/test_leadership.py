@@ -370,7 +370,7 @@ def test_a_leader_that_takes_calls_and_does_not_answer_is_not_waited_for(monkeyp
 def test_while_nobody_can_tell_who_leads_that_is_said_once_and_nobody_begins() -> None:
     async def scenario() -> None:
         async with a_yard() as yard:
-            node = await yard.node("a", look_faults=[AWAY] * 20)
+            node = await yard.node("a", look_faults=[AWAY] * 5)
             await node.leads()
             told = [line["data"]["reason"] for line in node.log.told.all if line["event"] == "lease.unread"]
             assert told == ["the server is gone"]

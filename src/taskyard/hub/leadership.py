@@ -27,6 +27,9 @@ MARGIN: Final = 0.2
 LOOK_S: Final = 0.5
 # A sign of death comes by itself; this is how often a standby looks at the lease if none does.
 RETRY_S: Final = 0.2
+UNREAD_S_MAX: Final = 1.0
+UNREAD_MAX: Final = 10
+# A server that is away is asked less and less often, down to once a second: asking is dialling.
 DIAL_S: Final = 1.5
 # Who waits for a leader that hangs cannot take its place meanwhile.
 REFUSED_S, REFUSED_S_MAX = 1.0, 30.0
@@ -92,8 +95,8 @@ class Leadership:
         self._ending: set[asyncio.Task[None]] = set()
         """Hubs that lead no more, on their way out: one whose writer hangs takes a while."""
         self._has_served = False
-        self._is_unread = False
-        """Whether it was said already that nobody knows who leads."""
+        self._unread = 0
+        """How often in a row nobody could say who leads."""
         self._refusals = 0
         self._barred_until = 0.0
         self.is_leading = False
@@ -143,7 +146,7 @@ class Leadership:
         except StoreUnavailable as error:
             await self._cannot_read(error)
             return
-        self._is_unread = False
+        self._unread = 0
         if holder is None or holder.address == self._address:
             await asyncio.sleep(RETRY_S)
         elif self._remote is None or not self._remote.ready or self._followed != (holder.id, holder.epoch):
@@ -179,10 +182,10 @@ class Leadership:
             remote.close()
 
     async def _cannot_read(self, error: StoreUnavailable) -> None:
-        if not self._is_unread:
-            self._is_unread = True
+        if not self._unread:
             self._log.say("lease.unread", level="warning", reason=str(error))
-        await asyncio.sleep(RETRY_S)
+        await asyncio.sleep(min(RETRY_S * 2**self._unread, UNREAD_S_MAX))
+        self._unread = min(self._unread + 1, UNREAD_MAX)
 
     # Leading.
 
@@ -222,7 +225,7 @@ class Leadership:
     async def _serve(self, hub: Hub, keeper: "Keeper") -> None:
         hub.is_trusted = keeper.is_trusted
         self.is_leading = self._has_served = True
-        self._is_unread, self._refusals = False, 0
+        self._unread = self._refusals = 0
         self._links.serve(hub)
         self._switchboard.connect(hub)
         self._log.say("hub.leads", epoch=hub.identity.epoch)
