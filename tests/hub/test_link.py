@@ -2,15 +2,19 @@
 
 import asyncio
 import inspect
+from collections.abc import Awaitable, Callable
 
 import pytest
+from msgspec.structs import replace
 
 from taskyard.core.changes import UserRecord
 from taskyard.core.commands import Beat, BeginWait, JoinDaemon, SubmitTasks
 from taskyard.core.effects import Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.gateway import port
+from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import Unavailable
+from taskyard.hub.hub import Hub
 from taskyard.hub.link import messages as m
 from taskyard.hub.link.remote import Remote, dial
 from taskyard.hub.link.views import ARGUMENTS, LiveViews
@@ -220,6 +224,29 @@ def test_requests_that_gateways_answered_are_counted_by_the_leader_and_once() ->
             assert (await both.lead.hub.figures()).requests == {asked: 3, refused: 1}
 
     lives(scenario)
+
+
+def test_figures_of_a_process_are_of_the_hub_that_is_asked_or_of_the_leader_if_only_a_gateway_is() -> None:
+    async def scenario() -> None:
+        async with linked() as both:
+            started = "process_start_time_seconds"
+            led = (await both.lead.hub.figures()).process
+            both.lead.hub.figures = figures_of(both.lead.hub, {**led, started: 7.0})  # type: ignore[method-assign]
+            assert (await both.board.figures()).process[started] == led[started]
+            both.board.is_a_hub = False
+            assert (await both.board.figures()).process[started] == 7.0
+
+    lives(scenario)
+
+
+def figures_of(hub: Hub, process: dict[str, float]) -> Callable[[], Awaitable[Figures]]:
+    """As if that were another process, which it is outside of tests."""
+    figures = hub.figures
+
+    async def shown() -> Figures:
+        return replace(await figures(), process=process)
+
+    return shown
 
 
 def test_what_a_gateway_has_to_say_stands_in_the_leaders_log() -> None:

@@ -47,7 +47,7 @@ def process_figures() -> dict[str, float]:
 
 
 def _of_process(values: Mapping[str, float]) -> Iterable[Metric]:
-    """The library's own families, with the values of the process that decides: whoever asks may reach another one."""
+    """The library's own families, with the values of the hub's process: whoever asks may reach a gateway of it."""
     for family in _process.collect():
         family.samples = [s._replace(value=values[family.name]) for s in family.samples if family.name in values]
         yield family

@@ -53,6 +53,6 @@ class Figures(Struct, kw_only=True, frozen=True):
     breakers: Mapping[BreakerState, int]
     pressure: Pressure
     process: Mapping[str, float]
-    """What the system says of the process that decides, by the names that collectors of such figures know."""
+    """What the system says of the hub's process, by the names that collectors of such figures know."""
     requests: Requests = {}
     """That other processes answered, as far as they have told."""

@@ -58,6 +58,7 @@ async def serve() -> None:
             log = Log(NearLog())
             following = _follow_lease(board, url, order.secret, log)
     logging.getLogger().handlers = [Records(log)]
+    board.is_a_hub = False
     app = build_app(board, order.gateway)
     app.door.session_ids = sessions_of(order.number)
     app.door.requests = board.answered

@@ -11,9 +11,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar
 
+from msgspec.structs import replace
+
 from taskyard.core.commands import NOTHING, BeginWait, Command, EndWait, SubmitTasks
 from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
+from taskyard.gateway.exposition import process_figures
 from taskyard.gateway.figures import Figures, Requests
 from taskyard.gateway.port import Answered, Directory, Session, Subscriber, Unavailable
 from taskyard.hub.askers import RETRY_AFTER_S
@@ -93,6 +96,8 @@ class Switchboard(LiveViews):
         """False while whoever starts it still makes what a first caller needs."""
         self.answered: Counter[tuple[str, str, int]] = Counter()
         """Requests that were answered here and that the leader is to count, if any are."""
+        self.is_a_hub = True
+        """False: a gateway process of one, of which figures have nothing to say."""
         self._is_orphaned = False
 
     def connect(self, leader: Leader) -> None:
@@ -297,7 +302,8 @@ class Switchboard(LiveViews):
 
     async def figures(self) -> Figures:
         self.report()
-        return await super().figures()
+        figures = await super().figures()
+        return replace(figures, process=process_figures()) if self.is_a_hub else figures
 
     def report(self) -> None:
         """Have the leader count what was answered here: it is asked for the figures of all."""
