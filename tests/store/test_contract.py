@@ -663,16 +663,20 @@ def test_names_may_hold_any_character(yard: Yard, odd: str) -> None:
 
 
 def test_text_is_sought_in_bodies_of_any_characters(yard: Yard) -> None:
-    tasks = [a_task(number=number) for number in range(1, 5)]
+    tasks = [a_task(number=number) for number in range(1, 7)]
     bodies = [
         a_body(tasks[0], title="sales \0 and on"),
         a_body(tasks[1], text="a literal \\u0000, and sales"),
         a_body(tasks[2], title="sales \\\0"),
         a_body(tasks[3], text="nothing"),
+        (tasks[4].id, b'{"title": "Sales gr\xc3\xbc\xc3\x9fe", "context": {"name": "\xff\\u0000"}}'),
+        (tasks[5].id, b'{"title": "\\u0416 sales", "context": {"name": "\xff"}}'),
     ]
     yard.has(*tasks, bodies=bodies)
-    assert ids(yard.reader.tasks(TaskFilter(user_id=USER, text="SALES"))) == [an_id(3), an_id(2), an_id(1)]
+    found = [an_id(number) for number in (6, 5, 3, 2, 1)]
+    assert ids(yard.reader.tasks(TaskFilter(user_id=USER, text="SALES"))) == found
     assert ids(yard.reader.tasks(TaskFilter(user_id=USER, text="\\u0000"))) == [an_id(2)]
+    assert ids(yard.reader.tasks(TaskFilter(user_id=USER, text="grüße"))) == [an_id(5)]
 
 
 # --- sizes ---

@@ -85,5 +85,5 @@ def _asked(query: TaskFilter) -> dict[str, Value]:
 
 def _pattern_of(text: str) -> str:
     """A LIKE pattern that finds exactly this text anywhere; `said` has the same for U+0000."""
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("\0", "\ufffd")
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("\0", "\x1a")
     return f"%{escaped}%"

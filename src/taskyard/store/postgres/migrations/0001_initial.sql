@@ -201,14 +201,23 @@ BEGIN
 END
 $$;
 
--- A field of a body as text. JSON may speak of U+0000, which text here cannot hold: it becomes U+FFFD, as it does in
--- what is sought. The backslashes before it are counted, since an even number of them escapes nothing.
-CREATE FUNCTION said(content bytea, field text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT (
-        CASE WHEN position('\x5c7530303030'::bytea IN content) > 0
-        THEN regexp_replace(convert_from(content, 'UTF8'), '(?<!\\)((\\\\)*)\\u0000', '\1\\ufffd', 'g')
-        ELSE convert_from(content, 'UTF8') END
-    )::json ->> field
+-- A field of a body as text. Two things in a body are no text here: U+0000, of which JSON may speak, and bytes that are
+-- not UTF-8, which it may hold where nobody looked at them. The first becomes U+001A, as it does in what is sought; the
+-- others are read as if each were a letter, which changes nothing about the field unless it has such bytes itself.
+CREATE FUNCTION said(content bytea, field text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    letters text;
+BEGIN
+    RETURN convert_from(content, 'UTF8')::json ->> field;
+EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire THEN
+    -- An even number of backslashes before it escapes nothing.
+    letters := regexp_replace(convert_from(content, 'LATIN1'), '(?<!\\)((\\\\)*)\\u0000', '\1\\u001a', 'g')::json ->> field;
+    BEGIN
+        RETURN convert_from(convert_to(letters, 'LATIN1'), 'UTF8');
+    EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire THEN
+        RETURN letters;
+    END;
+END
 $$;
 
 -- The partition of `parent` that begins at `first`, unless it is there. False: rows of it lie in the default one by
