@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from typing import Final
 
 from taskyard.core.changes import Batch
-from taskyard.core.commands import NOTHING, Command
+from taskyard.core.commands import NOTHING, Command, Tick
 from taskyard.core.effects import Effect, Reply
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, merge, missing
@@ -22,6 +22,7 @@ from taskyard.store.port import Reader, Store
 from tests.simulation.command_log import CommandLog, Cut, Dispatched, Entry, Loaded, Told, Written
 
 AFTER_THE_LAST_ROLL: Final = 0.5
+TICKS_MAX: Final = 1_000
 
 
 class ListedDice:
@@ -84,9 +85,7 @@ class Replay:
                 self._tell(deepcopy(command))
             case Dispatched(now):
                 self.now = now
-                turn = self.core.turn(now)
-                self.core.dispatch(turn)
-                self._effects += turn.effects
+                self._dispatch()
             case Cut(now, batch_id):
                 self.now = now
                 self._cut(batch_id)
@@ -136,6 +135,14 @@ class Replay:
             command.known = merge(command.known, lookup, found)  # type: ignore[union-attr]
         self._effects += self.core.handle(command, self.now)
 
+    def _dispatch(self) -> None:
+        """After whatever is due: with another word between its commands a life has other timers than the recorded."""
+        if self.core.next_due_ms(self.now) == 0:
+            self._tell(Tick())
+        turn = self.core.turn(self.now)
+        self.core.dispatch(turn)
+        self._effects += turn.effects
+
     def _cut(self, batch_id: str) -> None:
         self._write()
         effects, self._effects = self._effects, []
@@ -161,6 +168,10 @@ class Replay:
         self._seq, self._written_at = batch.seq, batch.at
 
     def _settle(self) -> None:
-        """Write whatever was decided."""
+        """Decide what is due, and write whatever was decided."""
+        for _ in range(TICKS_MAX):
+            self._dispatch()
+            if self.core.next_due_ms(self.now) != 0:
+                break
         self._cut(f"settled {self._seq}")
         self._write()
