@@ -159,3 +159,16 @@ def test_a_renamed_owner_takes_the_key_along_and_a_new_local_user_gets_another(t
             assert credentials(tmp_path)["key"] != kept
 
     asyncio.run(scenario())
+
+
+def test_hubs_of_one_yard_that_start_at_the_same_time_have_one_owner_and_a_key_each(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with a_scene(with_user=False) as scene:
+            places = [tmp_path / name for name in ("a", "b")]
+            for place in places:
+                place.mkdir()
+            owners = await asyncio.gather(*(welcome_owner(scene.hub, place, URL) for place in places))
+            assert len(set(owners)) == 1
+            assert len({(place / "credentials.json").read_text() for place in places}) == 2
+
+    asyncio.run(scenario())
