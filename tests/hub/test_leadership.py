@@ -19,13 +19,14 @@ from taskyard.gateway.port import Unavailable
 from taskyard.hub import leadership as module
 from taskyard.hub.clock import read_age
 from taskyard.hub.hub import Hub
-from taskyard.hub.leadership import RENEWALS_PER_LEASE, Leadership
+from taskyard.hub.leadership import RAN_OUT, RENEWALS_PER_LEASE, Leadership
 from taskyard.hub.link.remote import Remote, dial
 from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log
 from taskyard.hub.switchboard import Switchboard
 from taskyard.store.port import Holder, LedElsewhere, StoreFenced, StoreRefused, StoreUnavailable
 from tests.support.hub_scene import SECRET, WAIT_S, ALog, Gate, HeldStore, Scene, raise_next
+from tests.support.live import wait_until
 from tests.support.room import without_rates
 
 HERE = "127.0.0.1"
@@ -451,6 +452,19 @@ def test_a_renewal_that_nobody_answers_is_not_waited_for() -> None:
             await node.said("hub.deposed")
             assert yard.row.left_ms > 0
             await node.loses()
+
+    lives(scenario)
+
+
+def test_a_leader_whose_event_loop_is_stuck_leaves_the_lead_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        monkeypatch.setattr(module, "STUCK_S", LEASE_S / 2)
+        async with a_yard(LEASE_S) as yard:
+            node = await yard.leader()
+            # When the loop does nothing else until the lease has run out
+            wait_until(lambda: not yard.row.left_ms, within_s=WAIT_S, what="a lease that nobody renews")
+            told = await node.said("hub.deposed")
+            assert told["data"]["reason"] in {"it did nothing else for too long", RAN_OUT}
 
     lives(scenario)
 

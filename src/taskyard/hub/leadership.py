@@ -34,6 +34,9 @@ DIAL_S: Final = 1.5
 # Who waits for a leader that hangs cannot take its place meanwhile.
 REFUSED_S, REFUSED_S_MAX = 1.0, 30.0
 # How long a hub that was refused leaves it to others to lead: at first, and at most.
+STUCK_S: Final = 60.0
+# How long an event loop may be busy with one thing: several times what loading a million tasks takes. One that is stuck
+# for good leads nobody, and must not keep others from it.
 RAN_OUT: Final = "its lease may have run out"
 RETIRE_S: Final = 5.0
 # How long a leader that is to go tries to write what it has decided.
@@ -317,6 +320,8 @@ class Keeper:
         self._lease_s = lease_s
         self._loop = asyncio.get_running_loop()
         self._is_over = threading.Event()
+        self._turned_at = read_age()
+        """When the event loop was last seen to go on."""
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
         # Counted from before it is asked for.
         self._trusted_until = read_age() + self._lease_s * (1 - MARGIN)
@@ -342,12 +347,23 @@ class Keeper:
         return max(0.0, self._trusted_until - read_age())
 
     def _run(self) -> None:
-        # At once: opening may have taken a while. Afterwards only as long as nobody else can lead.
+        # At once: opening may have taken a while.
         reason = self._renew()
         while reason is None and not self._is_over.wait(self._lease_s / RENEWALS_PER_LEASE):
-            reason = self._renew() if self.is_trusted() else RAN_OUT
+            self._loop.call_soon_threadsafe(self._turn)
+            reason = self._objection() or self._renew()
         if reason is not None:
             self._loop.call_soon_threadsafe(self._lose, reason)
+
+    def _objection(self) -> str | None:
+        """Why it should not be renewed: another can lead by now, or this hub cannot."""
+        if not self.is_trusted():
+            return RAN_OUT
+        return None if read_age() - self._turned_at < STUCK_S else "it did nothing else for too long"
+
+    def _turn(self) -> None:
+        """On the event loop."""
+        self._turned_at = read_age()
 
     def _renew(self) -> str | None:
         """Why it is over, if it is."""
