@@ -1,0 +1,90 @@
+"""Control of tasks that are there: "cancel T-003", "retry task 4", 跳过 T-005.
+
+A control command begins its clause and names its tasks; "don't cancel T-003", "should I cancel T-003?" and "cancel my
+newsletter" are none. One whose task cannot be told ("cancel it") is asked about.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from taskyard.chat.dependencies import NUMBER, REFS, refs_in
+from taskyard.chat.lexicon import one_of
+from taskyard.chat.parsed import Missing, ParsedCommand, Question
+from taskyard.chat.passage import Passage
+from taskyard.vocabulary import ChatCommand
+
+_ENGLISH: Final = {
+    ChatCommand.CANCEL: one_of("cancel abort stop kill drop terminate"),
+    ChatCommand.RETRY: one_of("re-?try re-?run redo re-?start resubmit try_again"),
+    ChatCommand.SKIP: one_of("skip skip_over leave_out pass_over"),
+}
+_CHINESE: Final = {
+    ChatCommand.CANCEL: one_of("取消 终止 停止 中止 撤销 停掉 杀掉"),
+    ChatCommand.RETRY: one_of("重试 重新运行 重新执行 重新跑 重新开始 重跑 重做 再试 再试一次 再跑 再跑一次 再跑一遍"),
+    ChatCommand.SKIP: one_of("跳过 略过 忽略"),
+}
+_NUMBERS: Final = rf"{NUMBER}(?:\s?(?:,|and|&)\s?{NUMBER}){{0,99}}(?=\s?(?:[.!?,]|$|please|now|and\s))"
+_IT: Final = (
+    r"(?:\s(?:it|that|this|them|these|those|all|everything|tasks?|(?:all\s)?(?:the|my|our|that|this|these|those|all)"
+    r"(?:\s(?:last|previous|current|other|running|failed|pending|of)){0,3}(?:\s(?:tasks?|jobs?|one|ones|them|it))?))?"
+)
+_IT_ZH: Final = (
+    "(?:掉|一下)?"
+    + one_of("它们? 这个 那个 这些 那些 上一个 刚才的? 最后一个 所有的? 全部的? 任务")
+    + r"{0,3}(?:吧|一下)?"
+)
+_AGAIN: Final = re.compile(
+    rf"(?:run|try|start|do)\s(?P<refs>{REFS})\sagain|give\s(?P<given>{REFS})\sanother\s(?:try|go)"
+)
+_TO_A_PERSON: Final = frozenset({"stop", "drop", "kill", "停止"})
+"""Said alone."""
+_JOINT: Final = re.compile(
+    r"\s?(?:[,.;!。]|(?:and|also|then)(?![a-z])|并且?|同时|再|然后)?\s?(?:(?:then|also|please)\s)?"
+)
+
+
+def _patterns(command: ChatCommand) -> Iterator[re.Pattern[str]]:
+    """The ways to name tasks with a verb."""
+    english, chinese = _ENGLISH[command], _CHINESE[command]
+    yield re.compile(rf"{english}\s{{1,2}}(?:{REFS}|{_NUMBERS})(?:\sagain)?")
+    yield re.compile(rf"{REFS}\s?[:,]?\s?{english}(?![a-z'])")
+    yield re.compile(rf"{chinese}(?:掉|一下)?\s?(?:一下)?\s?(?:{REFS}|{NUMBER})")
+    yield re.compile(rf"(?:把|将)?\s?{REFS}\s?(?:给我|都|全部)?\s?{chinese}(?:掉|一下|吧|了)?")
+
+
+_NAMED: Final = [(command, pattern) for command in _ENGLISH for pattern in _patterns(command)]
+_UNNAMED: Final = [
+    re.compile(rf"(?:{_ENGLISH[one]}{_IT}(?:\s(?:again|please|now))?|{_CHINESE[one]}{_IT_ZH})\s?[.!。]?")
+    for one in _ENGLISH
+]
+
+
+class Controlled(Struct, frozen=True):
+    """The commands that a clause begins with, what follows them, or the one thing they leave open."""
+
+    commands: tuple[ParsedCommand, ...] = ()
+    rest: Passage | None = None
+    question: Question | None = None
+
+
+def controlled(passage: Passage) -> Controlled | None:
+    for command, pattern in _NAMED:
+        found = pattern.match(passage.masked)
+        if found:
+            return _named(command, passage, found)
+    again = _AGAIN.match(passage.masked)
+    if again:
+        return _named(ChatCommand.RETRY, passage, again)
+    is_unnamed = any(pattern.fullmatch(passage.masked) for pattern in _UNNAMED)
+    if is_unnamed and passage.view.strip(" .!。") not in _TO_A_PERSON:
+        return Controlled(question=Question(Missing.WHICH_TASK))
+    return None
+
+
+def _named(command: ChatCommand, passage: Passage, found: re.Match[str]) -> Controlled:
+    joint = _JOINT.match(passage.view, found.end())
+    rest = passage.part(joint.end() if joint else found.end()).trimmed()
+    return Controlled(tuple(ParsedCommand(command, ref) for ref in refs_in(found[0])), rest or None)

@@ -1,0 +1,241 @@
+"""How work is asked for in English, and what only sounds like it. Tables alone: `intent.py` says what they mean."""
+
+import re
+from typing import Final
+
+from taskyard.chat.lexicon import one_of, whole, words_of
+
+# Around a request, and no part of the work.
+
+_HELLO: Final = one_of(
+    """hey hi hello hiya yo greetings good_(?:morning|afternoon|evening|day) morning dear ok okay alright
+    all_right right sure great cool nice perfect awesome thanks thanks_a_lot thanks_so_much thank_you
+    thank_you_so_much thank_you_very_much thx cheers well so now also and but oh um hm+ yes yeah yep sorry
+    excuse_me btw by_the_way one_more_thing actually"""
+)
+_WHO: Final = one_of("there team all everyone everybody folks guys friend bot taskyard again then")
+GREETING: Final = re.compile(rf"{_HELLO}(?:\s{_WHO})?(?:[,!.;:]{{1,3}}\s{{0,3}}|\s-\s|\s(?=\S))|[@/]taskyard[,:]?\s")
+_FREE: Final = (
+    r"(?:have (?:time|a (?:moment|minute|chance|second|sec))|get (?:a chance|time|to it)|can|could|are free|like)"
+)
+ASIDE: Final = re.compile(
+    rf"(?:if (?:you (?:{_FREE}|don't mind|want)|possible|that's ok(?:ay)?)|when(?:ever)? you {_FREE}"
+    r"|at your convenience|as soon as (?:possible|you can)|asap|no rush,? but|for me|this time)\s?,?\s"
+)
+_JUST: Final = r"(?: (?:please|pls|kindly|maybe|possibly|perhaps|also|just|quickly|now|then|go ahead and))*"
+POLITE: Final = re.compile(
+    rf"(?:(?:please|pls|plz|kindly)[,\s]\s?"
+    rf"|(?:would|will|are) you (?:be )?able to{_JUST}\s"
+    rf"|(?:would|do) you mind{_JUST}\s(?=[a-z]{{2,20}}ing\s)"
+    rf"|(?:can|could|would|will) (?:you|u|someone|somebody|anyone){_JUST},?\s"
+    rf"|(?:i|we)(?:'d| would)? (?:need|want|like|love|wish|expect) (?:for )?you to{_JUST}\s"
+    rf"|(?:i|we)(?:'d| would) (?:like|love|appreciate|be grateful)(?: it)? if you (?:could|would|can){_JUST}\s"
+    rf"|it(?: would|'d) be (?:great|nice|good|awesome|helpful|lovely) if you (?:could|would){_JUST}\s"
+    r"|(?:be so kind (?:as )?to|do me a favou?r(?: and|,|:)|go ahead and|feel free to|help (?:me|us)(?: to)?"
+    r"|your (?:task|job) is to)\s)"
+)
+_THANKS: Final = (
+    r"thanks(?: a lot| so much| in advance| again)?|thank you(?: so much| very much| in advance)?|thx|ty|cheers"
+)
+COURTESY: Final = re.compile(
+    rf"[\s,.!;-]{{0,3}}(?<![a-z])(?:please|pls|plz|{_THANKS}|for me|asap|no rush|much appreciated|ok(?:ay)?(?=\?)"
+    rf"|(?:if|when) (?:you {_FREE}|you don't mind|possible)|(?:will|would|could) you(?=\?)|i'd appreciate (?:it|that)"
+    r"|that(?:'d| would) be great|:\)|😊|🙏|👍)[\s.!?]{0,4}$"
+)
+ADVERB: Final = re.compile(
+    one_of(
+        """now today tonight tomorrow quickly immediately also just first simply carefully again finally always
+        next this_(?:morning|afternoon|evening|week) at_once right_away
+        by_(?:monday|tuesday|wednesday|thursday|friday|tomorrow)"""
+    )
+    + r"\s?,?\s"
+)
+CONDITION: Final = re.compile(
+    r"(?:if|when|once|for (?:each|every)|from|based on|using|given|before|after|in the) [^,.!?;:]{1,120}"
+    r"(?:, (?:then )?| then )|use [^,.!?;:]{1,60} to "
+)
+
+# What makes a task of whatever follows.
+
+_TASK: Final = r"(?:tasks?|todos?|to-dos?|to-do items?|jobs?)"
+_SOME: Final = one_of("a an another one the this these some more following two three few new next my as me")
+_LIST: Final = r"(?:queue|list|backlog|yard|to-?do list|task list)"
+_COLON: Final = r"\s?(?:[:,-]\s{0,3}|$)"
+_TO_LIST: Final = rf"(?:\s(?:to|for|in|into|on) (?:the |my |our )?{_LIST})?(?:\s(?:for you|for me|please))?"
+MARKER: Final = re.compile(
+    rf"(?:add|create|queue|enqueue|submit)(?:\sup)?\s(?:{_SOME}\s){{0,4}}(?:task|todo|to-do)(?![a-z-]){_TO_LIST}"
+    rf"(?:{_COLON}|\s(?:to|that|which|for|called|named)\s(?:will\s|does\s|should\s)?|\s(?=\S))"
+    r"|(?:add|create|queue|enqueue|submit|make|open|start|schedule|register|set up|i have|i've got|here(?:'s| is| are))"
+    rf"(?:\sup)?\s(?:{_SOME}\s){{0,4}}{_TASK}{_TO_LIST}(?:\s?:\s{{0,3}}|$)"
+    rf"|(?:new|another|next)\s{_TASK}(?:\s(?:for you|for me))?(?:{_COLON}|\s(?:to\s)?)"
+    rf"|(?:(?:my|the|our|your|today's)\s)?(?:{_TASK}|to do|task\sis(?:\sto)?)"
+    rf"(?:\s(?:list|for\s(?:today|tomorrow|you|now|this\sweek|me)))?\s?(?::|-\s)\s{{0,3}}"
+    r"|(?:queue up|enqueue)\s(?=[^:,\s])(?!this|it|these|that)"
+    rf"|(?:queue|enqueue|put in the queue|add to (?:the|my) {_LIST})(?:\s(?:this|it|these|that|the following))?"
+    rf"(?:\sup)?(?:\sfor me)?{_COLON}"
+    r"|(?:do|handle|take care of|deal with|work on|process|run|take on|get)"
+    rf"\s(?:this|the following|these|that|it)(?:\s(?:one|tasks?|things|done))?(?:\s(?:for me|for us|please))?{_COLON}"
+)
+
+# What begins an imperative.
+
+PHRASES: Final = re.compile(
+    one_of(
+        """look_(?:into|for|over|through) work_(?:on|out) figure_out find_out set_up clean_up follow_up write_up
+        draw_up put_together go_(?:through|over) take_care_of deal_with make_sure double-?check cross-?check
+        back_up roll_back carry_out come_up_with turn_(?:the|this|these|all|my|our) sum_up break_down get_rid_of
+        report_on check_(?:for|on) search_for scan_for test_for spin_up shut_down kick_off fill_(?:in|out)
+        sort_out wrap_up keep_track_of try_to get_(?:the_latest|all|a_list)
+        do_(?:a|an|the|some)_(?:\\w+_)?(?:review|analysis|audit|summary|comparison|cleanup|refactor|scan|test)_(?:of|on|for)"""
+    )
+    + r"\s(?=\S)"
+)
+VERBS: Final = words_of(
+    """
+    add aggregate allocate analyse analyze annotate anonymise anonymize append assemble assess assign attach audit
+    automate backtest benchmark bisect bootstrap brainstorm build bump bundle cache calculate calibrate cancel
+    capture categorise categorize change chart check choose cite classify clean clone close cluster code collate
+    collect combine commit compare compile complete compose compress compute condense configure connect consolidate
+    containerize convert copy correct count craft crawl create crop curate debug decode decompress decrypt dedupe
+    deduplicate define delete deploy describe design detect determine develop diagnose digest disable dispatch
+    distill divide dockerize document download draft draw drop edit email embed enable encode encrypt enhance enrich
+    ensure enumerate escalate estimate evaluate evict examine execute expand explain explore export extend extract
+    fetch file filter finalise finalize find fine-tune finetune finish fix flag forecast format gather generate grep
+    group handle highlight identify implement import improve include index ingest initialize insert inspect install
+    integrate investigate invoice issue label launch lint list load locate log mail make map mask match measure
+    merge migrate minify mock model modify monitor move normalise normalize notify open optimise optimize order
+    organise organize outline pack paginate paraphrase parse patch perform pin plan plot polish populate port post
+    predict prepare price print prioritise prioritize process produce profile program proofread propose prototype
+    provision prune publish pull purge push quantify query quote rank rate read rebase rebuild recalculate recommend
+    reconcile record recreate redact redeploy redesign reduce refactor reference reformat refresh regenerate
+    register reindex release remove rename render reorder reorganize repair rephrase replace replicate reply report
+    reproduce request research reset resize resolve respond restart restore restructure resume rerun retest retrain
+    retry retrieve revert review revise rewrite roll rotate run sample sanitize save scaffold scan schedule score
+    scrape search secure seed select send separate set ship shorten sign simplify simulate sketch solve sort spec
+    split stage standardize start stop store structure stub study submit suggest summarise summarize survey sync
+    synchronise synchronize synthesize tabulate tag test tidy tokenize track train transcribe transfer transform
+    translate transpose triage trim troubleshoot tune tweet typeset unify uninstall unpack unzip update upgrade
+    upload validate vectorize verify vet visualise visualize wire write zip
+    """
+)
+NOUNS: Final = words_of(
+    """
+    audit benchmark cache change chart check clean close cluster code commit complete correct count craft design
+    digest document draft drop email estimate file fix flag forecast format group handle highlight import index
+    invoice issue label launch list load log mail make map mask match measure model monitor move open order outline
+    pack patch pin plan plot port post price print process profile program prototype pull push quote rank rate read
+    record reference release report request research reset review roll run sample schedule score search seed set
+    ship sign sketch sort spec split stage start stop store structure stub study survey sync tag test track train
+    transfer tweet update upgrade wire
+    """
+)
+"""Those that are as often nouns: by what follows it shows which they are."""
+FIRSTLY_VERBS: Final = words_of(
+    """
+    change check clean complete correct count draft estimate fix handle import list make measure move open print
+    pull push read request reset review run search set sort split start store sync tag test track update upgrade
+    """
+)
+"""Those of them that are verbs wherever they begin a sentence, unless what follows makes a noun of them."""
+COMPOUNDS: Final = words_of("call day engine light meeting period point process season session team time week")
+OBJECTS: Final = words_of(
+    """
+    the a an my our your his her its their all this these that those each every any some both it them me us no one
+    two three four five ten several many more only whether if which who how what when where why for new out up down
+    off everything everyone another and
+    """
+)
+"""After one of these words, a word that may be a noun was a verb."""
+PREPOSITIONS: Final = words_of("of from about at on in with to as by than or")
+"""After one of these, it was a noun."""
+FINITE: Final = words_of(
+    """
+    is are was were be been being has had have will would can could should may might must did does do isn't aren't
+    wasn't weren't won't didn't doesn't don't can't fails failed passed passes went goes look looks looked seem
+    seems seemed finished finishes works worked crashed crashes broke breaks broken succeeded ended ends took takes
+    came comes got gets sounds needs needed says said shows showed keeps kept happened happens matters ok okay
+    looking complete done
+    """
+)
+"""What something is or did: then the sentence says something about it."""
+
+# What sounds like work and is none.
+
+IDIOMS: Final = re.compile(
+    one_of(
+        """check_(?:it|this|that|these|them|him|her)_out check_out_(?:this|that|my|the_new)
+        check_in_(?:with|later|soon) make_(?:my|your|his|her)_day make_(?:yourself|sense|love|do|friends)
+        make_it_(?:quick|rain|so|stop|happen) make_up_your_mind
+        (?:send|give)_(?:my|our|your)_(?:regards|love|best|thanks|greetings) send_(?:help|hugs|love|it)$
+        run_(?:for|away|along|late|out) read_(?:this|that|it|my_lips|the_room|on|more)
+        find_(?:me|yourself|attached|peace|a_(?:girlfriend|boyfriend|husband|wife)) write_(?:soon|back|me|to_me)
+        set_(?:aside|off) move_(?:on|along|over) start_(?:over|again)$ drop_(?:by|in|it|dead|me)
+        save_(?:me|yourself|the_date|it) count_(?:me|on|your) close_(?:call|enough|one)
+        open_(?:source|mind|minded|to|up|question) order_(?:some|a|pizza|food|lunch|dinner)
+        complete_(?:mess|nonsense|disaster) fix_(?:me|yourself) change_(?:of|is) clean_(?:slate|bill)
+        explain_(?:yourself|to_me) describe_(?:yourself|to_me|your) resume_(?:when|later)
+        suggest_(?:me|something|a_(?:good|nice)) recommend_(?:me|something|a|some)
+        search_(?:for|online|(?:the_)?(?:web|internet|google|bing)) track_(?:record|and_field)
+        schedule_(?:a|an|the|my|our|me)_(?:meeting|call|appointment|sync|lunch|dinner|haircut)
+        choose_(?:wisely|life|me) test,?_(?:test|one|1|123) post_(?:office|mortem) plan_(?:b|ahead)
+        reply_(?:to_me|asap|soon|when) respond_(?:to_me|asap|soon) list_of prepare_(?:for|to|yourself) resolve_to
+        (?:include|add|notify|email|mail)_me handle_with_care stop_(?:it|that|this|me|there|by|here|now)
+        try_to_(?:be|have|get|sleep|relax|stay|keep)"""
+    )
+)
+TALK: Final = words_of(
+    """
+    advise answer ask be bear believe bless bring buy call calm cancel care chill clarify come confirm congratulate
+    cook cry dance do don't drink drive eat elaborate enjoy excuse explain fall feel fly follow forget forgive get
+    give go grab guess happen have hear help hold hope hug hurry ignore imagine join joke keep kill kiss know laugh
+    lead learn leave lend let like listen live look lose love marry mean meet mind miss never not pass pay pick play
+    pray promise quit recall recommend relax remember remind repeat rest say see shut sing sit sleep slow smile
+    speak spell stand stay stop suggest take talk teach tell thank think touch trust try turn understand use visit
+    wait wake walk want wash watch wear whisper win wish wonder work worry yell
+    """
+)
+"""What one asks of a person: after "please" or "can you" these are conversation …"""
+TALK_OF_WORK: Final = re.compile(
+    r"(?:take|have) a (?:close |closer |quick |good )?look at\s|look (?:at|into|over|through|for)\s"
+    r"|go (?:through|over)\s|come up with\s|turn\s|follow up\s|keep track\s|work (?:on|out)\s|pick\s|walk through\s"
+    r"|use\s|get rid of\s"
+)
+"""… but in these phrases."""
+DELIVERABLES: Final = whole(
+    one_of(
+        """reports? summar(?:y|ies) analys[ie]s overview lists? charts? graphs? tables? translations? drafts?
+        outlines? plans? proposals? scripts? tests? designs? diagrams? documents? docs? documentation e-?mails?
+        letters? posts? articles? essays? reviews? comparisons? estimates? forecasts? breakdowns? presentations?
+        decks? slides? spreadsheets? readme changelog functions? modules? apis? pages? websites? apps? dashboards?
+        quer(?:y|ies) migrations? patch(?:es)? benchmarks? write-?up digest briefing memo audit"""
+    )
+)
+NEEDS: Final = re.compile(
+    r"(?:(?:i|we)(?:'d| would)?\s)?(?:need|want|like|would like|give (?:me|us)|get (?:me|us)|do)"
+    r"\s(?:to (?:have|get|see)\s)?(?:a|an|the|some|two|three|new|your)\s(?P<what>[^.!?,;]{1,80})"
+)
+SMALL_TALK: Final = whole(
+    "weather|time|date|news|score|joke|story|lunch|dinner|coffee|break|hand|hint|minute|second|moment|sec|ride|hug|favou?r"
+)
+ASKING: Final = re.compile(
+    one_of(
+        """what what's whats why why's how how's who who's whom whose when when's where where's which is isn't are
+        aren't am was were do does did doesn't didn't has have_you haven't had should shouldn't shall will won't
+        would wouldn't can can't could couldn't may might any anyone anybody"""
+    )
+    + "(?![a-z])"
+)
+SPEAKER: Final = re.compile(
+    one_of(
+        """i i'm i'll i've i'd we we're we'll we've we'd you you're you'll you've he he's she she's they they're
+        it it's that that's this_is this_was there there's here here's somebody someone everyone everybody nobody
+        people my your his her their"""
+    )
+    + "(?![a-z])"
+)
+NEGATED: Final = re.compile(r"(?:don't|dont|do not|never|no need|not|no,|let's not|nobody|nothing|no one)(?![a-z'])")
+
+WORD: Final = re.compile(r"[a-z][a-z'-]*|[^\sa-z]\S*")
+NAME: Final = re.compile(r"[\d./_#@]")
+"""In a word that no dictionary has: a file, a number, an address."""
+GERUND: Final = re.compile(r"([a-z]{2,})ing$")
