@@ -19,8 +19,8 @@ from taskyard.sdk.client import Client
 from taskyard.sdk.errors import HubUnreachable, TaskyardError, Unavailable
 from taskyard.sdk.retry import NEVER, PROMPT, RetryPolicy
 from tests.acceptance.faults import INNOCENCE, Report, Yard, suffer
-from tests.acceptance.history import Fault, Kind
-from tests.support.live import SHORT_LEASES, LiveHub, LiveYard, live_yard, wait_until
+from tests.acceptance.history import Fault, History, Kind
+from tests.support.live import SHORT_LEASES, STUBBORN, LiveHub, LiveYard, live_yard, wait_until
 from tests.support.pg_proxy import Loss, Proxy, a_proxy
 from tests.support.postgres import Cluster, a_cluster
 
@@ -32,6 +32,7 @@ LEADS_S: Final = 30.0
 PAUSED_S: Final = (LEASE_S + 1.0, LEASE_S + 2.5)
 SERVER_AWAY_S: Final = (0.0, 1.5)
 PURPOSES: Final = ("writer", "lock", "lease", "reader")
+NESTERS, DEPTH, NEST_S = 2, 3, 60.0
 AROUND_S: Final = 0.5
 # Before and after a hand-over, requests that must not fail either.
 
@@ -94,6 +95,35 @@ class HubsYard(Yard):
         super().__init__(live, self.hubs[0], seed=seed, door=LiveHubs(self.hubs))
         self.refused: list[str] = []
         """Requests that failed though nothing but a hand-over happened."""
+        self.nested = 0
+        self.unnested: list[str] = []
+        """Tasks that waited for sub-tasks of their own, and did not get what they waited for."""
+        self._over = threading.Event()
+        self._nesters = [threading.Thread(target=self._nest, daemon=True) for _ in range(NESTERS)]
+
+    def begin(self) -> None:
+        super().begin()
+        for thread in self._nesters:
+            thread.start()
+
+    def finish(self) -> History:
+        self._over.set()
+        for thread in self._nesters:
+            thread.join(NEST_S)
+        return super().finish()
+
+    def _nest(self) -> None:
+        """One after another: a task whose parent waits for it, whose parent waits for it."""
+        with self.door.client(retry=STUBBORN) as client:
+            while not self._over.is_set():
+                try:
+                    task = client.submit("deep", type="nest", payload={"depth": DEPTH}).wait(timeout=NEST_S)
+                except TaskyardError as error:
+                    self.unnested.append(f"{type(error).__name__}: {error}")
+                    continue
+                self.nested += 1
+                if task.result != DEPTH:
+                    self.unnested.append(f"{task.id} is {task.status}, with {task.result!r}")
 
     # --- who leads -----------------------------------------------------------------------------------------
 
@@ -344,6 +374,7 @@ def run_hubs(
             "log": yard.broken_log(),
             "requests failed during a hand-over": yard.refused,
             "slow takeovers": slow_takeovers(history.faults),
+            "waits in vain": yard.unnested if yard.nested else ["nobody waited for a sub-task"],
             "tasks out of line": yard.out_of_line(),
             "hubs that died": yard.died(),
             "leaders that stayed": [] if yard.epochs > leaders else [f"{yard.epochs} epochs, {leaders} faults"],
