@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import count, pairwise
 from pathlib import Path
@@ -222,11 +223,12 @@ class HubsYard(Yard):
         """The leader is asked to go. Meanwhile requests to the others, and of who knows all three, must not fail."""
         _, leader, others = self.strike()
         pid = leader.process.pid
-        with self.asking(others):
+        with self.asking(others), ThreadPoolExecutor(1) as beside:
             time.sleep(AROUND_S)
             began = time.monotonic_ns()
-            assert leader.process.terminate() == 0, leader.process.said[-2000:]
+            leaving = beside.submit(leader.process.terminate)
             deaf_s = self.deaf_s(began, others)
+            assert leaving.result() == 0, leader.process.said[-2000:]
             time.sleep(AROUND_S)
         self.note(Kind.HAND_OVER, pid, began, deaf_s)
         leader.start(wait=False)
