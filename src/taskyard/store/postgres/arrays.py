@@ -1,8 +1,8 @@
 """Columns of rows as PostgreSQL's binary arrays: a parameter per column, whatever the number of rows.
 
-The driver can do this for any list, value by value, which took 13 µs a task. What is known here spares most of it: a
-column holds one type, most words of a column are the same few, and bytes are joined by the interpreter's own loop. That
-leaves 3 µs (docs/adr/0005-dependencies.md).
+The driver can do this for any list, value by value. What is known here spares some of that: a column holds one type,
+most words of a column are the same few, and bytes are joined by the interpreter's own loop. It takes a third off what a
+life costs in this process (docs/adr/0005-dependencies.md).
 
 Text of PostgreSQL cannot hold U+0000, and people may send it in any name. It is written as an escape, which is undone
 where a name is read back; the rest of the text is as it was, and order and equality are kept among what has none.

@@ -25,7 +25,7 @@ from taskyard.vocabulary import Status
 
 KEY_HOLDERS: Final = (Status.COMPLETED, Status.PERMANENTLY_FAILED)
 READ_S: Final = 10.0
-# A list that finds nothing among a million hot tasks takes one or two.
+# A list that finds nothing among 200,000 hot tasks took 0.04.
 MIRROR_S: Final = 300.0
 COMMITS_PER_QUERY: Final = 200
 

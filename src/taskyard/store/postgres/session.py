@@ -31,7 +31,7 @@ WAKE_S: Final = 0.1
 # How often the driver looks up while it waits, which is how exactly it keeps a deadline.
 LAST_WORDS_MAX: Final = 3
 PREPARED_MAX: Final = 100
-# A commit's statement has a variant for each set of kinds of change; a hub meets about twenty.
+# A commit's statement has a variant for each set of kinds of change. The least used are forgotten.
 
 # Of the connection; what the URL says of these counts. Dead peers are noticed within some ten seconds.
 _DIALLED: Final[Mapping[str, str | int]] = {

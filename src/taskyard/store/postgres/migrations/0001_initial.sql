@@ -5,10 +5,10 @@
 
 -- What has not ended, and nothing else. No index is on a column that changes (status, level, record, seq), and a page
 -- is filled by less than half: a new version of a row then lies beside the old one and no index hears of it (a HOT
--- update), even if a commit changes every row of the page. Measured: with 60 % a third of the updates were none.
+-- update), even if a commit changes every row of the page. Measured: filled to 60 %, half of the updates were none.
 --
 -- A body or an outcome of no more than a kilobyte lies in its task's row and moves with it: that saves an insertion
--- into a table and an index for each, a third of what a life costs. A larger one has a row of its own, which stays.
+-- into a table and an index for each, a sixth of what a life costs. A larger one has a row of its own, which stays.
 CREATE TABLE task (
     id text COLLATE "C" PRIMARY KEY,
     user_id text COLLATE "C" NOT NULL,
