@@ -129,7 +129,7 @@ class ChatCommand(StrEnum):
     STATUS = "status"
     """Of one task, if one is named; else of all."""
     QUEUE = "queue"
-    """How a queue stands."""
+    """How a queue stands, if one is named; else how all of them do."""
 
 
 class Scope(StrEnum):

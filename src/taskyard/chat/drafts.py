@@ -55,13 +55,15 @@ class Drafts:
         """Those of the text or item that is read."""
         self._waits: list[Wait] = []
         """Said before there was a task that could wait."""
+        self._retried: list[Wait] = []
+        """What is told to come after a retry waits for the task that is retried."""
         self._remark = ""
         self._is_talk = False
 
     # The layout.
 
     def begin_text(self) -> None:
-        self._here, self._remark = [], ""
+        self._here, self._retried, self._remark = [], [], ""
 
     def begin_list(self) -> None:
         self._recent, self._ends = [], {}
@@ -89,8 +91,7 @@ class Drafts:
 
     def _command(self, found: Read) -> None:
         self._commands += found.commands
-        # What is told to come after a retry waits for the task that is retried.
-        self._waits = [Wait(one.ref) for one in found.commands if one.command is ChatCommand.RETRY]
+        self._retried = [Wait(one.ref) for one in found.commands if one.command is ChatCommand.RETRY]
         self._is_talk = False
 
     def _consider(self, clause: Clause, found: Read, terms: Terms) -> None:
@@ -150,7 +151,7 @@ class Drafts:
         text = found.content.raw.strip()
         if self._remark and _POINTS_BACK.match(found.content.view.strip()):
             text = f"{self._remark} {text}"
-        waits = [*self._waits, *found.waits]
+        waits = [*self._waits, *found.waits, *(self._retried if clause.is_next else ())]
         is_next = clause.is_next
         if not self._here:
             waits += terms.waits
@@ -161,7 +162,7 @@ class Drafts:
         self.tasks.append(draft)
         self._here.append(place)
         self._recent.append(place)
-        self._waits, self._remark = [], ""
+        self._waits, self._retried, self._remark = [], [], ""
 
     # The end.
 

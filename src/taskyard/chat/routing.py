@@ -62,7 +62,8 @@ _USING: Final = re.compile(
     r"(?<!before )(?<!after )(?<!to )using|via)\s{1,2}|(?<![如何么样学会没能不使])(?:使用|用)\s?"
 )
 _LAST: Final = re.compile(
-    rf"[,;(\s-]\s?(?:(?:and|but|please|just)\s)*(?:(?P<use>use|through)|(?P<with>with)|(?P<on>on|in)"
+    rf"(?:[,;(]\s?|\s(?:and|but)\s)(?:(?:please|just)\s)?(?P<send_to>{_SEND}\s(?:{_THIS}\s)?(?:over\s)?to)\s{{1,2}}"
+    rf"|[,;(\s-]\s?(?:(?:and|but|please|just)\s)*(?:(?P<use>use|through)|(?P<with>with)|(?P<on>on|in)"
     rf"|(?P<send>{_SEND}\s{_THIS}\s(?:over\s)?(?:to|in|into|on)|(?:run|do|execute|process)\s{_THIS}\s(?:on|with|in))|(?P<to>to))"
     rf"\s{{1,2}}|(?P<zh>[,;.。(\s]?(?:请|都|全部)?(?:{_SEND_ZH}|在))\s?"
 )

@@ -92,13 +92,16 @@ _TASK_ZH: Final = re.compile(
 )
 
 
+_ABOUT_QUEUES: Final = re.compile("queue|backlog|队列|排队")
+
+
 def status_asked(names: Names, passage: Passage) -> tuple[ParsedCommand, ...] | Question:
     """What a clause asks about; nothing if it is about something else."""
     view = passage.view.rstrip(" .!?。")
     if len(view) > CHARS_MAX:
         return ()
     if _ALL.fullmatch(view) or _ALL_ZH.fullmatch(view):
-        return (ParsedCommand(ChatCommand.STATUS),)
+        return (ParsedCommand(ChatCommand.QUEUE if _ABOUT_QUEUES.search(view) else ChatCommand.STATUS),)
     return _of_tasks(view) or _of_queue(names, view)
 
 

@@ -1,0 +1,228 @@
+"""What is answered to a message, in its language, from facts that the caller has looked up.
+
+A confirmation names everything that was decided about each task, since the parser may have decided otherwise than its
+reader thought: ref, queue, model, what it waits for, where it stands.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from taskyard.chat.parsed import Language, Parsed, ParsedTask, Question
+from taskyard.chat.parser import MESSAGE_CHARS_MAX, TASKS_MAX
+from taskyard.chat.phrases import PHRASES, Phrases
+from taskyard.vocabulary import ChatCommand, QueueState, Status
+
+TEXT_CHARS_MAX: Final = 80
+"""Of a task's text in a line about it."""
+CHOICES_MAX: Final = 12
+TRIED: Final = frozenset({Status.PERMANENTLY_FAILED, Status.FAILED, Status.TIMEOUT})
+
+
+class TaskFacts(Struct, frozen=True, kw_only=True):
+    """A task, as far as it is told of."""
+
+    ref: str
+    text: str
+    status: Status
+    queue: str
+    model: str | None = None
+    depends_on: tuple[str, ...] = ()
+    position: int | None = None
+    was_known: bool = False
+    summary: str | None = None
+    error: str | None = None
+    tries: int = 0
+    lasted_ms: int | None = None
+    """How long it took, or has run so far."""
+    because: str | None = None
+    """Why it stands as it does."""
+
+
+class QueueFacts(Struct, frozen=True, kw_only=True):
+    name: str
+    state: QueueState
+    waiting: int
+    running: int
+    done: int
+    tasks: tuple[TaskFacts, ...] = ()
+    more: int = 0
+    """Open tasks that are not among `tasks`."""
+
+
+class Acted(Struct, frozen=True, kw_only=True):
+    """What became of a control command."""
+
+    command: ChatCommand
+    ref: str
+    ok: bool
+    detail: str | None = None
+    is_stopping: bool = False
+    """It ran, and is cancelled once its daemon has stopped it."""
+    also: tuple[str, ...] = ()
+
+
+class Blocked(Struct, frozen=True):
+    ref: str
+    by: tuple[str, ...]
+    """What it waits for and will not get as things are …"""
+    retryable: tuple[str, ...] = ()
+    """… of which these can be tried again."""
+
+
+# Answers.
+
+
+def confirmation(language: Language, tasks: Sequence[TaskFacts]) -> str:
+    """What was added."""
+    phrases = PHRASES[language]
+    head = phrases.added_one if len(tasks) == 1 else phrases.added.format(len(tasks))
+    return "\n".join([head, *(_added(phrases, task) for task in tasks)])
+
+
+def proposal(parsed: Parsed) -> str:
+    """What would be done, for whoever wants to see it first."""
+    phrases = PHRASES[parsed.language]
+    lines: list[str] = []
+    if parsed.tasks:
+        count = len(parsed.tasks)
+        lines.append(phrases.would_add_one if count == 1 else phrases.would_add.format(count))
+        lines += [f"- {_proposed(phrases, number, task)}" for number, task in enumerate(parsed.tasks, 1)]
+    for command in parsed.commands:
+        words = (command.command.value, command.ref, command.queue)
+        lines.append(phrases.would_do.format(" ".join(word for word in words if word)))
+    return "\n".join(lines)
+
+
+def acted(language: Language, done: Acted) -> str:
+    phrases = PHRASES[language]
+    if not done.ok:
+        return phrases.refused.format(command=done.command.value, ref=done.ref, detail=done.detail or "")
+    also = phrases.also.format(phrases.comma.join(done.also)) if done.also else ""
+    says = phrases.stopping if done.is_stopping else phrases.acted[done.command]
+    return says.format(ref=done.ref) + also
+
+
+def queue_status(language: Language, queues: Sequence[QueueFacts]) -> str:
+    """Queue by queue: its counts, and what is open in it."""
+    phrases = PHRASES[language]
+    lines = [line for queue in queues for line in _queue(phrases, queue)]
+    return "\n".join(lines) or phrases.nothing_open
+
+
+def task_status(language: Language, task: TaskFacts) -> str:
+    """How one task stands or ended."""
+    phrases = PHRASES[language]
+    if task.status is Status.COMPLETED:
+        said = phrases.done.format(ref=task.ref, summary=_line(task.summary or task.text))
+        return said + _bracketed(phrases, _facts(phrases, task))
+    if task.status in TRIED:
+        facts, tries = _bracketed(phrases, _facts(phrases, task)), phrases.tries.format(task.tries)
+        return phrases.failed.format(ref=task.ref, tries=tries, error=_line(task.error or ""), facts=facts)
+    said = phrases.stands.format(ref=task.ref, status=phrases.statuses[task.status])
+    said += _bracketed(phrases, _facts(phrases, task)) + phrases.colon + _line(task.text)
+    return f"{said}\n{task.because}" if task.because else said
+
+
+def all_blocked(language: Language, tasks: Iterable[Blocked]) -> str:
+    """That nothing goes on by itself, and what would help each."""
+    phrases = PHRASES[language]
+    lines = [phrases.all_blocked]
+    for task in tasks:
+        by, first = phrases.comma.join(task.by), next(iter(task.retryable), None)
+        says = phrases.blocked if first is None else phrases.blocked_by
+        lines.append(says.format(ref=task.ref, by=by, first=first))
+    return "\n".join(lines)
+
+
+def question(language: Language, asked: Question) -> str:
+    choices = PHRASES[language].comma.join(asked.choices[:CHOICES_MAX])
+    return (
+        PHRASES[language]
+        .questions[asked.missing]
+        .format(about=asked.about, choices=choices, tasks=TASKS_MAX, chars=MESSAGE_CHARS_MAX)
+    )
+
+
+def not_understood(language: Language) -> str:
+    return PHRASES[language].not_understood
+
+
+# Parts of them.
+
+
+def _added(phrases: Phrases, task: TaskFacts) -> str:
+    facts = list(_facts(phrases, task))
+    if task.was_known:
+        facts.append(phrases.known)
+    return f"- {task.ref}{phrases.colon}{_line(task.text)}{_bracketed(phrases, facts)}"
+
+
+def _proposed(phrases: Phrases, number: int, task: ParsedTask) -> str:
+    waits = [one if isinstance(one, str) else f"#{one + 1}" for one in task.depends_on]
+    facts = [
+        *([phrases.queue.format(task.queue)] if task.queue else ()),
+        *([phrases.model.format(task.model)] if task.model else ()),
+        *([phrases.after.format(phrases.comma.join(waits))] if waits else ()),
+    ]
+    return f"#{number}{phrases.colon}{_line(task.input)}{_bracketed(phrases, facts)}"
+
+
+def _facts(phrases: Phrases, task: TaskFacts) -> Iterator[str]:
+    yield phrases.queue.format(task.queue)
+    if task.model is not None:
+        yield phrases.model.format(task.model)
+    if task.depends_on:
+        yield phrases.after.format(phrases.comma.join(task.depends_on))
+    if task.position is not None:
+        yield phrases.position.format(task.position)
+    if task.lasted_ms is not None:
+        lasted = phrases.runs if task.status is Status.RUNNING else phrases.ran
+        yield lasted.format(_span(phrases, task.lasted_ms))
+
+
+def _queue(phrases: Phrases, queue: QueueFacts) -> Iterator[str]:
+    line = phrases.queue_line.format(name=queue.name, running=queue.running, waiting=queue.waiting, done=queue.done)
+    if queue.state is not QueueState.OPEN:
+        line += phrases.queue_state.format(phrases.states[queue.state])
+    yield line
+    for task in queue.tasks:
+        yield f"  {_open(phrases, task)}"
+    if queue.more:
+        yield phrases.more.format(queue.more)
+    elif not queue.tasks:
+        yield phrases.queue_empty
+
+
+def _open(phrases: Phrases, task: TaskFacts) -> str:
+    """ "T-004 waiting: write the report (after T-003)"."""
+    facts = []
+    if task.lasted_ms is not None:
+        facts.append(phrases.runs.format(_span(phrases, task.lasted_ms)))
+    if task.depends_on:
+        facts.append(phrases.after.format(phrases.comma.join(task.depends_on)))
+    if task.because:
+        facts.append(task.because.rstrip("."))
+    words = f"{task.ref} {phrases.statuses[task.status]}{phrases.colon}{_line(task.text)}"
+    return words + _bracketed(phrases, facts)
+
+
+def _bracketed(phrases: Phrases, facts: Iterable[str]) -> str:
+    words = phrases.comma.join(facts)
+    return phrases.brackets.format(words) if words else ""
+
+
+def _line(text: str) -> str:
+    """On one line, cut with an ellipsis."""
+    line = " ".join(text[: 4 * TEXT_CHARS_MAX].split())
+    return line if len(line) <= TEXT_CHARS_MAX else line[: TEXT_CHARS_MAX - 1].rstrip() + "…"
+
+
+def _span(phrases: Phrases, ms: int) -> str:
+    """A duration in its largest unit, rounded."""
+    seconds = ms / 1000
+    for unit_s, words in ((86_400, phrases.days), (3_600, phrases.hours), (60, phrases.minutes)):
+        if seconds >= unit_s:
+            return words.format(round(seconds / unit_s))
+    return phrases.seconds.format(max(1, round(seconds)))
