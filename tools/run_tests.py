@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 ROOT: Final = Path(__file__).resolve().parent.parent
 
 # Cheapest first, so that a mistake shows early. What is not named here runs last.
-COVERED: Final = ("core", "wire", "store", "hub", "gateway", "daemon", "sdk", "cli")
+COVERED: Final = ("core", "wire", "chat", "store", "hub", "gateway", "daemon", "sdk", "cli")
 UNCOVERED: Final = ("seeds", "simulation", "acceptance")
 # `make check` runs tidy; support has no tests of its own.
 ELSEWHERE: Final = frozenset({"tidy", "support"})
@@ -32,6 +32,7 @@ ELSEWHERE: Final = frozenset({"tidy", "support"})
 GATES: Final[Mapping[str, tuple[int, Sequence[str]]]] = {
     "core and words": (100, ("src/taskyard/core/*", "src/taskyard/vocabulary.py")),
     "wire": (100, ("src/taskyard/wire/*",)),
+    "chat": (100, ("src/taskyard/chat/*",)),
     "store": (90, ("src/taskyard/store/*",)),
     "shells": (90, tuple(f"src/taskyard/{name}/*" for name in ("hub", "gateway", "daemon", "sdk", "cli"))),
 }

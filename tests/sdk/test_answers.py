@@ -7,7 +7,7 @@ import pytest
 
 from taskyard.sdk import answers, records
 from taskyard.sdk.requests import Batch
-from taskyard.wire import breakers, hubs, metrics, people, plans, queues, tasks, why
+from taskyard.wire import breakers, hubs, intake, metrics, people, plans, queues, tasks, why
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,9 @@ from taskyard.wire import breakers, hubs, metrics, people, plans, queues, tasks,
         (tasks.Pattern, answers.Pattern),
         (tasks.Rejected, answers.Rejected),
         (tasks.BatchAnswer, Batch),
+        (intake.IntakeAnswer, answers.Said),
+        (intake.CommandAnswer, answers.ChatCommand),
+        (intake.ParsedTaskAnswer, answers.ParsedTask),
         (tasks.CancelAnswer, answers.Cancellation),
         (tasks.OkAnswer, answers.Acknowledged),
         (tasks.EventAnswer, answers.Event),

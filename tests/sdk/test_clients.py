@@ -264,6 +264,15 @@ CASES = [
     Case("delete_queue", ("q",), {}, "DELETE queues/q", None, OK),
     Case("pause_queue", ("q",), {}, "POST queues/q/pause", None, {"name": "q", "state": "paused"}),
     Case("resume_queue", ("q",), {}, "POST queues/q/resume", None, {"name": "q"}),
+    Case("say", ("hi",), {}, "POST intake", {"text": "hi"}, {"reply": "…", "understood": False}),
+    Case(
+        "say",
+        ("fix it",),
+        {"channel": "slack", "dry_run": True},
+        "POST intake",
+        {"text": "fix it", "channel": "slack", "dry_run": True},
+        {"reply": "…", "parsed": [{"input": "fix it"}]},
+    ),
     Case("me", (), {}, "GET users/me", None, USER),
     Case("users", (), {}, "GET users", None, [USER]),
     Case("add_user", ("ann",), {"plan": "pro"}, "POST users", {"name": "ann", "plan": "pro"}, USER),
@@ -288,7 +297,7 @@ def test_each_call_has_its_route_and_body(hub: StubHub, driver: Driver, case: Ca
     assert asked.body == case.sent
     expected = case.answer[0] if isinstance(case.answer, list) else case.answer
     one = answered[0] if isinstance(answered, list) else answered
-    for name in ("id", "ok", "ref", "text", "event", "reviewed", "plan", "pending", "tasks_running"):
+    for name in ("id", "ok", "ref", "text", "event", "reviewed", "plan", "pending", "tasks_running", "reply"):
         if name in expected:
             assert getattr(one, name) == expected[name]
 

@@ -25,6 +25,7 @@ from taskyard.cli import (
     people,
     pressure,
     queues,
+    say,
     status,
     submit,
     tasks,
@@ -57,6 +58,7 @@ app.command("up")(yard.up)
 app.command("daemon")(yard.daemon)
 app.command("demo")(yard.demo)
 app.command("submit")(submit.submit)
+app.command("say")(say.say)
 app.command("ls")(tasks.ls)
 app.command("show")(tasks.show)
 app.command("why")(why.why)

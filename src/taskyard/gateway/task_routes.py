@@ -5,6 +5,7 @@ from typing import Any, Final
 from taskyard.gateway.call import Empty, OfUser
 from taskyard.gateway.rest import (
     callbacks,
+    intake,
     plans,
     submit,
     tasks,
@@ -19,6 +20,7 @@ from taskyard.gateway.route import (
     get,
 )
 from taskyard.vocabulary import Refusal
+from taskyard.wire.intake import Intake, IntakeAnswer
 from taskyard.wire.plans import QueueStatusAnswer
 from taskyard.wire.submission import (
     Batch,
@@ -82,6 +84,17 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         again_status=200,
         is_batch=True,
         salvage=submit.salvage,
+        refusals=_INTAKE,
+    ),
+    Route(
+        method="POST",
+        path=f"{V1}/intake",
+        policy=OWNER,
+        handler=intake.take,
+        summary="Read a chat message: add its tasks, do its commands, and answer in its language",
+        body=Intake,
+        query=OfUser,
+        answer=IntakeAnswer,
         refusals=_INTAKE,
     ),
     get(

@@ -8,7 +8,7 @@ Times are aware datetimes in UTC, durations are seconds.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct, field
 
@@ -162,6 +162,9 @@ class TaskRecord(Struct, kw_only=True, dict=True):
         return self.status is Status.COMPLETED
 
 
+H = TypeVar("H", bound=TaskRecord)
+
+
 class Rejected(Struct, kw_only=True):
     """One task of a partial batch that was not taken."""
 
@@ -169,6 +172,39 @@ class Rejected(Struct, kw_only=True):
     status: int = 0
     code: str = ""
     detail: str = ""
+
+
+class ParsedTask(Struct, kw_only=True):
+    """A task as a chat message was understood; `depends_on` has places among its tasks, from 0, and refs of others."""
+
+    input: str
+    model: str | None = None
+    queue: str | None = None
+    depends_on: list[int | str] = []
+
+
+class ChatCommand(Struct, kw_only=True):
+    """A command of a chat message; `ok` is None where it was not tried."""
+
+    command: str
+    ref: str | None = None
+    queue: str | None = None
+    ok: bool | None = None
+    detail: str | None = None
+
+
+class Said(Struct, Generic[H], kw_only=True):
+    """What became of a chat message."""
+
+    reply: str = ""
+    """For people, in the language of the message."""
+    tasks: list[H] = []
+    commands: list[ChatCommand] = []
+    question: str | None = None
+    """The one thing that was missing; then nothing was done."""
+    understood: bool = True
+    """False for ordinary conversation."""
+    parsed: list[ParsedTask] = []
 
 
 class Cancellation(Struct, kw_only=True):

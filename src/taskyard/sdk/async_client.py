@@ -19,7 +19,17 @@ import aiohttp
 from yarl import URL
 
 from taskyard.sdk import requests
-from taskyard.sdk.answers import Acknowledged, Backpressure, Cancellation, Event, LogLine, Overview, PatternReview, Why
+from taskyard.sdk.answers import (
+    Acknowledged,
+    Backpressure,
+    Cancellation,
+    Event,
+    LogLine,
+    Overview,
+    PatternReview,
+    Said,
+    Why,
+)
 from taskyard.sdk.client import CONNECT_S, STREAM_SILENCE_S, TIMEOUT_S
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
@@ -95,6 +105,10 @@ class AsyncClient:
 
     async def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[AsyncTask]:
         return await self.call(requests.submit_batch(AsyncTask, tasks, partial=partial))
+
+    async def say(self, text: str, *, channel: str | None = None, dry_run: bool = False) -> Said[AsyncTask]:
+        """A chat message, in English or Chinese: its tasks are added, its commands done, and it is answered."""
+        return await self.call(requests.say(AsyncTask, text, channel=channel, dry_run=dry_run))
 
     async def task(self, task: str, *, wait_s: float | None = None) -> AsyncTask:
         """By id or ref. With `wait_s`: when it has ended, or when the time is up."""

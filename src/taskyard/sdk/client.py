@@ -26,7 +26,17 @@ from urllib3.exceptions import (
 from urllib3.response import BaseHTTPResponse
 
 from taskyard.sdk import requests
-from taskyard.sdk.answers import Acknowledged, Backpressure, Cancellation, Event, LogLine, Overview, PatternReview, Why
+from taskyard.sdk.answers import (
+    Acknowledged,
+    Backpressure,
+    Cancellation,
+    Event,
+    LogLine,
+    Overview,
+    PatternReview,
+    Said,
+    Why,
+)
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
@@ -106,6 +116,10 @@ class Client:
 
     def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[Task]:
         return self.call(requests.submit_batch(Task, tasks, partial=partial))
+
+    def say(self, text: str, *, channel: str | None = None, dry_run: bool = False) -> Said[Task]:
+        """A chat message, in English or Chinese: its tasks are added, its commands done, and it is answered."""
+        return self.call(requests.say(Task, text, channel=channel, dry_run=dry_run))
 
     def task(self, task: str, *, wait_s: float | None = None) -> Task:
         """By id or ref. With `wait_s`: when it has ended, or when the time is up."""

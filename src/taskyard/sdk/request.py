@@ -19,6 +19,7 @@ PERSONAL: Final = tuple(
     f"{API}/{name}"
     for name in (
         "tasks",
+        "intake",
         "daemons",
         "dead-letters",
         "breakers",

@@ -16,6 +16,7 @@ from taskyard.sdk.answers import (
     Overview,
     PatternReview,
     Rejected,
+    Said,
     TaskRecord,
     Why,
 )
@@ -87,6 +88,12 @@ def submit_batch(handle: type[H], tasks: Sequence[Mapping[str, Any]], *, partial
         body=encode({"tasks": bodies, "partial": partial}),
         idempotent=True,
     )
+
+
+def say(handle: type[H], text: str, *, channel: str | None = None, dry_run: bool = False) -> Request[Said[H]]:
+    """Not repeated: a retry that was said twice is done twice."""
+    body = {"text": text, **given(channel=channel, dry_run=dry_run or None)}
+    return send("POST", "/intake", Said[handle], body, idempotent=False)  # type: ignore[valid-type]
 
 
 # --- tasks -------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from taskyard.sdk import requests
-from taskyard.sdk.answers import Cancellation, TaskRecord
+from taskyard.sdk.answers import Cancellation, Said, TaskRecord
 from taskyard.sdk.errors import WaitTimeout
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def bind(answer: object, client: object) -> None:
     match answer:
         case TaskRecord():
             answer.__dict__["client"] = client
-        case requests.Batch():
+        case requests.Batch() | Said():
             bind(answer.tasks, client)
         case list() if answer and isinstance(answer[0], TaskRecord):
             for task in answer:

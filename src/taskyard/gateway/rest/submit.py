@@ -46,20 +46,27 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
 
 
 async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
-    user_id = call.user_id(call.query.user)
+    taken, rejected = await take_in(call, call.user_id(call.query.user), body)
+    answers = [task_json(stored, deduplicated=was_known) for stored, was_known in taken]
+    is_new = not all(was_known for _, was_known in taken)
+    return Reply(batch_json(answers, rejected), status=201 if is_new else 200)
+
+
+async def take_in(
+    call: Call[OfUser], user_id: str, body: Batch
+) -> tuple[list[tuple[StoredTask, bool]], list[Rejected]]:
+    """The tasks of a batch, each with whether it was there already, and those that were not taken."""
     meanings = await _meanings(call, user_id, body.tasks)
     drafts, indexes, rejected = _drafts_of(call, user_id, body, meanings)
-    answers: list[bytes] = []
-    is_new = False
+    taken: list[tuple[StoredTask, bool]] = []
     if drafts:
         submitted, written, _ = await _ask(call, user_id, drafts, partial=body.partial)
         rejected += [_rejected(refused, indexes) for refused in submitted.rejected]
         for task_id, deduplicated in zip(submitted.ids, submitted.deduplicated, strict=True):
             stored = written.get(task_id) or await _stored(call, user_id, task_id)
-            answers.append(task_json(stored, deduplicated=deduplicated))
-        is_new = not all(submitted.deduplicated)
+            taken.append((stored, deduplicated))
     rejected.sort(key=lambda one: one.index)
-    return Reply(batch_json(answers, rejected), status=201 if is_new else 200)
+    return taken, rejected
 
 
 async def _meanings(call: Call[OfUser], user_id: str, submissions: Sequence[Submission]) -> Mapping[str, str]:

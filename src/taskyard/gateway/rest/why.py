@@ -7,6 +7,7 @@ from taskyard.core.idle import Group, Overview
 from taskyard.core.story import story_of
 from taskyard.core.why import Cause, Why
 from taskyard.gateway.call import Call, Empty, OfUser, Reply
+from taskyard.gateway.port import Hub
 from taskyard.gateway.rest.tasks import find
 from taskyard.store.port import Reader, StoredTask
 from taskyard.wire.fields import instant_or_none
@@ -23,14 +24,18 @@ from taskyard.wire.why import (
 
 async def why(call: Call[OfUser], _body: Empty) -> Reply:
     """From the live state; an ended task, which is in it no longer, from its record."""
-    stored = await find(call, call.query.user)
-    names = await call.hub.read(lambda reader: _names(reader, stored)) if stored.task.depends else {}
-    found = await call.hub.why(stored.task.id, names)
+    found = await why_of(call.hub, await find(call, call.query.user))
     if found is None:
         # It may have ended since it was read.
         task = (await find(call, call.query.user)).task
         found = Why(task.ref, task.status, story_of(task, call.hub.now_ms()))
     return Reply(_why_answer(found))
+
+
+async def why_of(hub: Hub, stored: StoredTask) -> Why | None:
+    """Why a task does not run; None if it has ended."""
+    names = await hub.read(lambda reader: _names(reader, stored)) if stored.task.depends else {}
+    return await hub.why(stored.task.id, names)
 
 
 def _names(reader: Reader, stored: StoredTask) -> Mapping[str, str]:

@@ -1,0 +1,124 @@
+"""What a chat answer tells of tasks and queues, read from what is committed. `chat/replies.py` puts it into words."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from taskyard.chat.replies import Blocked, QueueFacts, TaskFacts
+from taskyard.core.task import Task
+from taskyard.gateway.edge import stored_decoder
+from taskyard.gateway.port import QueueView
+from taskyard.store.port import Reader, StoredTask, TaskFilter
+from taskyard.vocabulary import ENDED, Status
+from taskyard.wire.tasks import Content
+
+LISTED_MAX: Final = 100
+# Of a user's open tasks, and of those done lately that are counted: a page, not all that there ever was.
+SHOWN_MAX: Final = 10
+"""Of one queue's open tasks."""
+BLOCKED_MAX: Final = 20
+
+_PASSED: Final = frozenset({Status.FAILED, Status.TIMEOUT})
+OPEN: Final = tuple(status for status in Status if status not in ENDED and status not in _PASSED)
+UNBLOCKED: Final = tuple(status for status in OPEN if status is not Status.BLOCKED)
+RETRYABLE: Final = frozenset({Status.PERMANENTLY_FAILED, Status.SKIPPED})
+
+_content: Final = stored_decoder(Content)
+
+
+class Standing(Struct, frozen=True):
+    """A user's open tasks, newest first, with the refs of what they wait for, and what was done lately by queue."""
+
+    open: list[StoredTask]
+    refs: Mapping[str, str]
+    done: Mapping[str, int]
+
+
+def standing(reader: Reader, user_id: str, queue: str | None) -> Standing:
+    opened = reader.tasks(TaskFilter(user_id=user_id, statuses=OPEN, queue=queue, limit=LISTED_MAX))
+    ended = TaskFilter(user_id=user_id, statuses=(Status.COMPLETED,), queue=queue, limit=LISTED_MAX)
+    done = Counter(one.task.kind.queue for one in reader.tasks(ended))
+    return Standing(opened, refs_of(reader, user_id, [one.task for one in opened]), done)
+
+
+def refs_of(reader: Reader, user_id: str, tasks: Sequence[Task]) -> dict[str, str]:
+    """Of these tasks and all that they wait for, by id."""
+    ids = dict.fromkeys(each.id for task in tasks for each in task.depends or ())
+    known = reader.known(user_id=user_id, ids=tuple(ids), refs=(), keys=())
+    return {task.id: task.ref for task in (*known.tasks.values(), *tasks)}
+
+
+def queue_facts(views: Sequence[QueueView], found: Standing, now_ms: int) -> list[QueueFacts]:
+    """Queue by queue; oldest tasks first, since those are next."""
+    by_queue: dict[str, list[StoredTask]] = {}
+    for one in reversed(found.open):
+        by_queue.setdefault(one.task.kind.queue, []).append(one)
+    facts = []
+    for view in views:
+        tasks = by_queue.get(view.name, [])
+        facts.append(
+            QueueFacts(
+                name=view.name,
+                state=view.state,
+                waiting=view.waiting,
+                running=view.running,
+                done=found.done.get(view.name, 0),
+                tasks=tuple(task_facts(one, found.refs, now_ms) for one in tasks[:SHOWN_MAX]),
+                more=max(0, len(tasks) - SHOWN_MAX),
+            )
+        )
+    return facts
+
+
+def task_facts(
+    stored: StoredTask,
+    refs: Mapping[str, str],
+    now_ms: int,
+    *,
+    position: int | None = None,
+    was_known: bool = False,
+    because: str | None = None,
+) -> TaskFacts:
+    task, content = stored.task, _content.decode(stored.body)
+    trouble = task.trouble
+    return TaskFacts(
+        ref=task.ref,
+        text=content.title or content.input,
+        status=task.status,
+        queue=task.kind.queue,
+        model=content.model,
+        depends_on=tuple(refs[each.id] for each in task.depends or () if each.id in refs),
+        position=position,
+        was_known=was_known,
+        summary=task.summary,
+        error=None if task.error is None else f"{task.error.code}: {task.error.message}",
+        tries=sum(attempt.series == task.series for attempt in task.attempts or ()),
+        lasted_ms=_lasted_ms(task, now_ms),
+        because=because or (None if trouble is None else trouble.blocked_reason or trouble.skipped_reason),
+    )
+
+
+def _lasted_ms(task: Task, now_ms: int) -> int | None:
+    newest = task.newest
+    if newest is None or newest.started_at is None or task.status not in (Status.RUNNING, Status.COMPLETED):
+        return None
+    return max(0, (newest.ended_at or now_ms) - newest.started_at)
+
+
+def blocked(reader: Reader, user_id: str) -> list[Blocked]:
+    """If every open task of a user is blocked: each, with what it needs. None if one of them may still go on."""
+    if reader.tasks(TaskFilter(user_id=user_id, statuses=UNBLOCKED, limit=1)):
+        return []
+    found = reader.tasks(TaskFilter(user_id=user_id, statuses=(Status.BLOCKED,), limit=BLOCKED_MAX))
+    refs = refs_of(reader, user_id, [one.task for one in found])
+    return [one for stored in reversed(found) if (one := _blocked(stored.task, refs)) is not None]
+
+
+def _blocked(task: Task, refs: Mapping[str, str]) -> Blocked | None:
+    """What it needs; None if that is a blocked task itself, which is told of too."""
+    bad = [each for each in task.depends or () if each.outcome not in (None, Status.COMPLETED, Status.BLOCKED)]
+    named = {each.id: refs[each.id] for each in bad if each.id in refs}
+    retryable = tuple(named[each.id] for each in bad if each.outcome in RETRYABLE and each.id in named)
+    return Blocked(task.ref, tuple(named.values()), retryable) if named else None

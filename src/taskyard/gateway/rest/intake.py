@@ -1,0 +1,198 @@
+"""`POST /intake`: a chat message becomes tasks and commands, and an answer in its language.
+
+The parser decides what was meant, the core whether it may be; here one is carried to the other. All tasks of a message
+are one batch, taken whole or refused whole; then its commands are done one by one, each by itself.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from taskyard.chat import replies
+from taskyard.chat.parsed import Parsed, ParsedCommand, ParsedTask, Source, Sources
+from taskyard.chat.parser import parse
+from taskyard.core.commands import CancelTask, RetryTask, SkipTask
+from taskyard.core.effects import Done, Refused
+from taskyard.gateway import chat_facts
+from taskyard.gateway.call import Call, OfUser, Reply, task_not_found
+from taskyard.gateway.port import QueueView, Unavailable
+from taskyard.gateway.present import task_answer
+from taskyard.gateway.rest.submit import take_in
+from taskyard.gateway.rest.why import why_of
+from taskyard.store.port import StoredTask
+from taskyard.vocabulary import ENDED, HELD, ChatCommand, Refusal, SourceType, Status
+from taskyard.wire.intake import CommandAnswer, Intake, IntakeAnswer, ParsedTaskAnswer
+from taskyard.wire.problems import PROBLEMS
+from taskyard.wire.submission import Batch, BatchItem
+from taskyard.wire.submission import Source as Origin
+from taskyard.wire.tasks import TaskAnswer
+
+FORESEEN_MAX: Final = 10
+# Tasks of one message whose place is asked for: each may be a round trip to the hub that leads.
+CONTROL: Final = {
+    ChatCommand.CANCEL: CancelTask,
+    ChatCommand.RETRY: RetryTask,
+    ChatCommand.SKIP: SkipTask,
+}
+
+
+class _Answer:
+    """What is answered, as it comes about."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self.parsed = parsed
+        self.lines: list[str] = []
+        self.tasks: list[TaskAnswer] = []
+        self.commands: list[CommandAnswer] = []
+
+    def reply(self) -> Reply:
+        parsed, language = self.parsed, self.parsed.language
+        question = None if parsed.question is None else replies.question(language, parsed.question)
+        return Reply(
+            IntakeAnswer(
+                reply=question or "\n".join(self.lines) or replies.not_understood(language),
+                tasks=self.tasks,
+                commands=self.commands,
+                question=question,
+                understood=parsed.is_understood,
+                parsed=[_shown(task) for task in parsed.tasks],
+            )
+        )
+
+
+async def take(call: Call[OfUser], body: Intake) -> Reply:
+    user_id = call.user_id(call.query.user)
+    views = await call.hub.queues(user_id)
+    parsed = parse(body.text, _sources(views, call.hub.settings.default_queue))
+    answer = _Answer(parsed)
+    if body.dry_run:
+        answer.lines = [replies.proposal(parsed)] if parsed.tasks or parsed.commands else []
+        answer.commands = [CommandAnswer(command=one.command, ref=one.ref, queue=one.queue) for one in parsed.commands]
+    elif parsed.tasks or parsed.commands:
+        await _do(call, user_id, answer, channel=body.channel, views=views)
+    return answer.reply()
+
+
+def _sources(views: Sequence[QueueView], default: str) -> Sources:
+    return Sources(tuple(Source(view.name, view.models) for view in views), default)
+
+
+def _shown(task: ParsedTask) -> ParsedTaskAnswer:
+    return ParsedTaskAnswer(input=task.input, model=task.model, queue=task.queue, depends_on=list(task.depends_on))
+
+
+async def _do(call: Call[OfUser], user_id: str, answer: _Answer, *, channel: str, views: list[QueueView]) -> None:
+    parsed = answer.parsed
+    if parsed.tasks:
+        await _submit(call, user_id, answer, channel)
+    for command in parsed.commands:
+        if command.command in CONTROL:
+            await _control(call, user_id, answer, command)
+        elif command.ref is not None:
+            await _task_status(call, user_id, answer, command)
+        else:
+            await _queue_status(call, user_id, answer, command, views)
+    stuck = await call.hub.read(lambda reader: chat_facts.blocked(reader, user_id))
+    if stuck:
+        answer.lines.append(replies.all_blocked(parsed.language, stuck))
+
+
+# Tasks.
+
+
+async def _submit(call: Call[OfUser], user_id: str, answer: _Answer, channel: str) -> None:
+    parsed = answer.parsed
+    items = [_item(place, task, channel) for place, task in enumerate(parsed.tasks)]
+    taken, _ = await take_in(call, user_id, Batch(items))
+    queued = [stored.task.id for stored, _ in taken if stored.task.status is Status.QUEUED][:FORESEEN_MAX]
+    forecasts = dict(zip(queued, await asyncio.gather(*map(call.hub.forecast, queued)), strict=True))
+    refs = await call.hub.read(lambda reader: chat_facts.refs_of(reader, user_id, [stored.task for stored, _ in taken]))
+    facts = []
+    for stored, was_known in taken:
+        forecast = forecasts.get(stored.task.id)
+        answer.tasks.append(task_answer(stored, deduplicated=was_known, forecast=forecast))
+        position = None if forecast is None else forecast.position
+        facts.append(chat_facts.task_facts(stored, refs, call.hub.now_ms(), position=position, was_known=was_known))
+    answer.lines.append(replies.confirmation(parsed.language, facts))
+
+
+def _item(place: int, task: ParsedTask, channel: str) -> BatchItem:
+    """A person typed it: whatever channel it came by, it is a user's task."""
+    return BatchItem(
+        name=_name(place),
+        input=task.input,
+        model=task.model,
+        queue=task.queue,
+        depends_on=[one if isinstance(one, str) else _name(one) for one in task.depends_on],
+        source=Origin(SourceType.USER, None, channel),
+    )
+
+
+def _name(place: int) -> str:
+    return f"#{place + 1}"
+
+
+# Commands.
+
+
+async def _find(call: Call[OfUser], user_id: str, ref: str) -> StoredTask | None:
+    return await call.hub.read(lambda reader: reader.find(user_id=user_id, task=ref))
+
+
+async def _control(call: Call[OfUser], user_id: str, answer: _Answer, one: ParsedCommand) -> None:
+    done = await _done(call, user_id, one)
+    answer.lines.append(replies.acted(answer.parsed.language, done))
+    answer.commands.append(CommandAnswer(command=one.command, ref=one.ref, ok=done.ok, detail=done.detail))
+
+
+async def _done(call: Call[OfUser], user_id: str, one: ParsedCommand) -> replies.Acted:
+    """One that is refused keeps no other from being done, and none that were done from being told."""
+    ref = one.ref or ""
+    stored = await _find(call, user_id, ref)
+    if stored is None:
+        return replies.Acted(command=one.command, ref=ref, ok=False, detail=task_not_found().detail)
+    command = CONTROL[one.command](user_id=user_id, task_id=stored.task.id, actor=call.principal.actor)
+    try:
+        done, written = await call.hub.ask(command)
+    except Unavailable as unavailable:
+        detail = f"{PROBLEMS[Refusal(unavailable.code)].title}."
+        return replies.Acted(command=one.command, ref=ref, ok=False, detail=detail)
+    if isinstance(done, Refused):
+        return replies.Acted(command=one.command, ref=ref, ok=False, detail=done.detail)
+    assert isinstance(done, Done), "only a submission is answered otherwise"
+    heirs = await call.hub.read(lambda reader: reader.known(user_id=user_id, ids=done.also, refs=(), keys=()).tasks)
+    also = tuple(heirs[task_id].ref for task_id in done.also if task_id in heirs)
+    after = written.get(stored.task.id, stored).task
+    is_stopping = one.command is ChatCommand.CANCEL and after.status in HELD
+    return replies.Acted(command=one.command, ref=after.ref, ok=True, is_stopping=is_stopping, also=also)
+
+
+async def _task_status(call: Call[OfUser], user_id: str, answer: _Answer, one: ParsedCommand) -> None:
+    stored = await _find(call, user_id, one.ref or "")
+    if stored is None:
+        detail = task_not_found().detail
+        told = replies.Acted(command=one.command, ref=one.ref or "", ok=False, detail=detail)
+        answer.lines.append(replies.acted(answer.parsed.language, told))
+        answer.commands.append(CommandAnswer(command=one.command, ref=one.ref, ok=False, detail=detail))
+        return
+    because = None
+    if stored.task.status not in ENDED:
+        found = await why_of(call.hub, stored)
+        because = None if found is None else found.summary
+    refs = await call.hub.read(lambda reader: chat_facts.refs_of(reader, user_id, [stored.task]))
+    facts = chat_facts.task_facts(stored, refs, call.hub.now_ms(), because=because)
+    answer.lines.append(replies.task_status(answer.parsed.language, facts))
+    answer.commands.append(CommandAnswer(command=one.command, ref=one.ref, ok=True))
+
+
+async def _queue_status(
+    call: Call[OfUser], user_id: str, answer: _Answer, one: ParsedCommand, views: list[QueueView]
+) -> None:
+    if answer.tasks or answer.commands:
+        # What was just done is to be seen in it.
+        views = await call.hub.queues(user_id)
+    shown = [view for view in views if one.queue in (None, view.name)]
+    found = await call.hub.read(lambda reader: chat_facts.standing(reader, user_id, one.queue))
+    facts = chat_facts.queue_facts(shown, found, call.hub.now_ms())
+    answer.lines.append(replies.queue_status(answer.parsed.language, facts))
+    answer.commands.append(CommandAnswer(command=one.command, queue=one.queue, ok=True))
