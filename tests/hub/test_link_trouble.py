@@ -206,8 +206,9 @@ def test_the_time_that_a_wait_may_take_is_not_counted_anew_over_the_next_link() 
             await both.board.daemons()
             remote.close()
             await both.connect()
-            await both.board.daemons()
-            assert len(waits) == 2
+            async with asyncio.timeout(WAIT_S):
+                while len(waits) < 2:
+                    await both.board.daemons()
             assert waits[1] < waits[0] <= 60.0
             waiting.cancel()
 
