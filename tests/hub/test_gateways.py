@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ import pytest
 from taskyard.core.settings import Limits, Settings, Sizes
 from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.server import bind
 from taskyard.gateway.sign_in import COOKIE
-from taskyard.hub.gateways import Gateways
+from taskyard.hub.gateways import Gateways, HeldPort
 from taskyard.hub.observe import Log
 from taskyard.hub.yard import CannotStart
 from taskyard.vocabulary import Scope
@@ -46,18 +48,40 @@ class Front:
         self.gateways = gateways
 
     async def ask(self, method: str, path: str, **given: Any) -> Answer:
+        """Whichever gateway it comes to."""
         given.setdefault("key", KEY)
         return await asyncio.to_thread(request, self.gateways.port, method, path, **given)
 
-    @asynccontextmanager
-    async def only(self, gateway: int) -> AsyncIterator[None]:
-        """Meanwhile the other one stands still: what is asked is asked of this one."""
-        [other] = [one for one in gateways_of(os.getpid()) if one != gateway]
-        os.kill(other, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            os.kill(other, signal.SIGCONT)
+    async def started(self, count: int, *, other_than: list[int]) -> None:
+        """Until so many take connections, besides these."""
+        known = set(other_than)
+        for _ in range(count):
+            line = await self.scene.log.told.first(
+                lambda line: line["event"] == "gateway.started" and line["data"]["pid"] not in known
+            )
+            known.add(line["data"]["pid"])
+
+    async def ask_at(self, gateway: int, method: str, path: str, **given: Any) -> Answer:
+        connection = await asyncio.to_thread(connected_to, gateway, self.gateways.port)
+        return await self.ask(method, path, connection=connection, **given)
+
+
+def connected_to(gateway: int, port: int) -> socket.socket:
+    """The system chooses who has a connection, so several are made until this one has."""
+    for _ in range(100):
+        connection = connect(port)
+        took = partial(taker_of, connection.getsockname()[1])
+        if wait_until(took, within_s=WAIT_S, what="a gateway that took the connection") == gateway:
+            return connection
+        connection.close()
+    raise AssertionError(f"no connection came to {gateway}")
+
+
+def taker_of(came_from: int) -> int | None:
+    for gateway in gateways_of(os.getpid()):
+        if any(one.raddr and one.raddr.port == came_from for one in psutil.Process(gateway).net_connections("tcp")):
+            return gateway
+    return None
 
 
 @asynccontextmanager
@@ -89,16 +113,14 @@ def test_whichever_gateway_answers_knows_who_signed_in_at_another_and_counts_wha
             here, there = gateways_of(os.getpid())
             door = build_app(front.scene.hub, GatewaySettings()).door
             link = door.sign_in_link(user_id=USER, base_url="")
-            async with front.only(here):
-                signed_in = await front.ask("GET", link, key=None)
-                cookie = signed_in.headers["set-cookie"].partition(";")[0]
-                assert cookie.startswith(COOKIE)
-                assert (await front.ask("POST", TASKS, body=A_TASK)).status == 201
-            async with front.only(there):
-                me = await front.ask("GET", "/api/v1/users/me", key=None, headers={"Cookie": cookie})
-                assert (me.status, json.loads(me.body)["id"]) == (200, USER)
-                assert (await front.ask("GET", link, key=None)).status == 401
-                assert (await front.ask("GET", "/readyz")).status == 200
+            signed_in = await front.ask_at(here, "GET", link, key=None)
+            cookie = signed_in.headers["set-cookie"].partition(";")[0]
+            assert cookie.startswith(COOKIE)
+            assert (await front.ask_at(here, "POST", TASKS, body=A_TASK)).status == 201
+            me = await front.ask_at(there, "GET", "/api/v1/users/me", key=None, headers={"Cookie": cookie})
+            assert (me.status, json.loads(me.body)["id"]) == (200, USER)
+            assert (await front.ask_at(there, "GET", link, key=None)).status == 401
+            assert (await front.ask_at(there, "GET", "/readyz")).status == 200
             # What each answered is told with the figures of all, by whichever is asked.
             for one in (here, there):
                 async with asyncio.timeout(WAIT_S):
@@ -110,8 +132,7 @@ def test_whichever_gateway_answers_knows_who_signed_in_at_another_and_counts_wha
 
 async def tells_of_all(front: Front, gateway: int) -> bool:
     """Whether its metrics have one request of each of these routes, and no more."""
-    async with front.only(gateway):
-        figures = await front.ask("GET", "/metrics")
+    figures = await front.ask_at(gateway, "GET", "/metrics")
     lines = [line for line in figures.body.decode().splitlines() if line.startswith("taskyard_http_requests_total")]
     routes = (TASKS, "/api/v1/users/me", "/readyz")
     times = [line.rpartition(" ")[2] for route in routes for line in lines if f'route="{route}",' in line]
@@ -130,18 +151,19 @@ def test_changed_settings_reach_gateways_also_those_that_are_started_later(tmp_p
             front.gateways.adopt(GatewaySettings(port=port, hosts=("tasks.example.com",)))
             before = gateways_of(os.getpid())
             for gateway in before:
-                async with asyncio.timeout(WAIT_S), front.only(gateway):
-                    while (await front.ask("GET", "/healthz", headers=named)).status != 200:
+                async with asyncio.timeout(WAIT_S):
+                    while (await front.ask_at(gateway, "GET", "/healthz", headers=named)).status != 200:
                         await asyncio.sleep(0.01)
-                    large = await front.ask("POST", f"{TASKS}/batch", body=b" " * 2000)
-                    assert large.status == 413
+                large = await front.ask_at(gateway, "POST", f"{TASKS}/batch", body=b" " * 2000)
+                assert large.status == 413
             # Then one that is started again has them too
             for gateway in before:
                 os.kill(gateway, signal.SIGKILL)
+            assert (await front.scene.log.line("gateway.ended"))["data"]["code"] == -signal.SIGKILL
+            await front.started(2, other_than=before)
             assert (await front.ask("GET", "/healthz", headers=named)).status == 200
             assert (await front.ask("POST", f"{TASKS}/batch", body=b" " * 2000)).status == 413
             assert not set(gateways_of(os.getpid())) & set(before)
-            assert (await front.scene.log.line("gateway.ended"))["data"]["code"] == -signal.SIGKILL
 
     lives(scenario)
 
@@ -156,7 +178,7 @@ def test_what_was_asked_before_a_stop_is_answered_and_nothing_is_taken_after_it(
             stopping = asyncio.ensure_future(front.gateways.stop())
             # Then nobody else comes in
             async with asyncio.timeout(WAIT_S):
-                while await asyncio.to_thread(is_open, port):
+                while not await asyncio.to_thread(is_shut, port):
                     await asyncio.sleep(0.01)
             assert not asked.done()
             # And who was in is answered
@@ -168,12 +190,12 @@ def test_what_was_asked_before_a_stop_is_answered_and_nothing_is_taken_after_it(
     lives(scenario)
 
 
-def is_open(port: int) -> bool:
+def is_shut(port: int) -> bool:
     try:
         connect(port).close()
     except ConnectionRefusedError:
-        return False
-    return True
+        return True
+    return False
 
 
 def test_a_stop_does_not_wait_for_a_gateway_that_is_to_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,6 +227,20 @@ def test_gateways_wait_a_moment_for_a_port_that_those_of_a_killed_hub_still_have
             await late.stop()
 
     lives(scenario)
+
+
+def test_a_port_of_gateways_is_refused_to_other_hubs_also_before_anybody_listens_on_it() -> None:
+    held = HeldPort(HERE, 0)
+    with pytest.raises(OSError, match="in use"):
+        HeldPort(HERE, held.number)
+    # When its gateways listen, then to everybody
+    with bind(HERE, held.number, shared=True) as gateway, bind(HERE, held.number, shared=True) as other:
+        gateway.listen()
+        other.listen()
+        with pytest.raises(OSError, match="in use"):
+            bind(HERE, held.number)
+    held.release()
+    HeldPort(HERE, held.number).release()
 
 
 @pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python"])

@@ -120,10 +120,11 @@ class _Server(uvicorn.Server):
 class GatewayServer:
     """Listens from `start` to `stop`, on the loop it is started on."""
 
-    def __init__(self, app: GatewayApp, listener: socket.socket | None = None) -> None:
-        """`listener`: one that is shared with other gateways; else it opens its own."""
+    def __init__(self, app: GatewayApp, *, shares_port: bool = False) -> None:
+        """`shares_port`: with other processes, among which the system divides those who come."""
         self._app = app
-        self._socket = listener
+        self._shares_port = shares_port
+        self._socket: socket.socket | None = None
         config = GatewayConfig(
             app,
             http=BoundedHttp,
@@ -156,8 +157,7 @@ class GatewayServer:
     async def start(self) -> None:
         """Returns when connections are taken; `OSError` says why none can be."""
         settings = self._app.door.settings
-        if self._socket is None:
-            self._socket = listen(settings.host, settings.port)
+        self._socket = listen(settings.host, settings.port, shared=self._shares_port)
         self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started:
             if self._serving.done():
@@ -175,15 +175,27 @@ class GatewayServer:
             self._socket.close()
 
 
-def listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    listener = bind(host, port, shared=shared)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host.strip("[]"), port))
         listener.listen(BACKLOG)
-        listener.setblocking(False)
     except OSError:
         listener.close()
         raise
     return listener
+
+
+def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """`shared`: beside other sockets of that port that are, and beside no other."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        bound.bind((host.strip("[]"), port))
+        bound.setblocking(False)
+    except OSError:
+        bound.close()
+        raise
+    return bound

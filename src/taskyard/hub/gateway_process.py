@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-import socket
 import sys
 from asyncio import TaskGroup
 from collections.abc import Callable, Coroutine, Iterator
@@ -46,8 +45,6 @@ async def serve() -> None:
         _clear_away()
         return
     order = read_order(line)
-    listener = socket.socket(fileno=order.listener)
-    listener.setblocking(False)
     os.set_blocking(TO_HUB, False)
     match order.leader:
         case Beside(link, file):
@@ -62,7 +59,7 @@ async def serve() -> None:
     app = build_app(board, order.gateway)
     app.door.session_ids = sessions_of(order.number)
     app.door.requests = board.answered
-    await _serve(orders, order, board, GatewayServer(app, listener), following)
+    await _serve(orders, order, board, GatewayServer(app, shares_port=True), following)
     _clear_away()
 
 

@@ -1,8 +1,9 @@
 """Gateways of this machine: processes of their own that share the hub's port, so that parsing, sockets and answers use
 other cores than the one that decides.
 
-The listening socket is opened here and inherited; what a gateway has to know comes over its standard input, the secret
-too, which neither a command line nor an environment may hold. When that input ends, because this process did, the
+Each listens on the port itself, and the system divides among them who comes: by one socket that all had inherited, some
+were given most. What a gateway has to know comes over its standard input, the secret too, which neither a command line
+nor an environment may hold. When that input ends, because this process did, the
 gateway ends too. One that dies is started again. Over its standard output it says when it takes connections.
 
 On a file they speak to the hub that started them, by a socket of this machine. On a server they follow whoever leads,
@@ -25,7 +26,7 @@ from msgspec.structs import replace
 
 from taskyard.core.settings import Settings
 from taskyard.gateway.door import GatewaySettings
-from taskyard.gateway.server import listen
+from taskyard.gateway.server import bind
 from taskyard.hub.hub import Hub
 from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log
@@ -62,8 +63,6 @@ class Order(Struct, frozen=True):
 
     number: int
     """Which of them it is, from 0."""
-    listener: int
-    """The descriptor of the listening socket."""
     leader: Beside | ByLease
     secret: bytes
     settings: Settings
@@ -95,10 +94,8 @@ class Gateways:
         self._links = LinkServer(secret, log)
         self._directory: Path | None = None
         leader = Beside("", database) if isinstance(hub, Hub) else ByLease(database)
-        self._order = Order(
-            number=-1, listener=-1, leader=leader, secret=secret, settings=hub.settings, gateway=gateway
-        )
-        self._listener: socket.socket | None = None
+        self._order = Order(number=-1, leader=leader, secret=secret, settings=hub.settings, gateway=gateway)
+        self._port: HeldPort | None = None
         self._keepers: list[asyncio.Task[None]] = []
         self._inputs: dict[int, asyncio.StreamWriter] = {}
         self._ready: set[int] = set()
@@ -110,14 +107,14 @@ class Gateways:
 
     @property
     def port(self) -> int:
-        assert self._listener is not None, "started"
-        return int(self._listener.getsockname()[1])
+        assert self._port is not None, "started"
+        return self._port.number
 
     async def start(self) -> None:
         """Returns when they take connections; `OSError` says why none can be, `CannotStart` why none are."""
         gateway = self._order.gateway
-        self._listener = await _listen(gateway.host, gateway.port)
-        self._order = replace(self._order, listener=self._listener.fileno())
+        self._port = await _hold(gateway.host, gateway.port)
+        self._order = replace(self._order, gateway=replace(gateway, port=self.port))
         if isinstance(self._hub, Hub):
             self._links.serve(self._hub)
             await self._listen_for_links()
@@ -151,6 +148,7 @@ class Gateways:
 
     def adopt(self, gateway: GatewaySettings) -> None:
         """Other settings hold from here on, also for those that are started again."""
+        gateway = replace(gateway, port=self.port)
         self._order = replace(self._order, gateway=gateway, settings=self._hub.settings)
         self._links.adopt(self._hub.settings)
         for pipe in self._inputs.values():
@@ -160,9 +158,8 @@ class Gateways:
     async def stop(self) -> None:
         """Let each finish what it was asked."""
         self._stopping.set()
-        if self._listener is not None:
-            # While anybody has it, the system takes connections that nobody will answer.
-            self._listener.close()
+        if self._port is not None:
+            self._port.release()
         for pipe in self._inputs.values():
             pipe.close()
         if self._keepers:
@@ -204,7 +201,6 @@ class Gateways:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=LINE_BYTES_MAX,
-            pass_fds=(self._order.listener,),
             # Ctrl-C is for the hub, which then closes our input.
             start_new_session=True,
         )
@@ -241,13 +237,38 @@ class Gateways:
                 self._log.carry(line)
 
 
-async def _listen(host: str, port: int) -> socket.socket:
+class HeldPort:
+    """A port that this process has, and its gateways listen on. Raises `OSError`.
+
+    They ask the system to share it, which it does with everybody of this user who asks for that. So another hub, which
+    would do the same, is kept out by a name that only one may have; the system frees it with this process.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        # First without sharing: nobody else may have it.
+        self._bound = bind(host, port)
+        self._bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self.number = int(self._bound.getsockname()[1])
+        self._name = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        if sys.platform == "linux":
+            try:
+                self._name.bind(f"\0taskyard {host}:{self.number}")
+            except OSError:
+                self.release()
+                raise
+
+    def release(self) -> None:
+        self._bound.close()
+        self._name.close()
+
+
+async def _hold(host: str, port: int) -> HeldPort:
     """Raises `OSError`."""
     loop = asyncio.get_running_loop()
     until = loop.time() + PORT_S
     while True:
         try:
-            return listen(host, port)
+            return HeldPort(host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or loop.time() > until:
                 raise
