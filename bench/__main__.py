@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from bench.ceiling import measure, measure_postgres
+from bench.gateways import compare
 from bench.load import submit_as_crowd, submit_batched, submit_paced, submit_singly
 from bench.policy import decision_costs
 from bench.yard import BenchYard, a_yard
@@ -24,7 +25,6 @@ Figures = dict[str, float]
 
 
 ROUNDS = 3
-GATEWAYS = (0, 1, 2)
 WINDOW = (2_000, 20_000)
 # Starts that are timed, by a yard that is nearly empty at their end and by one with a backlog. Fewer would last a tenth
 # of a second, and tell of how four processes begin.
@@ -37,6 +37,7 @@ class Bench:
         self._gateways = gateways
         self.drained = 10_000 if quick else 60_000
         self.backlog = 20_000 if quick else 200_000
+        self.bursts = 8 if quick else 32
         self.figures: Figures = {}
 
     def yard(self, settings: str = "") -> AbstractContextManager[BenchYard]:
@@ -239,30 +240,8 @@ def _rate_of_a_drain(yard: BenchYard, tasks: int, *options: str) -> float:
 
 
 def gateways(bench: Bench) -> None:
-    """The same work answered in the hub's own process, in one more and in two more: in turn, so that all meet the same
-    noise."""
-    singles: dict[int, list[float]] = {count: [] for count in GATEWAYS}
-    drains: dict[int, list[float]] = {count: [] for count in GATEWAYS}
-    for _ in range(ROUNDS):
-        for count in GATEWAYS:
-            with a_yard(gateways=count) as yard:
-                singles[count].append(_singles(yard, bench.drained // 4))
-            with a_yard(gateways=count) as yard:
-                drains[count].append(_drain(yard, bench.drained, 4, 64)[0])
-    for name, rates in (("submit one by one", singles), ("drain, 4 daemons of 64", drains)):
-        for count in GATEWAYS:
-            bench.note(f"{name}, {count} gateways", statistics.median(rates[count]), "tasks/s")
-        for count in GATEWAYS[1:]:
-            ratios = [some / none for some, none in zip(rates[count], rates[0], strict=True)]
-            bench.note(f"{name}, {count} gateways against none", statistics.median(ratios), f"of {_listed(ratios)}")
-
-
-def _singles(yard: BenchYard, tasks: int) -> float:
-    return asyncio.run(submit_singly(yard.address, tasks, 50))
-
-
-def _listed(ratios: list[float]) -> str:
-    return " · ".join(f"{ratio:.2f}" for ratio in ratios)
+    for figure in compare(bursts=bench.bursts, singles=1000, drained=5000):
+        bench.note(*figure)
 
 
 PARTS: dict[str, Callable[[Bench], None]] = {
@@ -282,7 +261,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the work; the figures are rough")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     parser.add_argument("--only", help="of: " + ", ".join(PARTS))
-    parser.add_argument("--gateways", type=int, default=0, help="what `taskyard up` is told; not for the part gateways")
+    parser.add_argument("--gateways", type=int, default=0, help="what `taskyard up` is told, but in the part gateways")
     options = parser.parse_args()
     bench = Bench(quick=options.quick, gateways=options.gateways)
     begun = time.perf_counter()

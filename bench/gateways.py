@@ -1,0 +1,76 @@
+"""The same work answered by the hub itself, by one gateway and by two.
+
+All three yards are up at once and are given work in turn, a second or less at a time: so they meet the same noise.
+"""
+
+import asyncio
+import statistics
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+from bench.load import Line, submit_batched, submit_singly
+from bench.yard import BenchYard, a_yard
+
+GATEWAYS = (0, 1, 2)
+LINES = 50
+QUEUE = "/api/v1/queues/default"
+
+Figure = tuple[str, float, str]
+
+
+def compare(*, bursts: int, singles: int, drained: int) -> Iterator[Figure]:
+    with ExitStack() as stack:
+        yards = {count: stack.enter_context(a_yard(gateways=count)) for count in GATEWAYS}
+        for yard in yards.values():
+            _submit(yard, singles)
+        before = {count: (yard.cpu_s(), yard.gateways_cpu_s()) for count, yard in yards.items()}
+        yield from _ratios("submit one by one", _in_turn(yards, bursts, lambda yard: _submit(yard, singles)))
+        for count, yard in yards.items():
+            hub_s, gateways_s = before[count]
+            yield f"the hub's CPU, {count} gateways", (yard.cpu_s() - hub_s) / bursts / singles * 1e6, "µs a task"
+            cpu_us = (yard.gateways_cpu_s() - gateways_s) / bursts / singles * 1e6
+            yield f"the gateways' CPU, {count} gateways", cpu_us, "µs a task"
+        # What was submitted so far goes first, and is not counted.
+        for yard in yards.values():
+            yard.daemons(4, 64)
+            yard.wait_for_runs((bursts + 1) * singles)
+        yield from _ratios("drain, 4 daemons of 64", _in_turn(yards, bursts, lambda yard: _drain(yard, drained)))
+
+
+def _in_turn(yards: dict[int, BenchYard], bursts: int, burst: Callable[[BenchYard], float]) -> dict[int, list[float]]:
+    rates: dict[int, list[float]] = {count: [] for count in yards}
+    for _ in range(bursts):
+        for count, yard in yards.items():
+            rates[count].append(burst(yard))
+    return rates
+
+
+def _submit(yard: BenchYard, tasks: int) -> float:
+    return asyncio.run(submit_singly(yard.address, tasks, LINES))
+
+
+def _drain(yard: BenchYard, tasks: int) -> float:
+    """They are submitted to a queue that stands still; then it is let go."""
+    yard.forget_runs()
+    asyncio.run(_post(yard, "pause"))
+    asyncio.run(submit_batched(yard.address, tasks))
+    asyncio.run(_post(yard, "resume"))
+    runs = yard.wait_for_runs(tasks)
+    return (len(runs) - 1) / (runs[-1][0] - runs[0][0])
+
+
+async def _post(yard: BenchYard, what: str) -> None:
+    line = await Line(*yard.address).open()
+    await line.post(f"{QUEUE}/{what}", b"{}")
+    line.close()
+
+
+def _ratios(name: str, rates: dict[int, list[float]]) -> Iterator[Figure]:
+    """The median and the best of each; and the median of what each was against none, burst by burst."""
+    for count, some in rates.items():
+        yield f"{name}, {count} gateways", statistics.median(some), f"tasks/s, at best {max(some):,.0f}"
+    for count in GATEWAYS[1:]:
+        ratios = sorted(some / none for some, none in zip(rates[count], rates[0], strict=True))
+        quarter = len(ratios) // 4
+        middle = f"half of them {ratios[quarter]:.2f} to {ratios[-quarter - 1]:.2f}"
+        yield f"{name}, {count} gateways against none", statistics.median(ratios), middle
