@@ -49,6 +49,7 @@ def strike(hub: LiveHub, number: int) -> None:
             os.kill(gateway, signal.SIGKILL)
         # On a busy machine one may take a connection after that, and with it into its grave.
         wait_until(lambda: not any(map(psutil.pid_exists, killed)), within_s=READ_S, what="they are dead")
+        hub.wait_ready()
 
 
 def all_places(client: Client) -> list[str]:
