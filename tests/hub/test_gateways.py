@@ -285,7 +285,7 @@ def sockets() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def yard(tmp_path_factory: pytest.TempPathFactory, sockets: Path) -> Iterator[LiveYard]:
-    """One with a hub that has two gateways; every test leaves it running."""
+    """One with a hub that has two gateways."""
     with live_yard(tmp_path_factory.mktemp("gateways"), gateways=GATEWAYS) as made:
         made.hub(prefix=("env", f"TMPDIR={sockets}"))
         yield made
@@ -293,7 +293,11 @@ def yard(tmp_path_factory: pytest.TempPathFactory, sockets: Path) -> Iterator[Li
 
 @pytest.fixture
 def hub(yard: LiveYard) -> LiveHub:
-    return yard.hubs[0]
+    """Up again, whatever the test before did to it."""
+    [made] = yard.hubs
+    if made.process.exit_code is not None:
+        made.start()
+    return made
 
 
 def test_daemons_whose_gateways_are_killed_go_on_with_their_work_through_the_next(yard: LiveYard, hub: LiveHub) -> None:
@@ -311,6 +315,13 @@ def test_daemons_whose_gateways_are_killed_go_on_with_their_work_through_the_nex
         assert task.result == f"{task.id}/1/{daemon.process.pid}"
         assert not set(hub.gateways) & set(killed)
         daemon.process.end()
+
+
+def test_a_hub_that_is_told_to_stop_ends_its_gateways_and_leaves(hub: LiveHub, sockets: Path) -> None:
+    gateways = hub.gateways
+    assert hub.process.terminate() == 0
+    assert not any(map(psutil.pid_exists, gateways))
+    assert list(sockets.iterdir()) == []
 
 
 def test_when_the_hub_is_killed_its_gateways_end_and_leave_nothing_behind(hub: LiveHub, sockets: Path) -> None:
@@ -339,18 +350,10 @@ def opened(hub: LiveHub, path: str) -> socket.socket:
     return connection
 
 
-def test_a_hub_that_is_killed_while_it_starts_leaves_no_gateway_behind(hub: LiveHub, sockets: Path) -> None:
+def test_a_hub_that_is_killed_while_it_starts_leaves_no_gateway_behind(yard: LiveYard) -> None:
+    [hub] = yard.hubs
     hub.kill()
     hub.start(wait=False)
     gateways = wait_until(lambda: hub.gateways, within_s=20, what="a gateway", every_s=0.001)
     hub.kill()
     wait_until(lambda: not any(map(psutil.pid_exists, gateways)), within_s=5, what="no gateway is left")
-    hub.start()
-
-
-def test_a_hub_that_is_told_to_stop_ends_its_gateways_and_leaves(hub: LiveHub, sockets: Path) -> None:
-    gateways = hub.gateways
-    assert hub.process.terminate() == 0
-    assert not any(map(psutil.pid_exists, gateways))
-    assert list(sockets.iterdir()) == []
-    hub.start()
