@@ -9,9 +9,9 @@ import msgspec
 from taskyard.chat.parsed import Parsed, Source, Sources
 
 HERE: Final = Path(__file__).parent
-_COURTESIES: Final = "|".join(
-    """hey hi hello please pls kindly thanks thankyou cheers canyou couldyou wouldyou ok 请 请你 帮我 帮忙 麻烦 麻烦你 你好 谢谢
-    能不能 可以 好吗 吗 吧""".split()
+_COURTESIES: Final = (
+    "hey|hi|hello|please|pls|kindly|thanks|thankyou|cheers|canyou|couldyou|wouldyou|ok"
+    "|请你|请|帮我|帮忙|麻烦你|麻烦|你好|谢谢|能不能|可以|好吗|吗|吧"
 )
 _ENDS: Final = re.compile(rf"^(?:\W|(?:{_COURTESIES})(?![a-z]))+|(?:\W|(?<![a-z])(?:{_COURTESIES}))+$", re.IGNORECASE)
 
@@ -20,13 +20,13 @@ def lines_of(name: str) -> list[dict[str, Any]]:
     return [msgspec.json.decode(line) for line in (HERE / name).read_bytes().splitlines()]
 
 
+def sources_of(queues: dict[str, list[str]], default: str) -> Sources:
+    return Sources(tuple(Source(name, tuple(models)) for name, models in queues.items()), default)
+
+
 def bare(text: str) -> str:
     """Without what is not compared: white space, and courtesies and punctuation at either end."""
     return _ENDS.sub("", "".join(text.split()))
-
-
-def sources_of(queues: dict[str, list[str]], default: str) -> Sources:
-    return Sources(tuple(Source(name, tuple(models)) for name, models in queues.items()), default)
 
 
 def shown(parsed: Parsed) -> dict[str, Any]:

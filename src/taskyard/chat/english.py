@@ -182,6 +182,7 @@ IDIOMS: Final = re.compile(
         (?:include|add|notify|email|mail)_me handle_with_care stop_(?:it|that|this|me|there|by|here|now)
         try_to_(?:be|have|get|sleep|relax|stay|keep)"""
     )
+    + r"(?!\w)"
 )
 TALK: Final = words_of(
     """

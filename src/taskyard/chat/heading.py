@@ -63,7 +63,7 @@ class Heading(Struct, frozen=True):
 def heading_of(names: Names, prose: Passage) -> Heading:
     """The last sentence before a list, if it leads to it: it ends in a colon, or is about what follows."""
     nothing = prose.part(0, 0)
-    last = next((one for one, _ in reversed(list(sentences(prose)))), nothing)
+    last = next((one.passage for one in reversed(list(sentences(prose)))), nothing)
     clause, view = read(names, unasked(last)), last.view.strip()
     asks = bool(_ASKS.search(view) or _ASKS_ZH.search(view))
     if not (

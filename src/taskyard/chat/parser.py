@@ -15,7 +15,7 @@ from taskyard.chat.intent import Intent, is_continued, unasked
 from taskyard.chat.lists import Block, blocks
 from taskyard.chat.parsed import Missing, Parsed, Question, Sources
 from taskyard.chat.passage import Passage, language_of
-from taskyard.chat.sequence import Clause, cuts, opened, sentences
+from taskyard.chat.sequence import Clause, Cut, cuts, opened, sentences
 from taskyard.chat.sources import Names, names_of
 
 MESSAGE_CHARS_MAX: Final = 65_536
@@ -105,21 +105,21 @@ def _read_text(names: Names, drafts: Drafts, passage: Passage, terms: Terms) -> 
 
 def _clauses(passage: Passage) -> Iterator[Clause]:
     """Sentence by sentence, each cut where another task begins in it."""
-    for sentence, breaks in sentences(passage):
-        first = opened(unasked(sentence))
+    for sentence in sentences(passage):
+        first = opened(unasked(sentence.passage))
         whole = first.passage
-        found = [
-            cut
-            for cut in cuts(whole)
-            if is_continued(whole.part(cut.end, cut.end + LOOK_CHARS), surely=cut.is_doubtful)
-        ]
+        found = [] if sentence.is_rest else [cut for cut in cuts(whole) if _begins_another(whole, cut)]
         ends = [*(cut.start for cut in found), len(whole.raw)]
         yield Clause(
             whole.part(0, ends[0]).trimmed(),
             first.is_next,
             first.is_last,
-            breaks=breaks,
-            sentence=None if found else sentence,
+            breaks=sentence.breaks,
+            sentence=None if found else sentence.passage,
         )
         for cut, end in zip(found, ends[1:], strict=True):
             yield Clause(whole.part(cut.end, end).trimmed(), is_next=True, is_last=cut.is_last, is_inner=True)
+
+
+def _begins_another(sentence: Passage, cut: Cut) -> bool:
+    return is_continued(sentence.part(cut.end, cut.end + LOOK_CHARS), surely=cut.is_doubtful)

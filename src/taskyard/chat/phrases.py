@@ -35,6 +35,7 @@ class Phrases(Struct, frozen=True, kw_only=True):
     ran: str
     runs: str
     tries: str
+    tries_one: str
     queue_line: str
     queue_state: str
     queue_empty: str
@@ -77,6 +78,7 @@ ENGLISH: Final = Phrases(
     ran="took {}",
     runs="for {}",
     tries="{} tries",
+    tries_one="1 try",
     queue_line="{name}: {running} running, {waiting} waiting, {done} done lately",
     queue_state=", {}",
     queue_empty="  nothing open",
@@ -135,6 +137,7 @@ CHINESE: Final = Phrases(
     ran="用时 {}",
     runs="已 {}",
     tries=" {} 次尝试",
+    tries_one=" 1 次尝试",
     queue_line="{name}：{running} 个运行中，{waiting} 个等待中，最近完成 {done} 个",
     queue_state="，{}",
     queue_empty="  没有未完成的任务",

@@ -118,7 +118,8 @@ def task_status(language: Language, task: TaskFacts) -> str:
         said = phrases.done.format(ref=task.ref, summary=_line(task.summary or task.text))
         return said + _bracketed(phrases, _facts(phrases, task))
     if task.status in TRIED:
-        facts, tries = _bracketed(phrases, _facts(phrases, task)), phrases.tries.format(task.tries)
+        tries = phrases.tries_one if task.tries == 1 else phrases.tries.format(task.tries)
+        facts = _bracketed(phrases, _facts(phrases, task))
         return phrases.failed.format(ref=task.ref, tries=tries, error=_line(task.error or ""), facts=facts)
     said = phrases.stands.format(ref=task.ref, status=phrases.statuses[task.status])
     said += _bracketed(phrases, _facts(phrases, task)) + phrases.colon + _line(task.text)

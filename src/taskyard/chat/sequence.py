@@ -96,8 +96,15 @@ class Clause(Struct, frozen=True):
     """All of its sentence as it stands, if it is one."""
 
 
-def sentences(passage: Passage) -> Iterator[tuple[Passage, bool]]:
-    """Each with whether it began on a new line; the last has all that is left."""
+class Sentence(Struct, frozen=True):
+    passage: Passage
+    breaks: bool = False
+    """It begins on a new line."""
+    is_rest: bool = False
+    """It is all that is left, however much that is."""
+
+
+def sentences(passage: Passage) -> Iterator[Sentence]:
     start, breaks, count = 0, False, 0
     for stop in islice(_STOP.finditer(passage.masked), STOPS_MAX):
         if count == SENTENCES_MAX:
@@ -105,12 +112,12 @@ def sentences(passage: Passage) -> Iterator[tuple[Passage, bool]]:
         if stop[0].startswith(".") and _NO_STOP.search(passage.masked[max(0, stop.start() - 8) : stop.start() + 1]):
             continue
         if passage.view[start : stop.end()].strip():
-            yield passage.part(start, stop.end()), breaks
+            yield Sentence(passage.part(start, stop.end()), breaks)
             breaks, count = False, count + 1
         breaks |= "\n" in stop[0]
         start = stop.end()
     if passage.view[start:].strip():
-        yield passage.part(start), breaks
+        yield Sentence(passage.part(start), breaks, is_rest=count == SENTENCES_MAX)
 
 
 def opened(passage: Passage) -> Clause:
@@ -153,6 +160,6 @@ def cuts(passage: Passage) -> list[Cut]:
 def _separates(passage: Passage, found: re.Match[str], is_condition: bool) -> bool:
     before = passage.masked[max(0, found.start() - AROUND_CHARS) : found.start()]
     after = passage.masked[found.end() : found.end() + AROUND_CHARS]
-    if not before.strip() or not after.strip(" .!?。"):
+    if not before.strip() or before.rstrip().endswith(":") or not after.strip(" .!?。"):
         return False
     return _THEN_ALONE.fullmatch(found[0]) is None or not (is_condition or _BEFORE_OTHER_THEN.search(before))

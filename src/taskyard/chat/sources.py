@@ -70,11 +70,11 @@ class Names(Struct, frozen=True):
     """By name, the most exact kind of name first."""
     queues: dict[str, str]
 
-    def said(self, word: str, raw: str) -> Said | None:
-        """What a word of a message means, if anything; `raw` is how it was typed."""
+    def said(self, word: str) -> Said | None:
+        """What a word of a message means, if anything."""
         key = _key(word)
         if any(key in kind for kind in self.models):
-            return Said(model=raw)
+            return Said(model=word)
         queue = self.queues.get(key)
         return None if queue is None else Said(queue=queue)
 

@@ -66,10 +66,10 @@ def _name_at(names: Names, passage: Passage, at: int) -> _Name | None:
     chinese = _CHINESE.match(passage.view, at)
     if chinese:
         word = CHINESE_NAMES[chinese[0]]
-        said = names.said(word, word)
+        said = names.said(word)
         return None if said is None else _Name(said, chinese.end())
     for end in reversed(_ends_of_words(passage.view, at)):
-        said = names.said(passage.view[at:end], passage.raw[at:end])
+        said = names.said(passage.view[at:end])
         if said is not None:
             return _Name(said, end)
     return None

@@ -1,0 +1,448 @@
+"""What messages mean: a corpus of them, the rules one by one, and what no message may do."""
+
+import sys
+import time
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskyard.chat.parsed import Language, Missing, Parsed, ParsedTask, Question, Source, Sources
+from taskyard.chat.parser import MESSAGE_CHARS_MAX, TASKS_MAX, parse
+from tests.chat.messages import lines_of, shown, sources_of
+
+CONFIGURATION, *CORPUS = lines_of("corpus.jsonl")
+SOURCES: Final = sources_of(CONFIGURATION["queues"], CONFIGURATION["default_queue"])
+NOTHING: Final = Sources()
+
+
+def read(text: str, sources: Sources = SOURCES) -> Parsed:
+    return parse(text, sources)
+
+
+def inputs(text: str) -> list[str]:
+    return [task.input for task in read(text).tasks]
+
+
+# The corpus.
+
+
+@pytest.mark.parametrize("message", CORPUS, ids=[f"{one['kind']}: {one['text'][:40]!r}" for one in CORPUS])
+def test_every_message_of_the_corpus_means_what_it_says(message: dict[str, Any]) -> None:
+    parsed = read(message["text"])
+    assert shown(parsed) == {"tasks": message["tasks"], "commands": message["commands"]}
+    assert (None if parsed.question is None else parsed.question.missing.value) == message.get("asks")
+
+
+def test_the_corpus_is_of_every_kind() -> None:
+    kinds = {one["kind"] for one in CORPUS}
+    assert kinds == {
+        *("task", "list", "sequence", "model", "source", "dependency", "command", "status", "half", "mixed", "chatter"),
+    }
+    assert len(CORPUS) >= 150
+
+
+# Tasks.
+
+
+def test_capitals_change_nothing_but_the_text() -> None:
+    assert read("FIX IT, THEN USE GLM5 TO SHIP IT").tasks == (
+        ParsedTask("FIX IT"),
+        ParsedTask("SHIP IT", "nvidia/z-ai/glm5", "cloud-nvidia", (0,)),
+    )
+
+
+def test_an_answer_is_in_the_language_there_is_more_of() -> None:
+    assert read("cancel T-001").language is Language.ENGLISH
+    assert read("取消 T-001").language is Language.CHINESE
+    assert read("用 qwen2.5 to analyze the sales data of last week").language is Language.ENGLISH
+    assert read("").language is Language.ENGLISH
+
+
+def test_quotes_around_all_of_a_message_are_none_of_it() -> None:
+    assert inputs('"fix the build"') == inputs("“fix the build”") == ["fix the build"]
+    assert inputs('fix "a" and "b"') == ['fix "a" and "b"']
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "write a test named 'first this then that'",
+        "explain `a then b` in the docs",
+        "summarize https://example.com/and/then/next",
+        "document this:\n```\nthen_do(it)\nthen x\n```",
+    ],
+)
+def test_what_is_quoted_separates_nothing(text: str) -> None:
+    assert inputs(text) == [text]
+
+
+def test_courtesies_are_taken_off_but_not_without_an_end() -> None:
+    assert inputs("Hi team, sorry, if you have time, could you please fix the build? Thanks a lot!") == [
+        "fix the build"
+    ]
+    assert inputs("ok, " * 7 + "fix the build") == []
+
+
+def test_adverbs_before_a_verb_do_not_hide_it_but_not_without_an_end() -> None:
+    assert inputs("today, quickly fix the build") == ["today, quickly fix the build"]
+    assert inputs("quickly simply carefully finally always again today fix the build") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please frobnicate the widgets",
+        "Please take a look at the logs",
+        "could you give me a summary of the talk?",
+        "please use Python to plot it",
+    ],
+)
+def test_after_please_nearly_everything_is_work(text: str) -> None:
+    assert len(inputs(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please",
+        "please wait",
+        "please be careful",
+        "please give me a minute",
+        "can you help me with something?",
+        "could you help me?",
+        "can you running?",
+        "please i beg of you",
+        "帮我一下",
+        "请",
+        "帮我查一下天气",
+        "麻烦现在",
+    ],
+)
+def test_but_not_what_one_asks_of_a_person(text: str) -> None:
+    assert read(text) == Parsed(read(text).language)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_task"),
+    [
+        ("test login flow", True),
+        ("test the login flow", True),
+        ("test test_login.py", True),
+        ("review Anna's patch", True),
+        ("email Bob the numbers", True),
+        ("code review is at three", False),
+        ("design review at 3pm tomorrow", False),
+        ("review meeting at 3pm", False),
+        ("design something new", True),
+        ("design ideas", False),
+        ("release of the new version", False),
+        ("report: all is well", False),
+        ("test", False),
+        ("deploy is done", False),
+    ],
+)
+def test_a_word_that_may_be_a_noun_is_a_verb_by_what_follows_it(text: str, is_task: bool) -> None:
+    assert bool(inputs(text)) is is_task
+
+
+def test_a_verb_alone_is_half_a_sentence_but_not_after_another() -> None:
+    assert read("summarise").question == read("总结").question == Question(Missing.WHAT)
+    assert inputs("先总结，再翻译，最后发布") == ["总结", "翻译", "发布"]
+
+
+# Lists.
+
+
+def test_an_item_has_all_that_is_indented_below_it() -> None:
+    assert inputs("- fix the menu\n  on phones\n\n  and tablets\n- ship it") == [
+        "fix the menu\n  on phones\n  and tablets",
+        "ship it",
+    ]
+
+
+def test_numbers_on_one_line_are_a_list_only_in_order() -> None:
+    assert inputs("compare 1. 2. and 1. 3. of the paper") == []
+    assert inputs("fix 2) and 1) of the review") == ["fix 2) and 1) of the review"]
+    assert inputs("(一)整理发票 (二)核对账目") == ["整理发票", "核对账目"]
+
+
+def test_a_list_without_a_heading_is_of_tasks_if_half_of_it_is() -> None:
+    assert inputs("- fix the menu\n- the footer") == ["fix the menu", "the footer"]
+    assert inputs("- milk\n- eggs\n- fix the menu") == []
+
+
+def test_a_text_after_a_list_is_one_of_its_own() -> None:
+    assert inputs("- fix the menu\n- ship it\nAlso, write the docs") == ["fix the menu", "ship it", "write the docs"]
+
+
+def test_a_heading_may_lack_what_all_items_need() -> None:
+    assert read("use gpt-9 for these:\n- fix the menu\n- ship it").question == Question(
+        Missing.WHICH_MODEL, "gpt-9", tuple(model for source in SOURCES.queues for model in source.models)
+    )
+
+    assert read("put these in the gpu queue:\n- fix the menu\n- ship it").question == Question(
+        Missing.WHICH_QUEUE, "gpu", (*CONFIGURATION["queues"], "default")
+    )
+
+
+def test_what_stands_before_a_heading_is_read_too() -> None:
+    parsed = read("Cancel T-001.\nPlease do these:\n- fix the menu\n- ship it")
+    assert ([command.ref for command in parsed.commands], len(parsed.tasks)) == (["T-001"], 2)
+
+
+# Sequences.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "summarize what happened after that meeting",
+        "write a script using this template",
+        "plan the release next week",
+        "list what changed since then in the wiki",
+        "find out what he did then",
+        "fix the build, then don't touch it",
+        "clean up after this is done badly",
+    ],
+)
+def test_a_word_of_sequence_separates_only_what_is_something_to_do(text: str) -> None:
+    assert len(inputs(text)) == 1
+
+
+def test_after_that_needs_no_comma_if_a_verb_follows() -> None:
+    assert inputs("fetch the data after that plot it") == ["fetch the data", "plot it"]
+
+
+def test_a_sentence_that_begins_with_then_and_asks_for_nothing_belongs_to_the_task() -> None:
+    assert inputs("Fix the menu. Then it looks right.") == ["Fix the menu. Then it looks right."]
+
+
+def test_an_abbreviation_ends_no_sentence() -> None:
+    assert inputs("fix the lists, e.g. the menu. then ship it") == ["fix the lists, e.g. the menu.", "ship it"]
+
+
+def test_after_what_was_commanded_nothing_waits_but_for_a_retry() -> None:
+    assert read("cancel T-001, then fix the menu").tasks == (ParsedTask("fix the menu"),)
+    assert read("retry T-001, then fix the menu").tasks == (ParsedTask("fix the menu", depends_on=("T-001",)),)
+    assert read("retry T-001. Fix the menu.").tasks == (ParsedTask("Fix the menu."),)
+
+
+def test_a_long_text_that_was_pasted_belongs_to_the_request_before_it() -> None:
+    text = "Summarise this: " + "Then the king left. " * 400
+    assert inputs(text) == [text.strip()]
+    endless = "summarise this: " + "x" * 9_000 + ", then fix the menu"
+    assert inputs(endless) == [endless]
+
+
+# Dependencies.
+
+
+def test_a_number_is_a_place_in_the_list_and_without_one_a_ref() -> None:
+    assert read("ship it, depends on 7").tasks[0].depends_on == ("T-007",)
+    assert read("1. fix it\n2. ship it, depends on 1").tasks[1].depends_on == (0,)
+    assert read("1. fix it\n2. ship it, depends on the previous one").tasks[1].depends_on == (0,)
+
+
+@pytest.mark.parametrize("text", ["1. fix it (depends on 1)\n2. ship it", "fix it, depends on the previous one"])
+def test_a_task_that_cannot_be_told_is_asked_about(text: str) -> None:
+    assert read(text).question == Question(Missing.WHICH_TASK)
+
+
+def test_what_waits_is_said_of_the_last_task_or_of_all() -> None:
+    assert [task.depends_on for task in read("- fix it\n- ship it\nThey all depend on T-009").tasks] == [("T-009",)] * 2
+    assert read("fix the menu, then ship it. It depends on T-009.").tasks[1].depends_on == (0, "T-009")
+
+
+def test_more_phrases_than_anybody_says_are_left_in_the_text() -> None:
+    (task,) = read("fix it " + " ".join(f"(depends on T-{number})" for number in range(1, 8))).tasks
+    assert len(task.depends_on) == 5
+    assert task.input == "fix it (depends on T-6) (depends on T-7)"
+
+
+# Models and queues.
+
+
+def test_where_no_queue_lists_models_any_is_taken() -> None:
+    assert read("use gpt-4o to fix it", NOTHING).tasks == (ParsedTask("fix it", "gpt-4o"),)
+    assert read("use the default queue to fix it", NOTHING).tasks == (ParsedTask("fix it", queue="default"),)
+    assert read("use Python to fix it", NOTHING).tasks == (ParsedTask("use Python to fix it"),)
+
+
+def test_the_most_exact_name_decides_then_the_order() -> None:
+    sources = Sources((Source("a", ("x/qwen:7b",)), Source("b", ("qwen",)), Source("c", ("command-r", "y/qwen"))))
+    assert read("use qwen to fix it", sources).tasks[0].queue == "b"
+    assert read("use x/qwen:7b to fix it", sources).tasks[0].model == "x/qwen:7b"
+    assert read("use command-r to fix it", sources).tasks[0].queue == "c"
+
+
+def test_a_queues_name_has_parts_but_none_that_mean_anything() -> None:
+    sources = Sources((Source("my-gpu-queue-1", ("m1",)),))
+    assert read("send to gpu: fix it", sources).tasks[0].queue == "my-gpu-queue-1"
+    assert read("send to 1: fix it", sources).tasks == (ParsedTask("send to 1: fix it"),)
+
+
+def test_a_model_with_a_size_is_a_model_whatever_its_name() -> None:
+    assert read("use foo:27b to fix it").question is not None
+
+
+@pytest.mark.parametrize(
+    "text", ["fix it (glm5)", "fix it [glm5].", "@glm5 fix it", "fix it, via glm5", "fix it (use glm5)"]
+)
+def test_a_model_may_be_a_mere_remark(text: str) -> None:
+    assert read(text).tasks == (ParsedTask("fix it", "nvidia/z-ai/glm5", "cloud-nvidia"),)
+
+
+def test_brackets_that_hold_something_else_stay() -> None:
+    assert inputs("fix it (soon)") == ["fix it (soon)"]
+
+
+# What no message may do.
+
+
+def test_a_message_that_is_too_long_is_asked_to_be_shorter() -> None:
+    assert read("x" * (MESSAGE_CHARS_MAX + 1)).question == Question(Missing.SHORTER)
+    assert read("fix it " + "x" * (MESSAGE_CHARS_MAX - 7)).question is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"- fix page {number}" for number in range(TASKS_MAX + 1)),
+        "fix page 0" + "".join(f", then fix page {number}" for number in range(TASKS_MAX + 1)),
+        "\n\n".join(f"Add task: fix page {number}." for number in range(TASKS_MAX + 5)) + "\n- and that\n- and this",
+    ],
+    ids=["list", "sequence", "texts"],
+)
+def test_a_message_of_too_many_tasks_is_asked_to_have_fewer(text: str) -> None:
+    assert read(text).question == Question(Missing.FEWER)
+
+
+def test_as_many_tasks_as_one_message_may_have_are_taken() -> None:
+    assert len(read("\n".join(f"- fix page {number}" for number in range(TASKS_MAX))).tasks) == TASKS_MAX
+
+
+def test_a_question_is_the_first_that_comes_up_and_nothing_else_is_done() -> None:
+    parsed = read("cancel it. Use gpt-9 to fix the menu.\n- ship it\n- mail it\nCancel T-001.")
+    assert parsed == Parsed(question=Question(Missing.WHICH_TASK))
+
+
+def test_only_conversation_is_not_understood() -> None:
+    assert not read("how are you?").is_understood
+    assert all(read(text).is_understood for text in ("fix the menu", "cancel T-001", "cancel it"))
+
+
+PIECES: Final = (
+    *("use", "qwen2.5", "to", ",", ".", "?", "!", ";", ":", "\n", "-", "1.", "2.", "(1)", "①", "then", "next"),
+    *("after that", "and", "T-001", "T-2", "depends on", "cancel", "retry", "skip", "status", "show", "queue"),
+    *("remote", "用", "远程", "然后", "接着", "依赖", "取消", "重试", "帮我", "分析", "数据", "把", "发到"),
+    *("the", "it", "this", '"', "'", "`", "```", "[", "]", "(", ")", "@", "#", "please", "thanks", "hi"),
+    *("analyze", "write", "report", "。", "、", "先", "再", "all of them", "once done", "完成后", "第1个"),
+    *("#3", "task 3", "\t", "\x01", "gpt-9", "ollama/llama3", "ü", "😀", "\u2028", "in order", "for these"),
+)
+
+
+def is_sound(parsed: Parsed) -> bool:
+    """A question or something to do, never both; every task says something, and waits for another that is there."""
+    places = range(len(parsed.tasks))
+    return not (parsed.question and (parsed.tasks or parsed.commands)) and all(
+        task.input.strip() and all(isinstance(one, str) or (one in places and one != place) for one in task.depends_on)
+        for place, task in enumerate(parsed.tasks)
+    )
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text(max_size=300))
+def test_any_text_has_a_meaning(text: str) -> None:
+    assert is_sound(read(text))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(("", " ", " "))), max_size=30))
+def test_any_mixture_of_the_words_that_matter_has_a_meaning(pieces: list[tuple[str, str]]) -> None:
+    assert is_sound(read("".join(word + gap for word, gap in pieces)))
+
+
+# A tracer, as for coverage, makes everything several times as slow.
+BUDGET_MS: Final = 50 if sys.gettrace() is None else 250
+REPEATED: Final = (
+    *(
+        "a",
+        " ",
+        "\n",
+        "!",
+        ".",
+        "。",
+        "1. ",
+        "- ",
+        "then ",
+        "a then b ",
+        "use ",
+        "use qwen2.5 ",
+        "用 qwen2.5 ",
+        "T-1 ",
+        "T-1,",
+    ),
+    *(
+        "T-1 and ",
+        "depends on T-1 ",
+        "cancel T-1 and ",
+        "(",
+        "[",
+        '"',
+        "'a ",
+        "`",
+        "```",
+        "http://",
+        "please ",
+        "hi, ",
+        "谢谢",
+    ),
+    *(
+        "再",
+        "先再",
+        "然后",
+        "把发给",
+        "my the of on for ",
+        "status of ",
+        "队列",
+        "send it to ",
+        "with ",
+        "on the ",
+        ",",
+        "1) a ",
+    ),
+    *(
+        "analyze the data. ",
+        "Analyze data.\n",
+        "①",
+        "if a, ",
+        "Then he said. ",
+        "write x; ",
+        "第1",
+        "1,2,",
+        "e.g. ",
+        "... ",
+    ),
+)
+
+
+def spent_ms(text: str) -> float:
+    """Of the processor's time, since others may be at work beside us; the least of a few tries."""
+    tries = []
+    for _ in range(3):
+        before = time.process_time_ns()
+        read(text)
+        tries.append((time.process_time_ns() - before) / 1e6)
+    return min(tries)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chars", [MESSAGE_CHARS_MAX, 1024 * 1024])
+@pytest.mark.parametrize("piece", REPEATED)
+def test_no_text_takes_long_to_read(piece: str, chars: int) -> None:
+    whole = (piece * (chars // len(piece) + 1))[:chars]
+    assert spent_ms(whole) < BUDGET_MS
+    assert spent_ms(f"analyze {whole[: chars - 30]} x") < BUDGET_MS
+    assert spent_ms(f"{whole[: chars - 30]} use qwen2.5?") < BUDGET_MS
