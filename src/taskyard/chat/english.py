@@ -7,14 +7,18 @@ from taskyard.chat.lexicon import one_of, whole, words_of
 
 # Around a request, and no part of the work.
 
-_HELLO: Final = one_of(
-    """hey hi hello hiya yo greetings good_(?:morning|afternoon|evening|day) morning dear ok okay alright
-    all_right right sure great cool nice perfect awesome thanks thanks_a_lot thanks_so_much thank_you
-    thank_you_so_much thank_you_very_much thx cheers well so now also and but oh um hm+ yes yeah yep sorry
-    excuse_me btw by_the_way one_more_thing actually"""
+_HELLO: Final = one_of("hey hi hello hiya yo ok okay alright well so now also and but oh um hm+ btw")
+_HELLO_ALONE: Final = one_of(
+    """greetings good_(?:morning|afternoon|evening|day) morning dear all_right right sure great cool nice perfect
+    awesome thanks thanks_a_lot thanks_so_much thank_you thank_you_so_much thank_you_very_much thx cheers yes yeah
+    yep sorry excuse_me by_the_way one_more_thing actually"""
 )
+"""These may be about what follows, unless a sign separates them: "nice work"."""
 _WHO: Final = one_of("there team all everyone everybody folks guys friend bot taskyard again then")
-GREETING: Final = re.compile(rf"{_HELLO}(?:\s{_WHO})?(?:[,!.;:]{{1,3}}\s{{0,3}}|\s-\s|\s(?=\S))|[@/]taskyard[,:]?\s")
+GREETING: Final = re.compile(
+    rf"(?:{_HELLO}|{_HELLO_ALONE})(?:\s{_WHO})?(?:[,!.;:]{{1,3}}\s{{0,3}}|\s-\s)|{_HELLO}(?:\s{_WHO})?\s(?=\S)"
+    r"|[@/]taskyard[,:]?\s"
+)
 _FREE: Final = (
     r"(?:have (?:time|a (?:moment|minute|chance|second|sec))|get (?:a chance|time|to it)|can|could|are free|like)"
 )
@@ -26,7 +30,9 @@ _JUST: Final = r"(?: (?:please|pls|kindly|maybe|possibly|perhaps|also|just|quick
 POLITE: Final = re.compile(
     rf"(?:(?:please|pls|plz|kindly)[,\s]\s?"
     rf"|(?:would|will|are) you (?:be )?able to{_JUST}\s"
-    rf"|(?:would|do) you mind{_JUST}\s(?=[a-z]{{2,20}}ing\s)"
+    rf"|(?:(?:would|do) you )?mind{_JUST}\s(?=[a-z]{{2,20}}ing\s)"
+    rf"|(?:(?:i|we)(?: was|'m| am|'re| were) )?hoping (?:that )?you (?:can|could|would){_JUST}\s"
+    rf"|(?:any|is there any) chance (?:that )?you (?:can|could){_JUST}\s|why don't you{_JUST}\s|need you to{_JUST}\s"
     rf"|(?:can|could|would|will) (?:you|u|someone|somebody|anyone){_JUST},?\s"
     rf"|(?:i|we)(?:'d| would)? (?:need|want|like|love|wish|expect) (?:for )?you to{_JUST}\s"
     rf"|(?:i|we)(?:'d| would) (?:like|love|appreciate|be grateful)(?: it)? if you (?:could|would|can){_JUST}\s"
@@ -48,7 +54,7 @@ ADVERB: Final = re.compile(
         next this_(?:morning|afternoon|evening|week) at_once right_away
         by_(?:monday|tuesday|wednesday|thursday|friday|tomorrow)"""
     )
-    + r"\s?,?\s"
+    + r"\s?,?\s|\[?(?:(?:very )?urgent|important|asap|critical|(?:high|low|top) prio(?:rity)?)\s?[:,!\]]{1,3}\s{1,2}"
 )
 CONDITION: Final = re.compile(
     r"(?:if|when|once|for (?:each|every)|from|based on|using|given|before|after|in the) [^,.!?;:]{1,120}"
@@ -68,8 +74,9 @@ MARKER: Final = re.compile(
     r"|(?:add|create|queue|enqueue|submit|make|open|start|schedule|register|set up|i have|i've got|here(?:'s| is| are))"
     rf"(?:\sup)?\s(?:{_SOME}\s){{0,4}}{_TASK}{_TO_LIST}(?:\s?:\s{{0,3}}|$)"
     rf"|(?:new|another|next)\s{_TASK}(?:\s(?:for you|for me))?(?:{_COLON}|\s(?:to\s)?)"
-    rf"|(?:(?:my|the|our|your|today's)\s)?(?:{_TASK}|to do|task\sis(?:\sto)?)"
-    rf"(?:\s(?:list|for\s(?:today|tomorrow|you|now|this\sweek|me)))?\s?(?::|-\s)\s{{0,3}}"
+    r"|(?:(?:my|the|our|your|today's|a|one|quick|small|next|first|last)\s){0,3}"
+    rf"(?:{_TASK}|to do|assignment|task\sis(?:\sto)?)(?:\s(?:list|for\s(?:today|tomorrow|you|now|this\sweek|me)))?"
+    r"\s?(?::|-\s)\s{0,3}"
     r"|(?:queue up|enqueue)\s(?=[^:,\s])(?!this|it|these|that)"
     rf"|(?:queue|enqueue|put in the queue|add to (?:the|my) {_LIST})(?:\s(?:this|it|these|that|the following))?"
     rf"(?:\sup)?(?:\sfor me)?{_COLON}"
@@ -82,40 +89,43 @@ MARKER: Final = re.compile(
 PHRASES: Final = re.compile(
     one_of(
         """look_(?:into|for|over|through) work_(?:on|out) figure_out find_out set_up clean_up follow_up write_up
-        draw_up put_together go_(?:through|over) take_care_of deal_with make_sure double-?check cross-?check
-        back_up roll_back carry_out come_up_with turn_(?:the|this|these|all|my|our) sum_up break_down get_rid_of
-        report_on check_(?:for|on) search_for scan_for test_for spin_up shut_down kick_off fill_(?:in|out)
-        sort_out wrap_up keep_track_of try_to get_(?:the_latest|all|a_list)
+        draw_up put_together go_(?:through|over) take_care_of deal_with make_sure double[-_]?check cross[-_]?check
+        sanity[-_]check reverse[-_]engineer reach_out_to whip_up
+        (?:load|unit|smoke|stress|regression|integration|a/b)[-_]test back_up roll_back carry_out come_up_with
+        turn_(?:the|this|these|all|my|our) sum_up break_down get_rid_of report_on check_(?:for|on) search_for
+        scan_for test_for spin_up shut_down kick_off fill_(?:in|out) sort_out wrap_up keep_track_of try_to
+        get_(?:the_latest|all|a_list)
         do_(?:a|an|the|some)_(?:\\w+_)?(?:review|analysis|audit|summary|comparison|cleanup|refactor|scan|test)_(?:of|on|for)"""
     )
     + r"\s(?=\S)"
 )
 VERBS: Final = words_of(
     """
-    add aggregate allocate analyse analyze annotate anonymise anonymize append assemble assess assign attach audit
-    automate backtest benchmark bisect bootstrap brainstorm build bump bundle cache calculate calibrate cancel
-    capture categorise categorize change chart check choose cite classify clean clone close cluster code collate
-    collect combine commit compare compile complete compose compress compute condense configure connect consolidate
-    containerize convert copy correct count craft crawl create crop curate debug decode decompress decrypt dedupe
-    deduplicate define delete deploy describe design detect determine develop diagnose digest disable dispatch
-    distill divide dockerize document download draft draw drop edit email embed enable encode encrypt enhance enrich
-    ensure enumerate escalate estimate evaluate evict examine execute expand explain explore export extend extract
-    fetch file filter finalise finalize find fine-tune finetune finish fix flag forecast format gather generate grep
-    group handle highlight identify implement import improve include index ingest initialize insert inspect install
-    integrate investigate invoice issue label launch lint list load locate log mail make map mask match measure
-    merge migrate minify mock model modify monitor move normalise normalize notify open optimise optimize order
-    organise organize outline pack paginate paraphrase parse patch perform pin plan plot polish populate port post
-    predict prepare price print prioritise prioritize process produce profile program proofread propose prototype
-    provision prune publish pull purge push quantify query quote rank rate read rebase rebuild recalculate recommend
-    reconcile record recreate redact redeploy redesign reduce refactor reference reformat refresh regenerate
-    register reindex release remove rename render reorder reorganize repair rephrase replace replicate reply report
-    reproduce request research reset resize resolve respond restart restore restructure resume rerun retest retrain
-    retry retrieve revert review revise rewrite roll rotate run sample sanitize save scaffold scan schedule score
-    scrape search secure seed select send separate set ship shorten sign simplify simulate sketch solve sort spec
-    split stage standardize start stop store structure stub study submit suggest summarise summarize survey sync
-    synchronise synchronize synthesize tabulate tag test tidy tokenize track train transcribe transfer transform
-    translate transpose triage trim troubleshoot tune tweet typeset unify uninstall unpack unzip update upgrade
-    upload validate vectorize verify vet visualise visualize wire write zip
+    add aggregate alert allocate analyse analyze annotate anonymise anonymize append assemble assess assign attach
+    audit automate backtest begin benchmark bisect bootstrap brainstorm build bump bundle cache calculate calibrate
+    cancel capture categorise categorize change chart check choose cite classify clean clone close cluster code
+    collate collect combine commit compare compile complete compose compress compute condense configure connect
+    consolidate containerize continue convert copy correct count craft crawl create crop curate debug decode
+    decompress decrypt dedupe deduplicate define delete deploy describe design detect determine develop diagnose
+    digest disable dispatch distill divide dockerize document download draft draw drop edit email embed enable
+    encode encrypt enhance enrich ensure enumerate escalate estimate evaluate evict examine execute expand explain
+    explore export extend extract fetch file filter finalise finalize find fine-tune finetune finish fix flag
+    forecast format gather generate grep group handle highlight identify implement import improve include index
+    ingest initialize insert inspect install integrate investigate invoice issue label launch lint list load locate
+    log mail make map mask match measure merge migrate minify mock model modify monitor move normalise normalize
+    notify ocr onboard open optimise optimize order organise organize outline pack paginate paraphrase parse patch
+    perform pin ping plan plot polish populate port post predict prepare price print prioritise prioritize process
+    produce profile program proof proofread propose prototype provision prune publish pull purge push quantify query
+    quote rank rate read rebase rebuild recalculate recommend reconcile record recreate redact redeploy redesign
+    reduce refactor reference reformat refresh regenerate register reindex release remove rename render reorder
+    reorganize repair rephrase replace replicate reply report reproduce request research reset resize resolve
+    respond restart restore restructure resume rerun retest retrain retry retrieve revert review revise rewrite roll
+    rotate run sample sanitize save scaffold scan schedule score scrape search secure seed select send separate set
+    ship shorten sign simplify simulate sketch solve sort spec split stage standardize start stop store structure
+    stub study submit suggest summarise summarize survey sync synchronise synchronize synthesize tabulate tag test
+    tidy tokenize track train transcribe transfer transform translate transpose triage trim troubleshoot tune tweet
+    typeset unify uninstall unpack unzip update upgrade upload validate vectorize verify vet visualise visualize
+    wire write zip
     """
 )
 NOUNS: Final = words_of(
@@ -159,6 +169,10 @@ FINITE: Final = words_of(
 )
 """What something is or did: then the sentence says something about it."""
 
+COPULAS: Final = words_of("is are was were")
+TAKES_CLAUSE: Final = words_of("check confirm ensure find make verify")
+"""After these a whole sentence may follow: "check the tests are green"."""
+
 # What sounds like work and is none.
 
 IDIOMS: Final = re.compile(
@@ -169,7 +183,7 @@ IDIOMS: Final = re.compile(
         (?:send|give)_(?:my|our|your)_(?:regards|love|best|thanks|greetings) send_(?:help|hugs|love|it)$
         run_(?:for|away|along|late|out) read_(?:this|that|it|my_lips|the_room|on|more)
         find_(?:me|yourself|attached|peace|a_(?:girlfriend|boyfriend|husband|wife)) write_(?:soon|back|me|to_me)
-        set_(?:aside|off) move_(?:on|along|over) start_(?:over|again)$ drop_(?:by|in|it|dead|me)
+        set_(?:aside|off) move_(?:on|along|over) (?:start|begin)_(?:over|again)$ drop_(?:by|in|it|dead|me)
         save_(?:me|yourself|the_date|it) count_(?:me|on|your) close_(?:call|enough|one)
         open_(?:source|mind|minded|to|up|question) order_(?:some|a|pizza|food|lunch|dinner)
         complete_(?:mess|nonsense|disaster) fix_(?:me|yourself) change_(?:of|is) clean_(?:slate|bill)
@@ -179,7 +193,8 @@ IDIOMS: Final = re.compile(
         schedule_(?:a|an|the|my|our|me)_(?:meeting|call|appointment|sync|lunch|dinner|haircut)
         choose_(?:wisely|life|me) test,?_(?:test|one|1|123) post_(?:office|mortem) plan_(?:b|ahead)
         reply_(?:to_me|asap|soon|when) respond_(?:to_me|asap|soon) list_of prepare_(?:for|to|yourself) resolve_to
-        (?:include|add|notify|email|mail)_me handle_with_care stop_(?:it|that|this|me|there|by|here|now)
+        (?:include|add|notify|email|mail)_me handle_with_care stop_(?:it|that|this|me|there|by|here|now) copy_that
+        set_an?_(?:alarm|timer|reminder) check_your_(?:e-?mail|inbox|phone|messages)
         try_to_(?:be|have|get|sleep|relax|stay|keep)"""
     )
     + r"(?!\w)"
@@ -214,6 +229,7 @@ DELIVERABLES: Final = whole(
 NEEDS: Final = re.compile(
     r"(?:(?:i|we)(?:'d| would)?\s)?(?:need|want|like|would like|give (?:me|us)|get (?:me|us)|do)"
     r"\s(?:to (?:have|get|see)\s)?(?:a|an|the|some|two|three|new|your)\s(?P<what>[^.!?,;]{1,80})"
+    r"|show (?:me|us) an?\s(?P<shown>[^.!?,;]{1,80})"
 )
 SMALL_TALK: Final = whole(
     "weather|time|date|news|score|joke|story|lunch|dinner|coffee|break|hand|hint|minute|second|moment|sec|ride|hug|favou?r"
@@ -236,7 +252,7 @@ SPEAKER: Final = re.compile(
 )
 NEGATED: Final = re.compile(r"(?:don't|dont|do not|never|no need|not|no,|let's not|nobody|nothing|no one)(?![a-z'])")
 
-WORD: Final = re.compile(r"[a-z][a-z'-]*|[^\sa-z]\S*")
+WORD: Final = re.compile(r"[a-z][a-z'-]*|[^\sa-z.,;:!?]\S*|\.{1,2}/\S+")
 NAME: Final = re.compile(r"[\d./_#@]")
 """In a word that no dictionary has: a file, a number, an address."""
 GERUND: Final = re.compile(r"([a-z]{2,})ing$")

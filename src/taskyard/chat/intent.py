@@ -191,17 +191,29 @@ def _is_work_en(passage: Passage) -> bool:
     view = passage.view
     if english.IDIOMS.match(view):
         return False
-    needs = english.NEEDS.match(view)
-    if english.PHRASES.match(view) or (needs and english.DELIVERABLES.search(needs["what"])):
+    if english.PHRASES.match(view) or _needs_something(view):
         return True
     words = _words_of(view)
-    if not words or words[0] not in english.VERBS or view[len(words[0]) :].lstrip()[:1] in (":", "?"):
+    if not words or words[0] not in english.VERBS:
         return False
-    if len(words) == 1:
-        return words[0] not in english.NOUNS
-    if words[1] in english.FINITE:
+    may_be_noun = words[0] in english.NOUNS
+    if len(words) == 1 or (may_be_noun and view[len(words[0]) :].lstrip().startswith(":")):
+        return not may_be_noun
+    if words[1] in english.FINITE or _is_about_it(words):
         return False
-    return words[0] not in english.NOUNS or _is_verb_here(words, passage.raw.split())
+    return not may_be_noun or _is_verb_here(words, passage.raw.split())
+
+
+def _is_about_it(words: list[str]) -> bool:
+    """ "Merge conflicts are …": what begins with the verb is what the sentence is about."""
+    is_open = words[0] not in english.TAKES_CLAUSE and words[1] not in english.OBJECTS
+    return is_open and any(word in english.COPULAS for word in words[2:4])
+
+
+def _needs_something(view: str) -> bool:
+    """ "I need a summary of …": what is asked for is what work brings."""
+    needs = english.NEEDS.match(view)
+    return needs is not None and english.DELIVERABLES.search(needs["what"] or needs["shown"]) is not None
 
 
 def _words_of(view: str) -> list[str]:
@@ -227,10 +239,9 @@ def _is_work_politely(view: str) -> bool:
     """After "please" or 帮我: anything but what one asks of a person."""
     view = view[_end_of_adverbs(view) :]
     if is_chinese(view[:1]):
-        is_talk = chinese.TALK.match(view) or chinese.SMALL_TALK.search(view[:20])
+        is_talk = chinese.TALK.match(view) or chinese.SMALL_TALK.search(view[:20]) or chinese.DONE.search(view)
         return not is_talk and len(view.strip(" .!?。")) > 1
-    needs = english.NEEDS.match(view)
-    if needs and english.DELIVERABLES.search(needs["what"]):
+    if _needs_something(view):
         return True
     words = _words_of(view)
     if len(words) < 2 or english.IDIOMS.match(view) or english.SMALL_TALK.search(view[:40]):
