@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taskyard.chat.drafts import TASKS_MAX
 from taskyard.chat.parsed import Language, Missing, Parsed, ParsedTask, Question, Source, Sources
-from taskyard.chat.parser import MESSAGE_CHARS_MAX, TASKS_MAX, parse
+from taskyard.chat.parser import MESSAGE_CHARS_MAX, parse
 from tests.chat.messages import lines_of, shown, sources_of
 
 CONFIGURATION, *CORPUS = lines_of("corpus.jsonl")
@@ -312,8 +313,9 @@ def test_a_message_that_is_too_long_is_asked_to_be_shorter() -> None:
         "\n".join(f"- fix page {number}" for number in range(TASKS_MAX + 1)),
         "fix page 0" + "".join(f", then fix page {number}" for number in range(TASKS_MAX + 1)),
         "\n\n".join(f"Add task: fix page {number}." for number in range(TASKS_MAX + 5)) + "\n- and that\n- and this",
+        "cancel T-1" + "".join(f" and skip T-{number}" for number in range(TASKS_MAX + 1)),
     ],
-    ids=["list", "sequence", "texts"],
+    ids=["list", "sequence", "texts", "commands"],
 )
 def test_a_message_of_too_many_tasks_is_asked_to_have_fewer(text: str) -> None:
     assert read(text).question == Question(Missing.FEWER)

@@ -14,8 +14,8 @@ from taskyard.chat.sequence import Clause
 from taskyard.chat.sources import NOTHING_SAID, Names, Said
 from taskyard.vocabulary import ChatCommand
 
-COMMANDS_MAX: Final = 200
-# Of one clause, one after the other; each takes a look at all that follows.
+TASKS_MAX: Final = 200
+# Of one message, and of commands as many. More of them are not typed but generated, and have a batch for themselves.
 
 _POINTS_BACK: Final = re.compile(r"[a-z-]+ (?:it|this|that|them)(?=$|[.!,;])|\S{1,6}(?:它|这个|一下)$")
 _VERB_ALONE: Final = re.compile(rf"[a-z]+\W?|[{CJK}]{{2}}\W?")
@@ -60,6 +60,15 @@ class Drafts:
         self._remark = ""
         self._is_talk = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing that follows could change the answer."""
+        return self.question is not None or self._is_too_much
+
+    @property
+    def _is_too_much(self) -> bool:
+        return len(self.tasks) > TASKS_MAX or len(self._commands) > TASKS_MAX
+
     # The layout.
 
     def begin_text(self) -> None:
@@ -79,7 +88,7 @@ class Drafts:
         if clause.is_inner and self._is_talk:
             return
         found = read(names, clause.passage, is_listed=terms.is_listed and not self._here)
-        while found.commands and found.rest is not None and len(self._commands) < COMMANDS_MAX:
+        while found.commands and found.rest is not None and not self.is_over:
             self._command(found)
             clause = Clause(found.rest, is_next=clause.is_next)
             found = read(names, found.rest)
@@ -170,6 +179,8 @@ class Drafts:
         """All of it, or the one question that is open."""
         if self._waits and not self.tasks and not self._commands:
             self.question = self.question or Question(Missing.WHAT)
+        if self._is_too_much:
+            self.question = Question(Missing.FEWER)
         tasks: list[ParsedTask] = []
         for place, draft in enumerate(self.tasks if self.question is None else ()):
             task = self._finished(names, place, draft)

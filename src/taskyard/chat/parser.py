@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from taskyard.chat.clause import read
-from taskyard.chat.drafts import Drafts, Terms
+from taskyard.chat.drafts import TASKS_MAX, Drafts, Terms
 from taskyard.chat.heading import Heading, heading_of
 from taskyard.chat.intent import Intent, is_continued, unasked
 from taskyard.chat.lists import Block, blocks
@@ -20,8 +20,6 @@ from taskyard.chat.sources import Names, names_of
 
 MESSAGE_CHARS_MAX: Final = 65_536
 # As much as any field that is not a task's input.
-TASKS_MAX: Final = 200
-# Of one message. More of them are not typed but generated, and have a batch for themselves.
 LOOK_CHARS: Final = 200
 # What shows whether a clause is something to do.
 QUOTES: Final = ('""', "“”", "「」", "『』")
@@ -34,10 +32,8 @@ def parse(text: str, sources: Sources) -> Parsed:
     passage = Passage.of(_unquoted(text.strip()))
     names, drafts = names_of(sources), Drafts()
     for block in blocks(passage):
-        if not _is_over(drafts):
+        if not drafts.is_over:
             _take(names, drafts, block)
-    if len(drafts.tasks) > TASKS_MAX:
-        drafts.question = Question(Missing.FEWER)
     return drafts.parsed(names, language_of(passage))
 
 
@@ -45,11 +41,6 @@ def _unquoted(text: str) -> str:
     """Without quotes around all of it."""
     is_quoted = len(text) > 2 and text[0] + text[-1] in QUOTES and text[0] not in text[1:-1]
     return text[1:-1] if is_quoted else text
-
-
-def _is_over(drafts: Drafts) -> bool:
-    """Whether nothing that follows could change the answer."""
-    return drafts.question is not None or len(drafts.tasks) > TASKS_MAX
 
 
 def _take(names: Names, drafts: Drafts, block: Block) -> None:
@@ -98,7 +89,7 @@ def _whole(heading: Heading, block: Block) -> Passage:
 def _read_text(names: Names, drafts: Drafts, passage: Passage, terms: Terms) -> None:
     drafts.begin_text()
     for clause in _clauses(passage):
-        if _is_over(drafts):
+        if drafts.is_over:
             return
         drafts.take(names, clause, terms)
 

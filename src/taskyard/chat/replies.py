@@ -9,8 +9,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.chat.drafts import TASKS_MAX
 from taskyard.chat.parsed import Language, Parsed, ParsedTask, Question
-from taskyard.chat.parser import MESSAGE_CHARS_MAX, TASKS_MAX
+from taskyard.chat.parser import MESSAGE_CHARS_MAX
 from taskyard.chat.phrases import PHRASES, Phrases
 from taskyard.vocabulary import ChatCommand, QueueState, Status
 
