@@ -28,7 +28,12 @@ from tests.support.postgres import Cluster, a_cluster
 CLOCKS_H: Final = (0, -1, 1)
 """Each hub's clock: right, an hour late, an hour early. It may change nothing."""
 LEASE_S: Final = 1.5
-SETTINGS: Final = f"{SHORT_LEASES}{INNOCENCE}[cluster]\nlease_s = {LEASE_S}\n"
+DAEMONS_S: Final = 4
+# What daemons are given must outlast the time in which nobody can lead: a server away for 1.5 s, then a takeover.
+SETTINGS: Final = (
+    SHORT_LEASES.replace("lease_s = 2", f"lease_s = {DAEMONS_S}").replace("accept_s = 2", f"accept_s = {DAEMONS_S}")
+    + f"{INNOCENCE}[cluster]\nlease_s = {LEASE_S}\n"
+)
 LEADS_S: Final = 30.0
 PAUSED_S: Final = (LEASE_S + 1.0, LEASE_S + 2.5)
 SERVER_AWAY_S: Final = (0.0, 1.5)
