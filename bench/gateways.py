@@ -12,7 +12,8 @@ from bench.load import Line, submit_batched, submit_singly
 from bench.yard import BenchYard, a_yard
 
 GATEWAYS = (0, 1, 2)
-LINES = 50
+LINES = (50, 200)
+# So few that mostly the disk is waited for, and so many that it is not.
 QUEUE = "/api/v1/queues/default"
 
 Figure = tuple[str, float, str]
@@ -21,20 +22,31 @@ Figure = tuple[str, float, str]
 def compare(*, bursts: int, singles: int, drained: int) -> Iterator[Figure]:
     with ExitStack() as stack:
         yards = {count: stack.enter_context(a_yard(gateways=count)) for count in GATEWAYS}
-        for yard in yards.values():
-            _submit(yard, singles)
-        before = {count: (yard.cpu_s(), yard.gateways_cpu_s()) for count, yard in yards.items()}
-        yield from _ratios("submit one by one", _in_turn(yards, bursts, lambda yard: _submit(yard, singles)))
-        for count, yard in yards.items():
-            hub_s, gateways_s = before[count]
-            yield f"the hub's CPU, {count} gateways", (yard.cpu_s() - hub_s) / bursts / singles * 1e6, "µs a task"
-            cpu_us = (yard.gateways_cpu_s() - gateways_s) / bursts / singles * 1e6
-            yield f"the gateways' CPU, {count} gateways", cpu_us, "µs a task"
+        for lines in LINES:
+            yield from _submissions(yards, bursts, singles, lines)
         # What was submitted so far goes first, and is not counted.
         for yard in yards.values():
             yard.daemons(4, 64)
-            yard.wait_for_runs((bursts + 1) * singles)
+            yard.wait_for_runs(len(LINES) * (bursts + 1) * singles)
         yield from _ratios("drain, 4 daemons of 64", _in_turn(yards, bursts, lambda yard: _drain(yard, drained)))
+
+
+def _submissions(yards: dict[int, BenchYard], bursts: int, tasks: int, lines: int) -> Iterator[Figure]:
+    def submit(yard: BenchYard) -> float:
+        return asyncio.run(submit_singly(yard.address, tasks, lines))
+
+    # The first is not counted: it makes the connections' paths warm.
+    _in_turn(yards, 1, submit)
+    before = {count: (yard.cpu_s(), yard.gateways_cpu_s()) for count, yard in yards.items()}
+    yield from _ratios(f"submit by {lines} connections", _in_turn(yards, bursts, submit))
+    for count, yard in yards.items():
+        hub_s, gateways_s = before[count]
+        hub_us, gateways_us = (
+            (now_s - then_s) / bursts / tasks * 1e6
+            for now_s, then_s in ((yard.cpu_s(), hub_s), (yard.gateways_cpu_s(), gateways_s))
+        )
+        yield f"by {lines}: CPU of the hub, {count} gateways", hub_us, "µs a task"
+        yield f"by {lines}: CPU of the gateways, {count} gateways", gateways_us, "µs a task"
 
 
 def _in_turn(yards: dict[int, BenchYard], bursts: int, burst: Callable[[BenchYard], float]) -> dict[int, list[float]]:
@@ -43,10 +55,6 @@ def _in_turn(yards: dict[int, BenchYard], bursts: int, burst: Callable[[BenchYar
         for count, yard in yards.items():
             rates[count].append(burst(yard))
     return rates
-
-
-def _submit(yard: BenchYard, tasks: int) -> float:
-    return asyncio.run(submit_singly(yard.address, tasks, LINES))
 
 
 def _drain(yard: BenchYard, tasks: int) -> float:
