@@ -10,7 +10,7 @@ from tests.acceptance.history import Kind
 from tests.support.engines import Engine
 
 PLANNED = {
-    Engine.SQLITE: {Kind.GATEWAY_KILL: 3, Kind.GATEWAY_STOP: 1, Kind.HUB_KILL: 1, Kind.DAEMON_KILL: 1},
+    Engine.SQLITE: {Kind.GATEWAY_KILL: 2, Kind.HUB_KILL: 1, Kind.DAEMON_KILL: 1},
     Engine.POSTGRES: {Kind.GATEWAY_KILL: 2, Kind.HUB_KILL: 1},
 }
 SEED = 20_261

@@ -304,7 +304,7 @@ def test_daemons_whose_gateways_are_killed_go_on_with_their_work_through_the_nex
     with hub.client(retry=STUBBORN) as client:
         daemon = yard.daemon(hub)
         wait_online(client, 1)
-        task = client.submit("work", type="record", payload={"ms": 2_000})
+        task = client.submit("work", type="record", payload={"ms": 1_500})
         wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="a running task")
         killed = hub.gateways
         assert len(killed) == 2
