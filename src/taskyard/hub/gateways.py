@@ -100,6 +100,8 @@ class Gateways:
         self._inputs: dict[int, asyncio.StreamWriter] = {}
         self._ready: set[int] = set()
         """Those that take connections."""
+        self._came: set[int] = set()
+        """Those that ever did. One that is killed later is started again; one that never came says why in vain."""
         self._stopping = asyncio.Event()
         self._news = asyncio.Event()
         """Set when one came or went."""
@@ -121,12 +123,12 @@ class Gateways:
         self._keepers = [asyncio.create_task(self._keep(number)) for number in range(self._count)]
         with suppress(TimeoutError):
             async with asyncio.timeout(START_S):
-                while len(self._ready) < self._count and not self._ends:
+                while len(self._came) < self._count and not self._ends:
                     await self._news.wait()
                     self._news.clear()
-        if len(self._ready) < self._count:
+        if len(self._came) < self._count:
             raise CannotStart(
-                f"Of {self._count} gateways {len(self._ready)} came up. What the others said stands before this; "
+                f"Of {self._count} gateways {len(self._came)} came up. What the others said stands before this; "
                 "start with fewer, or without --gateways."
             )
 
@@ -184,7 +186,7 @@ class Gateways:
                 how = {"reason": str(error)}
             if self._stopping.is_set():
                 return
-            self._ends += 1
+            self._ends += number not in self._came
             self._news.set()
             self._log.say("gateway.ended", level="error", number=number, **how)
             wait_s = AGAIN_S if loop.time() - began > AGAIN_S_MAX else min(wait_s * 2, AGAIN_S_MAX)
@@ -231,6 +233,7 @@ class Gateways:
         while line := await said.readline():
             if line == READY:
                 self._ready.add(number)
+                self._came.add(number)
                 self._news.set()
                 self._log.say("gateway.started", number=number, pid=pid)
             else:
