@@ -98,10 +98,8 @@ class Gateways:
         self._port: HeldPort | None = None
         self._keepers: list[asyncio.Task[None]] = []
         self._inputs: dict[int, asyncio.StreamWriter] = {}
-        self._ready: set[int] = set()
-        """Those that take connections."""
         self._came: set[int] = set()
-        """Those that ever did. One that is killed later is started again; one that never came says why in vain."""
+        """Those that ever took connections. One that is killed later is started again; one that never came says why in vain."""
         self._stopping = asyncio.Event()
         self._news = asyncio.Event()
         """Set when one came or went."""
@@ -225,14 +223,12 @@ class Gateways:
             raise
         finally:
             hearing.cancel()
-            self._ready.discard(number)
             del self._inputs[number]
 
     async def _hear(self, number: int, pid: int, said: asyncio.StreamReader) -> None:
         """That it takes connections, and what it wants in the log."""
         while line := await said.readline():
             if line == READY:
-                self._ready.add(number)
                 self._came.add(number)
                 self._news.set()
                 self._log.say("gateway.started", number=number, pid=pid)
