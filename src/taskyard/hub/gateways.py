@@ -99,7 +99,7 @@ class Gateways:
         self._keepers: list[asyncio.Task[None]] = []
         self._inputs: dict[int, asyncio.StreamWriter] = {}
         self._came: set[int] = set()
-        """Those that ever took connections: one that dies later is started again, one that never came ends the start."""
+        """Those that ever took connections: one that dies later is started again, one that never came ends all."""
         self._stopping = asyncio.Event()
         self._news = asyncio.Event()
         """Set when one came or went."""
