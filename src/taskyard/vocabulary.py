@@ -87,6 +87,16 @@ class SourceType(StrEnum):
     AGENT = "agent"
 
 
+class HookProvider(StrEnum):
+    """Whose way of signing an inbound webhook follows."""
+
+    GITHUB = "github"
+    STRIPE = "stripe"
+    SLACK = "slack"
+    GENERIC = "generic"
+    """Standard Webhooks."""
+
+
 class DependsPolicy(StrEnum):
     """What becomes of a task whose dependency ended badly."""
 
@@ -220,7 +230,9 @@ class Refusal(StrEnum):
 
     TOO_MANY_PENDING = "TOO_MANY_PENDING"
     TASK_ALREADY_COMPLETED = "TASK_ALREADY_COMPLETED"
+    TOO_MANY_HOOKS = "TOO_MANY_HOOKS"
     UNAUTHENTICATED = "UNAUTHENTICATED"
+    BAD_SIGNATURE = "BAD_SIGNATURE"
     FORBIDDEN = "FORBIDDEN"
     MONTHLY_LIMIT_REACHED = "MONTHLY_LIMIT_REACHED"
     TASK_NOT_FOUND = "TASK_NOT_FOUND"
@@ -229,6 +241,7 @@ class Refusal(StrEnum):
     KEY_NOT_FOUND = "KEY_NOT_FOUND"
     QUEUE_NOT_FOUND = "QUEUE_NOT_FOUND"
     PLAN_NOT_FOUND = "PLAN_NOT_FOUND"
+    HOOK_NOT_FOUND = "HOOK_NOT_FOUND"
     NOT_FOUND = "NOT_FOUND"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     INVALID_TRANSITION = "INVALID_TRANSITION"
@@ -304,6 +317,7 @@ class Keeps(StrEnum):
     BREAKER = "breaker"
     BUCKET = "bucket"
     COOLING = "cooling"
+    HOOK = "hook"
     PRESSURE = "pressure"
     QUEUE = "queue"
     USAGE = "usage"
@@ -376,6 +390,9 @@ EPOCHS_PER_ERA: Final = 1_000_000
 
 DEFAULT_QUEUE: Final = "default"
 LOCAL_USER: Final = "local"
+HOOK_KEY_PREFIX: Final = "hook:"
+"""Of the idempotency key that a webhook's delivery makes. It stays its task's whatever becomes of that: what a person
+has cancelled must not begin anew when the delivery is sent again."""
 HUB_RATE: Final = "hub"
 """The rate of all users together, beside those of the sources."""
 

@@ -12,7 +12,7 @@ from msgspec.json import Encoder
 
 from taskyard.core.settings import Queue
 from taskyard.core.task import Task
-from taskyard.vocabulary import ENDED, EventName, Keeps, Level, Scope, SourceType, Status
+from taskyard.vocabulary import ENDED, EventName, HookProvider, Keeps, Level, Scope, SourceType, Status
 
 Data = dict[str, str | int | float | bool | list[str] | None]
 
@@ -105,6 +105,24 @@ class BreakerRecord(Struct, omit_defaults=True):
     """The task that tries."""
     forced: bool = False
     """A person opened it, and it has not closed since."""
+
+
+class HookRecord(Struct, frozen=True, omit_defaults=True):
+    """An inbound webhook (`hooks.py`)."""
+
+    id: str
+    user_id: str
+    name: str
+    provider: HookProvider
+    secret: str
+    """As it is, not hashed: a signature can be checked with nothing less."""
+    template: str
+    """Of the tasks it makes, as JSON; the core passes it on unread."""
+    created_at: int
+    max_priority: Level | None = None
+    previous: str | None = None
+    """The secret before this one, good until `previous_until`."""
+    previous_until: int = 0
 
 
 class UsageRecord(Struct):

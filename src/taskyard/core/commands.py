@@ -14,10 +14,13 @@ from msgspec import Struct, field
 from taskyard.core.task import Failure, Kind, Task, Terms, Usage
 from taskyard.core.told import KEEP, Keep, Told
 from taskyard.core.yard_commands import (
+    ChangeHook,
     ChangeSettings,
     ChangeUser,
+    CreateHook,
     CreateKey,
     CreateUser,
+    DeleteHook,
     DeleteQueue,
     OpenBreaker,
     PauseQueue,
@@ -26,6 +29,7 @@ from taskyard.core.yard_commands import (
     ResetBreaker,
     ResumeQueue,
     RevokeKey,
+    RotateHook,
 )
 from taskyard.vocabulary import InventoryState, Level, ResultStatus, SourceType, Verdict
 
@@ -361,6 +365,10 @@ Command = (
     | DeleteQueue
     | PauseQueue
     | ResumeQueue
+    | CreateHook
+    | ChangeHook
+    | RotateHook
+    | DeleteHook
     | Archive
     | Tick
     | HearEnded

@@ -13,7 +13,7 @@ from taskyard.core.state import Echo, State, Turn
 from taskyard.core.suspects import let_go
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import ENDED, HELD, EventName, Status
+from taskyard.vocabulary import ENDED, HELD, HOOK_KEY_PREFIX, EventName, Status
 
 KEEPS_KEY: Final = frozenset({Status.COMPLETED, Status.PERMANENTLY_FAILED})
 # A second submission finds these; what was skipped, cancelled or stale may be submitted again.
@@ -30,7 +30,7 @@ def end(turn: Turn, task: Task, status: Status, *, event: EventName | None = Non
     if task.status is not status:
         move(turn, task, status, event=event, data=data)
     _stop_timers(turn, task)
-    if task.key is not None and status not in KEEPS_KEY:
+    if task.key is not None and not keeps_key(task.key, status):
         holder = turn.state.keys.get((task.user_id, task.key))
         if holder == task.id:
             del turn.state.keys[task.user_id, task.key]
@@ -39,6 +39,11 @@ def end(turn: Turn, task: Task, status: Status, *, event: EventName | None = Non
     if task.parent_id is not None:
         unlist(turn.state.children, task.parent_id, task.id)
     announce(turn, task.id, status)
+
+
+def keeps_key(key: str, status: Status) -> bool:
+    """Whether a key stays that of a task which ended so."""
+    return status in KEEPS_KEY or key.startswith(HOOK_KEY_PREFIX)
 
 
 def announce(turn: Turn, task_id: str, outcome: Status | None) -> None:
@@ -64,7 +69,7 @@ def holder_of(state: State, known: Known, user_id: str, key: str) -> Task | None
         return None
     task = state.tasks.get(task_id) or known.tasks.get(task_id)
     assert task is not None, "I6: an idempotency key names a task"
-    return None if task.status in ENDED and task.status not in KEEPS_KEY else task
+    return None if task.status in ENDED and not keeps_key(key, task.status) else task
 
 
 def _stop_timers(turn: Turn, task: Task) -> None:

@@ -12,6 +12,7 @@ from taskyard.core import (
     cancel,
     cooling,
     daemons,
+    hooks,
     in_place,
     intake,
     outcomes,
@@ -63,10 +64,13 @@ from taskyard.core.state import forget as forget_ended
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
 from taskyard.core.yard_commands import (
+    ChangeHook,
     ChangeSettings,
     ChangeUser,
+    CreateHook,
     CreateKey,
     CreateUser,
+    DeleteHook,
     DeleteQueue,
     OpenBreaker,
     PauseQueue,
@@ -75,6 +79,7 @@ from taskyard.core.yard_commands import (
     ResetBreaker,
     ResumeQueue,
     RevokeKey,
+    RotateHook,
 )
 from taskyard.vocabulary import EventName
 
@@ -171,6 +176,10 @@ _ON_COMMAND: Final[dict[type, object]] = {
     ResumeQueue: queues.resume,
     ResetBreaker: reset_breaker,
     OpenBreaker: open_breaker,
+    CreateHook: hooks.create,
+    ChangeHook: hooks.change,
+    RotateHook: hooks.rotate,
+    DeleteHook: hooks.delete,
     Archive: _archive,
     HearEnded: hear_ended,
     ChangeSettings: _change_settings,

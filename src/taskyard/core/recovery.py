@@ -9,7 +9,7 @@ it was (`served`), how long tasks took lately, and which attempts were accepted 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from taskyard.core import breakers, cooling, preemption, pressure, queues, rates, usage
+from taskyard.core import breakers, cooling, hooks, preemption, pressure, queues, rates, usage
 from taskyard.core.ageing import watch_age
 from taskyard.core.attempts import take_slot, watch_attempt
 from taskyard.core.changes import DaemonRecord, Kept, KeyRecord, UserRecord
@@ -61,6 +61,7 @@ REMEMBER: Final[dict[Keeps, Callable[[State, str, bytes], None]]] = {
     Keeps.BREAKER: breakers.remember,
     Keeps.BUCKET: rates.remember,
     Keeps.COOLING: cooling.remember,
+    Keeps.HOOK: hooks.remember,
     Keeps.PRESSURE: pressure.remember,
     Keeps.QUEUE: queues.remember,
     Keeps.USAGE: usage.remember,

@@ -230,6 +230,18 @@ class Cooling(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A task refused more than once waits this much longer than its queue, so that another is asked first."""
 
 
+class Hooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Inbound webhooks."""
+
+    per_user_max: int = 100
+    old_s_max: float = 300.0
+    """How long ago a delivery may have been signed, where the time is signed too."""
+    ahead_s_max: float = 60.0
+    """How far ahead the sender's clock may be. Less than behind: both together are how long one can be repeated."""
+    overlap_s: float = 86_400.0
+    """How long the secret before a rotation is good, unless it is said then."""
+
+
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lease: Lease = Lease()
     retry: Retry = Retry()
@@ -242,6 +254,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     backpressure: Backpressure = Backpressure()
     breakers: Breakers = Breakers()
     cooling: Cooling = Cooling()
+    hooks: Hooks = Hooks()
     plans: dict[str, Plan] = field(default_factory=_plans)
     queues: dict[str, Queue] = {}
     default_queue: str = DEFAULT_QUEUE

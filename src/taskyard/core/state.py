@@ -19,6 +19,7 @@ from taskyard.core.changes import (
     DaemonRecord,
     Data,
     Event,
+    HookRecord,
     KeyRecord,
     Ledger,
     QueueRecord,
@@ -274,6 +275,8 @@ class State:
         """(queue, pool) that cools down, or waits for its probe (`cooling.py`)."""
         self.probes: dict[str, tuple[str, str]] = {}
         """Held task to the (queue, pool) that it is the probe of."""
+        self.hooks: dict[str, HookRecord] = {}
+        """By id (`hooks.py`)."""
         self.grants = 0
         self._kinds: dict[Kind, Kind] = {}
         self._terms: dict[Terms, Terms] = {}

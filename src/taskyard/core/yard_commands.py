@@ -1,10 +1,10 @@
-"""Commands about the yard and not about a task: its users and keys, its queues, its breakers, its settings."""
+"""Commands about the yard and not about a task: its users and keys, queues, breakers, hooks and settings."""
 
 from msgspec import field
 
 from taskyard.core.settings import Settings
 from taskyard.core.told import KEEP, Keep, Told
-from taskyard.vocabulary import Level, Scope, SourceType
+from taskyard.vocabulary import HookProvider, Level, Scope, SourceType
 
 
 class CreateUser(Told):
@@ -88,6 +88,49 @@ class OpenBreaker(Told):
 
     user_id: str
     type: str
+    actor: str
+    reply_to: int = 0
+
+
+class CreateHook(Told):
+    hook_id: str
+    user_id: str
+    name: str
+    provider: HookProvider
+    secret: str
+    template: str
+    actor: str
+    max_priority: Level | None = None
+    ceiling: Level | None = None
+    """Of the key this was asked with; so for the others."""
+    reply_to: int = 0
+
+
+class ChangeHook(Told):
+    hook_id: str
+    user_id: str
+    actor: str
+    name: str | Keep = KEEP
+    template: str | Keep = KEEP
+    max_priority: Level | Keep | None = KEEP
+    ceiling: Level | None = None
+    reply_to: int = 0
+
+
+class RotateHook(Told):
+    hook_id: str
+    user_id: str
+    secret: str
+    actor: str
+    overlap_ms: int | None = None
+    """None: as long as it is configured."""
+    ceiling: Level | None = None
+    reply_to: int = 0
+
+
+class DeleteHook(Told):
+    hook_id: str
+    user_id: str
     actor: str
     reply_to: int = 0
 

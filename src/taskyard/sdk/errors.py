@@ -112,7 +112,9 @@ class Unavailable(Refused):
 BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.TOO_MANY_PENDING: Limited,
     Refusal.TASK_ALREADY_COMPLETED: Conflict,
+    Refusal.TOO_MANY_HOOKS: Limited,
     Refusal.UNAUTHENTICATED: NotAllowed,
+    Refusal.BAD_SIGNATURE: NotAllowed,
     Refusal.FORBIDDEN: NotAllowed,
     Refusal.MONTHLY_LIMIT_REACHED: Limited,
     Refusal.TASK_NOT_FOUND: NotFound,
@@ -121,6 +123,7 @@ BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.KEY_NOT_FOUND: NotFound,
     Refusal.QUEUE_NOT_FOUND: NotFound,
     Refusal.PLAN_NOT_FOUND: NotFound,
+    Refusal.HOOK_NOT_FOUND: NotFound,
     Refusal.NOT_FOUND: NotFound,
     Refusal.METHOD_NOT_ALLOWED: Invalid,
     Refusal.INVALID_TRANSITION: Conflict,

@@ -20,7 +20,9 @@ class Row(Struct, frozen=True):
 PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.TOO_MANY_PENDING: Row(400, "Too many tasks are pending"),
     Refusal.TASK_ALREADY_COMPLETED: Row(400, "The task has already completed"),
+    Refusal.TOO_MANY_HOOKS: Row(400, "There are too many hooks"),
     Refusal.UNAUTHENTICATED: Row(401, "Who is asking is not known"),
+    Refusal.BAD_SIGNATURE: Row(401, "The signature is not right"),
     Refusal.FORBIDDEN: Row(403, "Not allowed"),
     Refusal.MONTHLY_LIMIT_REACHED: Row(403, "The month's hours are used up"),
     Refusal.TASK_NOT_FOUND: Row(404, "No such task"),
@@ -29,6 +31,7 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.KEY_NOT_FOUND: Row(404, "No such key"),
     Refusal.QUEUE_NOT_FOUND: Row(404, "No such queue"),
     Refusal.PLAN_NOT_FOUND: Row(404, "No such plan"),
+    Refusal.HOOK_NOT_FOUND: Row(404, "No such hook"),
     Refusal.NOT_FOUND: Row(404, "Nothing is here"),
     Refusal.METHOD_NOT_ALLOWED: Row(405, "This method is not possible here"),
     Refusal.INVALID_TRANSITION: Row(409, "The task's status does not allow this"),
