@@ -230,6 +230,7 @@ class Refusal(StrEnum):
 
     TOO_MANY_PENDING = "TOO_MANY_PENDING"
     TASK_ALREADY_COMPLETED = "TASK_ALREADY_COMPLETED"
+    TOO_MANY_NOTIFICATIONS = "TOO_MANY_NOTIFICATIONS"
     TOO_MANY_HOOKS = "TOO_MANY_HOOKS"
     UNAUTHENTICATED = "UNAUTHENTICATED"
     BAD_SIGNATURE = "BAD_SIGNATURE"
@@ -241,6 +242,8 @@ class Refusal(StrEnum):
     KEY_NOT_FOUND = "KEY_NOT_FOUND"
     QUEUE_NOT_FOUND = "QUEUE_NOT_FOUND"
     PLAN_NOT_FOUND = "PLAN_NOT_FOUND"
+    NOTIFICATION_NOT_FOUND = "NOTIFICATION_NOT_FOUND"
+    DELIVERY_NOT_FOUND = "DELIVERY_NOT_FOUND"
     HOOK_NOT_FOUND = "HOOK_NOT_FOUND"
     NOT_FOUND = "NOT_FOUND"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
@@ -318,6 +321,9 @@ class Keeps(StrEnum):
     BUCKET = "bucket"
     COOLING = "cooling"
     HOOK = "hook"
+    NOTIFICATION = "notification"
+    DELIVERY = "notification_delivery"
+    """Behind what it is of, also where records are read in the order of their kinds."""
     PRESSURE = "pressure"
     QUEUE = "queue"
     USAGE = "usage"
@@ -373,6 +379,7 @@ class EventName(StrEnum):
     QUEUE_COOLING = "queue.cooling"
     BREAKER_OPENED = "breaker.opened"
     BREAKER_CLOSED = "breaker.closed"
+    NOTIFICATION_DEAD = "notification.dead"
     BACKPRESSURE_WARNING = "backpressure.warning"
     BACKPRESSURE_CRITICAL = "backpressure.critical"
     BACKPRESSURE_NORMAL = "backpressure.normal"
@@ -380,6 +387,57 @@ class EventName(StrEnum):
     SETTINGS_REFUSED = "settings.refused"
     RESYNC = "resync"
 
+
+class DeliveryStatus(StrEnum):
+    """What became of telling a receiver: it is to be sent, was taken, or was given up."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+
+
+class NoticeName(StrEnum):
+    """What a notification can tell of, in the words of the specification."""
+
+    TASK_CREATED = "task_created"
+    TASK_QUEUED = "task_queued"
+    TASK_SCHEDULED = "task_scheduled"
+    TASK_STARTED = "task_started"
+    TASK_COMPLETED = "task_completed"
+    TASK_FAILED = "task_failed"
+    TASK_RETRYING = "task_retrying"
+    TASK_PERMANENTLY_FAILED = "task_permanently_failed"
+    TASK_CANCELLED = "task_cancelled"
+    TASK_STALE = "task_stale"
+    TASK_BLOCKED = "task_blocked"
+    TASK_SKIPPED = "task_skipped"
+    TASK_PREEMPTED = "task_preempted"
+    TASK_LOST = "task_lost"
+    TASK_ESCALATED = "task_escalated"
+    TASK_SLA_MISSED = "task_sla_missed"
+    TASK_UNPLACEABLE = "task_unplaceable"
+    DAEMON_CONNECTED = "daemon_connected"
+    DAEMON_DISCONNECTED = "daemon_disconnected"
+    DAEMON_DRAINING = "daemon_draining"
+    QUEUE_PAUSED = "queue_paused"
+    QUEUE_RESUMED = "queue_resumed"
+    QUEUE_COOLING = "queue_cooling"
+    BREAKER_OPEN = "breaker_open"
+    BREAKER_CLOSED = "breaker_closed"
+    BACKPRESSURE = "backpressure"
+
+
+_OTHERWISE_NAMED: Final = {
+    EventName.BREAKER_OPENED: NoticeName.BREAKER_OPEN,
+    EventName.BACKPRESSURE_WARNING: NoticeName.BACKPRESSURE,
+    EventName.BACKPRESSURE_CRITICAL: NoticeName.BACKPRESSURE,
+    EventName.BACKPRESSURE_NORMAL: NoticeName.BACKPRESSURE,
+}
+NOTICES: Final[dict[EventName, NoticeName]] = {
+    **{event: notice for event in EventName for notice in NoticeName if notice == event.replace(".", "_")},
+    **_OTHERWISE_NAMED,
+}
+"""By which of them each event is told."""
 
 SESSIONS_PER_GATEWAY: Final = 1 << 56
 # Sessions are numbered in the order in which sockets were opened, by each gateway within numbers of its own; those of

@@ -303,7 +303,7 @@ class HubHarness:
                 records.pop((each.kind, each.name), None)
                 if each.record is not None:
                     records[each.kind, each.name] = each
-        return list(records.values())
+        return [records[place] for place in sorted(records)]
 
     def restarted(self) -> "HubHarness":
         """Another hub, started from what this one has on disk, at the same instant."""

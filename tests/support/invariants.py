@@ -13,6 +13,7 @@ OWNERS: dict[Due, Callable[[State], Container[str] | None]] = {
     Due.LEASE: lambda state: state.daemons,
     Due.AGEING: lambda state: state.users,
     Due.PREEMPTION: lambda state: state.users,
+    Due.DELIVERY: lambda state: state.deliveries,
     Due.WAKE: lambda state: None,
 }
 """Whose a timer is, where it is not a task's."""

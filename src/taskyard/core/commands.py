@@ -11,6 +11,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
+from taskyard.core.notification_commands import (
+    ChangeNotification,
+    CreateNotification,
+    DeleteNotification,
+    ReportDelivery,
+    ResendDelivery,
+)
 from taskyard.core.task import Failure, Kind, Task, Terms, Usage
 from taskyard.core.told import KEEP, Keep, Told
 from taskyard.core.yard_commands import (
@@ -365,6 +372,11 @@ Command = (
     | DeleteQueue
     | PauseQueue
     | ResumeQueue
+    | CreateNotification
+    | ChangeNotification
+    | DeleteNotification
+    | ResendDelivery
+    | ReportDelivery
     | CreateHook
     | ChangeHook
     | RotateHook

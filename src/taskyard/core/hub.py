@@ -15,6 +15,7 @@ from taskyard.core import (
     hooks,
     in_place,
     intake,
+    notifications,
     outcomes,
     people,
     preemption,
@@ -57,6 +58,13 @@ from taskyard.core.commands import (
 from taskyard.core.counts import reserve_changed
 from taskyard.core.dependencies import hear_ended, spread
 from taskyard.core.effects import Done, Effect, Reply
+from taskyard.core.notification_commands import (
+    ChangeNotification,
+    CreateNotification,
+    DeleteNotification,
+    ReportDelivery,
+    ResendDelivery,
+)
 from taskyard.core.scheduler import dispatch, needs_dispatch
 from taskyard.core.state import Dice, Now, State, Turn
 from taskyard.core.state import cut as cut_batch
@@ -128,6 +136,7 @@ ON_TIMER: Final[dict[Due, Callable[[Turn, str], None]]] = {
     Due.LEASE: daemons.judge_lease,
     Due.AGEING: ageing.grow_old,
     Due.PREEMPTION: preemption.look_again,
+    Due.DELIVERY: notifications.give_up,
 }
 """Timers of something with a name of its own."""
 ON_TASK_TIMER: Final[dict[Due, Callable[[Turn, Task], None]]] = {
@@ -174,6 +183,11 @@ _ON_COMMAND: Final[dict[type, object]] = {
     DeleteQueue: queues.delete,
     PauseQueue: queues.pause,
     ResumeQueue: queues.resume,
+    CreateNotification: notifications.create,
+    ChangeNotification: notifications.change,
+    DeleteNotification: notifications.delete,
+    ResendDelivery: notifications.resend,
+    ReportDelivery: notifications.report,
     ResetBreaker: reset_breaker,
     OpenBreaker: open_breaker,
     CreateHook: hooks.create,
@@ -231,6 +245,8 @@ class Core:
 
     def cut(self, *, batch_id: str, now: Now) -> Batch:
         """Everything decided since the last cut, as one transaction."""
+        if self.state.watched:
+            notifications.gather(self.state, now.wall)
         return cut_batch(self.state, batch_id=batch_id, at=now.wall)
 
     def forget(self, *, through_seq: int) -> None:

@@ -15,6 +15,8 @@ from taskyard.core.attempts import take_slot, watch_attempt
 from taskyard.core.changes import DaemonRecord, Kept, KeyRecord, UserRecord
 from taskyard.core.dependencies import listen
 from taskyard.core.lifecycle import UNHELD
+from taskyard.core.notifications import remember as remember_notification
+from taskyard.core.notifications import remember_delivery
 from taskyard.core.priority import watch_critical, watch_deadline
 from taskyard.core.readiness import watch_clock
 from taskyard.core.state import Daemon, Now, State, Turn, User
@@ -61,6 +63,8 @@ REMEMBER: Final[dict[Keeps, Callable[[State, str, bytes], None]]] = {
     Keeps.BREAKER: breakers.remember,
     Keeps.BUCKET: rates.remember,
     Keeps.COOLING: cooling.remember,
+    Keeps.NOTIFICATION: remember_notification,
+    Keeps.DELIVERY: remember_delivery,
     Keeps.HOOK: hooks.remember,
     Keeps.PRESSURE: pressure.remember,
     Keeps.QUEUE: queues.remember,

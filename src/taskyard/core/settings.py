@@ -177,6 +177,30 @@ class Ageing(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A low task that waited this long is ordered as normal."""
 
 
+class Notifications(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is told to addresses that users name. A delivery that waits or is shown takes about a kilobyte of memory."""
+
+    allow: tuple[str, ...] = ()
+    """Hosts and networks that may be told although they are not public, and in any way."""
+    ports: tuple[int, ...] = (443, 8443)
+    """Those of public addresses."""
+    timeout_s: float = 15.0
+    parallel_max: int = 4
+    """Requests of one user's to one address at a time."""
+    total_max: int = 64
+    """Of everybody's."""
+    retry_first_s: float = 5.0
+    retry_max_s: float = 3600.0
+    give_up_s: float = 86_400.0
+    per_user_max: int = 10
+    pending_max: int = 10_000
+    """Deliveries of one notification that wait; beyond it the oldest is given up."""
+    dead_max: int = 1000
+    """Those of them that were given up and can still be sent again."""
+    delivered_max: int = 100
+    """Those that were taken and are still shown."""
+
+
 class Preemption(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     min_run_s: float = 10.0
     times_max: int = 3
@@ -252,6 +276,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ageing: Ageing = Ageing()
     preemption: Preemption = Preemption()
     backpressure: Backpressure = Backpressure()
+    notifications: Notifications = Notifications()
     breakers: Breakers = Breakers()
     cooling: Cooling = Cooling()
     hooks: Hooks = Hooks()

@@ -38,6 +38,7 @@ from taskyard.core.yard import Yard
 from taskyard.vocabulary import ENDED, EventName, Pressure, SourceType, Status
 
 if TYPE_CHECKING:
+    from taskyard.core.notices import Delivery, Notification
     from taskyard.core.plans import Allowance
     from taskyard.core.queues import Routes
     from taskyard.core.rates import Bucket
@@ -277,6 +278,12 @@ class State:
         """Held task to the (queue, pool) that it is the probe of."""
         self.hooks: dict[str, HookRecord] = {}
         """By id (`hooks.py`)."""
+        self.notifications: dict[str, dict[str, Notification]] = {}
+        """User to their notifications, by id (`notifications.py`)."""
+        self.watched: dict[str | None, dict[EventName, list[Notification]]] = {}
+        """Whose events of which name are told to whom; empty as long as nobody wants to be told of anything."""
+        self.deliveries: dict[str, Delivery] = {}
+        """Those of all notifications, by id."""
         self.grants = 0
         self._kinds: dict[Kind, Kind] = {}
         self._terms: dict[Terms, Terms] = {}

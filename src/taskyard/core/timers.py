@@ -37,6 +37,8 @@ class Due(IntEnum):
     """A task tries whether its queue's provider answers again."""
     PREEMPTION = 12
     """A user's low task has run long enough to make room for a critical one."""
+    DELIVERY = 20
+    """A notification that could not be delivered is given up."""
 
 
 Name = tuple[Due, str | tuple[str, ...]]

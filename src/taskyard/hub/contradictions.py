@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from taskyard.core.settings import Limits, Sizes
+from taskyard.core.settings import Limits, Notifications, Sizes
+from taskyard.gateway.destinations import BadDestination, read_allowed
 from taskyard.vocabulary import HUB_RATE, SourceType
 from taskyard.wire import frames
 
@@ -52,6 +53,9 @@ AT_LEAST_ONE: Final = (
     "retry.max_attempts",
     "suspects.deaths_max",
     "suspects.unstarted_max",
+    "notifications.parallel_max",
+    "notifications.total_max",
+    "notifications.pending_max",
     "breakers.failure_threshold",
     "breakers.overrides.*.failure_threshold",
     "hooks.per_user_max",
@@ -77,6 +81,9 @@ ABOVE_ZERO: Final = (
     "backpressure.resume_below",
     "hooks.old_s_max",
     "plans.*.max_task_duration_minutes",
+    "notifications.timeout_s",
+    "notifications.retry_first_s",
+    "notifications.give_up_s",
     "retention.archive_after_days",
     "retention.events_days",
     "priorities.estimated_s",
@@ -106,6 +113,7 @@ def faults_in(settings: "FileSettings") -> list[str]:
         *_of_sizes(settings.limits.size),
         *_of_orders(settings),
         *_of_cluster(settings.cluster),
+        *_of_notifications(settings.notifications),
     ]
 
 
@@ -225,6 +233,17 @@ def _of_cluster(cluster: "Cluster") -> Iterator[str]:
         )
     elif _is_any(host.strip("[]")):
         yield "cluster.link must be the address under which the other hubs reach this one, not a wildcard"
+
+
+def _of_notifications(notifications: Notifications) -> Iterator[str]:
+    if notifications.retry_first_s > notifications.retry_max_s:
+        yield "notifications.retry_first_s must be at most notifications.retry_max_s"
+    if not all(0 < port <= PORT_MAX for port in notifications.ports):
+        yield f"notifications.ports: a port is a number from 1 to {PORT_MAX}"
+    try:
+        read_allowed(notifications.allow, notifications.ports)
+    except BadDestination as bad:
+        yield f"notifications.allow: {bad}"
 
 
 def _is_port(text: str) -> bool:

@@ -111,6 +111,7 @@ class Unavailable(Refused):
 
 BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.TOO_MANY_PENDING: Limited,
+    Refusal.TOO_MANY_NOTIFICATIONS: Limited,
     Refusal.TASK_ALREADY_COMPLETED: Conflict,
     Refusal.TOO_MANY_HOOKS: Limited,
     Refusal.UNAUTHENTICATED: NotAllowed,
@@ -123,6 +124,8 @@ BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.KEY_NOT_FOUND: NotFound,
     Refusal.QUEUE_NOT_FOUND: NotFound,
     Refusal.PLAN_NOT_FOUND: NotFound,
+    Refusal.NOTIFICATION_NOT_FOUND: NotFound,
+    Refusal.DELIVERY_NOT_FOUND: NotFound,
     Refusal.HOOK_NOT_FOUND: NotFound,
     Refusal.NOT_FOUND: NotFound,
     Refusal.METHOD_NOT_ALLOWED: Invalid,

@@ -20,6 +20,7 @@ class Row(Struct, frozen=True):
 PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.TOO_MANY_PENDING: Row(400, "Too many tasks are pending"),
     Refusal.TASK_ALREADY_COMPLETED: Row(400, "The task has already completed"),
+    Refusal.TOO_MANY_NOTIFICATIONS: Row(400, "There are too many notifications"),
     Refusal.TOO_MANY_HOOKS: Row(400, "There are too many hooks"),
     Refusal.UNAUTHENTICATED: Row(401, "Who is asking is not known"),
     Refusal.BAD_SIGNATURE: Row(401, "The signature is not right"),
@@ -31,6 +32,8 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.KEY_NOT_FOUND: Row(404, "No such key"),
     Refusal.QUEUE_NOT_FOUND: Row(404, "No such queue"),
     Refusal.PLAN_NOT_FOUND: Row(404, "No such plan"),
+    Refusal.NOTIFICATION_NOT_FOUND: Row(404, "No such notification"),
+    Refusal.DELIVERY_NOT_FOUND: Row(404, "No such delivery"),
     Refusal.HOOK_NOT_FOUND: Row(404, "No such hook"),
     Refusal.NOT_FOUND: Row(404, "Nothing is here"),
     Refusal.METHOD_NOT_ALLOWED: Row(405, "This method is not possible here"),
