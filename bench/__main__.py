@@ -1,6 +1,6 @@
 """`make bench`: the figures of `bench/README.md`, each also as a ratio within the same run.
 
-    python -m bench [--quick] [--json FILE] [--only NAME,NAME] [--gateways N]
+    python -m bench [--quick] [--json FILE] [--only NAME,NAME] [--gateways N] [--postgres]
 
 Real sockets, separate processes, durable settings; one measurement at a time. Nothing else should run meanwhile.
 """
@@ -20,10 +20,13 @@ from bench.gateways import compare
 from bench.load import submit_as_crowd, submit_batched, submit_paced, submit_singly
 from bench.policy import decision_costs
 from bench.yard import BenchYard, a_yard
+from tests.support.postgres import new_yard
 
 Figures = dict[str, float]
 
 
+BARE_SQLITE = "bare SQLite, same rows, commits of 256"
+BARE_POSTGRES = "bare PostgreSQL, same rows, commits of 500"
 ROUNDS = 3
 WINDOW = (2_000, 20_000)
 # Starts that are timed, by a yard that is nearly empty at their end and by one with a backlog. Fewer would last a tenth
@@ -33,15 +36,16 @@ WINDOW = (2_000, 20_000)
 class Bench:
     """One run: its sizes, and what it found."""
 
-    def __init__(self, *, quick: bool, gateways: int) -> None:
+    def __init__(self, *, quick: bool, gateways: int, on_postgres: bool) -> None:
         self._gateways = gateways
+        self.on_postgres = on_postgres
         self.drained = 10_000 if quick else 60_000
         self.backlog = 20_000 if quick else 200_000
         self.bursts = 8 if quick else 32
         self.figures: Figures = {}
 
     def yard(self, settings: str = "") -> AbstractContextManager[BenchYard]:
-        return a_yard(settings, gateways=self._gateways)
+        return a_yard(settings, gateways=self._gateways, database=new_yard() if self.on_postgres else None)
 
     def note(self, name: str, value: float, unit: str) -> None:
         self.figures[name] = value
@@ -71,14 +75,14 @@ def submission(bench: Bench) -> None:
 
 
 def drain(bench: Bench) -> None:
-    for daemons, slots in ((1, 64), (4, 64), (20, 5)):
+    ceiling = BARE_POSTGRES if bench.on_postgres else BARE_SQLITE
+    for daemons, slots in ((1, 64), (4, 64), (4, 256), (20, 5)):
         with bench.yard() as yard:
             rate, cpu_us = _drain(yard, bench.drained, daemons, slots)
             bench.note(f"drain, {daemons} daemons of {slots}", rate, "tasks/s")
             bench.note(f"hub CPU per task, {daemons} daemons of {slots}", cpu_us, "µs")
-            if daemons == 4 and "bare SQLite, same rows, commits of 256" in bench.figures:
-                share = rate / bench.figures["bare SQLite, same rows, commits of 256"]
-                bench.note("drain as a share of bare SQLite", share, "")
+            if (daemons, slots) == (4, 64) and ceiling in bench.figures:
+                bench.note("drain as a share of the bare store", rate / bench.figures[ceiling], "")
 
 
 def _drain(yard: BenchYard, tasks: int, daemons: int, slots: int) -> tuple[float, float]:
@@ -262,8 +266,9 @@ def main() -> None:
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     parser.add_argument("--only", help="of: " + ", ".join(PARTS))
     parser.add_argument("--gateways", type=int, default=0, help="what `taskyard up` is told, but in the part gateways")
+    parser.add_argument("--postgres", action="store_true", help="every yard on PostgreSQL, a server of our own")
     options = parser.parse_args()
-    bench = Bench(quick=options.quick, gateways=options.gateways)
+    bench = Bench(quick=options.quick, gateways=options.gateways, on_postgres=options.postgres)
     begun = time.perf_counter()
     for name in options.only.split(",") if options.only else PARTS:
         PARTS[name](bench)

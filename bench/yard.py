@@ -30,9 +30,10 @@ def free_port() -> int:
 class BenchYard:
     """One hub with its gateways, any number of `bench.worker` processes."""
 
-    def __init__(self, directory: Path, *, gateways: int = 0) -> None:
+    def __init__(self, directory: Path, *, gateways: int = 0, database: str | None = None) -> None:
         self.directory = directory
         self._gateways = gateways
+        self._database = database
         self.port = free_port()
         self.data = directory / "data"
         self.starts = directory / "starts"
@@ -44,7 +45,9 @@ class BenchYard:
         """Start the hub; seconds until it is ready."""
         begun = time.perf_counter()
         place = ("--data", str(self.data), "--port", str(self.port))
-        shape = ("--no-daemon", "--gateways", str(self._gateways))
+        shape = ["--no-daemon", "--gateways", str(self._gateways)]
+        if self._database is not None:
+            shape += ["--database", self._database]
         command = [sys.executable, "-m", "taskyard.cli", "up", *shape, *place]
         self._hub = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         _until(self.is_ready, "the hub to be ready")
@@ -145,9 +148,10 @@ class BenchYard:
 
 
 @contextlib.contextmanager
-def a_yard(settings: str = "", *, gateways: int = 0) -> Iterator[BenchYard]:
+def a_yard(settings: str = "", *, gateways: int = 0, database: str | None = None) -> Iterator[BenchYard]:
+    """On SQLite, or on a PostgreSQL database that nobody has used."""
     with tempfile.TemporaryDirectory(prefix="taskyard-bench-") as directory:
-        yard = BenchYard(Path(directory), gateways=gateways)
+        yard = BenchYard(Path(directory), gateways=gateways, database=database)
         if settings:
             yard.data.mkdir()
             (yard.data / "taskyard.toml").write_text(settings)
