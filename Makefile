@@ -44,7 +44,7 @@ $(PY):
 # `make up` needs only what runs; installing the tools as well would double the wait of a first visit.
 $(VENV)/.installed-run: pyproject.toml constraints.txt | $(PY)
 	@echo "installing Taskyard"
-	@$(PIP_INSTALL) --editable .
+	@$(PIP_INSTALL) --editable '.[mcp]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(PY)

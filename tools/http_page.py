@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from taskyard.core.settings import Settings
+from taskyard.gateway.agent_routes import AGENT_ROUTES, MCP_PATH
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.openapi import document, refusals_of
 from taskyard.gateway.route import Policy, Route, TokenUse
@@ -20,6 +21,7 @@ from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "http.md"
 WIDTH: Final = 140
 EDGE: Final = Edge(Settings())
+DESCRIBED: Final = tuple(route for route in ROUTES if route.is_described)
 
 TOKENS: Final = {
     TokenUse.NONE: "",
@@ -70,6 +72,10 @@ def lines() -> Iterator[str]:
     yield ""
     yield f"`GET {SOCKET_PATH}`, upgraded to a WebSocket, for {who(SOCKET_POLICY)}: see [protocol.md](protocol.md)."
     yield ""
+    yield "## The agents' tools"
+    yield ""
+    yield f"`POST {MCP_PATH}`, the Model Context Protocol, for {who(AGENT_ROUTES[0].policy)}: see [mcp.md](mcp.md)."
+    yield ""
     yield SHAPES
     schemas = described["components"]["schemas"]
     sent = sent_by_callers(schemas)
@@ -95,8 +101,8 @@ def common(routes: Iterable[Route[Any, Any]]) -> frozenset[Refusal]:
 
 
 def refusals() -> Iterator[str]:
-    everywhere = common(ROUTES)
-    used = {refusal for route in ROUTES for refusal in refusals_of(route)}
+    everywhere = common(DESCRIBED)
+    used = {refusal for route in DESCRIBED for refusal in refusals_of(route)}
     yield "| status | code | means | where |"
     yield "|---|---|---|---|"
     for refusal, row in PROBLEMS.items():
@@ -123,7 +129,7 @@ def entry(route: Route[Any, Any], described: Schema) -> Iterator[str]:
     if "requestBody" in operation:
         yield from item("body", body(route, operation["requestBody"]))
     yield from item("answer", answer(route, operation))
-    own = [refusal for refusal in refusals_of(route) if refusal not in common(ROUTES)]
+    own = [refusal for refusal in refusals_of(route) if refusal not in common(DESCRIBED)]
     if own and not route.policy.public:
         own.sort(key=lambda refusal: PROBLEMS[refusal].status)
         yield from item("may refuse", ", ".join(f"{PROBLEMS[one].status} `{one}`" for one in own))
@@ -164,7 +170,7 @@ def item(name: str, text: str) -> Iterator[str]:
 
 def shapes(described: Schema) -> Iterator[str]:
     """The objects that bodies and answers are made of; queries are told with their routes."""
-    queries = {route.query.__name__ for route in ROUTES}
+    queries = {route.query.__name__ for route in DESCRIBED}
     for name, schema in sorted(described["components"]["schemas"].items()):
         if "properties" in schema and name not in queries:
             yield name
@@ -173,7 +179,7 @@ def shapes(described: Schema) -> Iterator[str]:
 def sent_by_callers(schemas: Schema) -> frozenset[str]:
     """The bodies, and what they are made of: only there it matters what is required."""
     found: set[str] = set()
-    waiting = [route.body.__name__ for route in ROUTES]
+    waiting = [route.body.__name__ for route in DESCRIBED]
     while waiting:
         name = waiting.pop()
         if name not in found:

@@ -34,7 +34,7 @@ GATES: Final[Mapping[str, tuple[int, Sequence[str]]]] = {
     "wire": (100, ("src/taskyard/wire/*",)),
     "chat": (100, ("src/taskyard/chat/*",)),
     "store": (90, ("src/taskyard/store/*",)),
-    "shells": (90, tuple(f"src/taskyard/{name}/*" for name in ("hub", "gateway", "daemon", "sdk", "cli"))),
+    "shells": (90, tuple(f"src/taskyard/{name}/*" for name in ("hub", "gateway", "mcp", "daemon", "sdk", "cli"))),
 }
 
 NOTHING_COLLECTED: Final = 5  # pytest's exit status; in `make quick` a section may have slow tests only

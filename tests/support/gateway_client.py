@@ -71,7 +71,7 @@ class Client:
         sent: list[Message] = []
 
         async def receive() -> Message:
-            if not incoming and method == "GET":
+            if not incoming and (method == "GET" or hang_up is not None):
                 await (hang_up or asyncio.Event()).wait()
             return incoming.pop(0) if incoming else {"type": "http.disconnect"}
 

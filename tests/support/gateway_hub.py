@@ -314,6 +314,9 @@ class GatewayHub:
 
     async def ended(self, task_id: str, wait_s: float) -> None:
         event = self._ended.setdefault(task_id, asyncio.Event())
+        stored = await self.read(lambda reader: reader.find(user_id=None, task=task_id))
+        if stored is not None and stored.task.status in ENDED:
+            return
         try:
             async with asyncio.timeout(wait_s):
                 await event.wait()

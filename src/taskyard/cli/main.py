@@ -21,6 +21,7 @@ from taskyard.cli import (
     dead_letters,
     fleet,
     hubs,
+    mcp,
     output,
     people,
     pressure,
@@ -81,6 +82,7 @@ app.add_typer(people.user_app, name="user")
 app.add_typer(people.key_app, name="key")
 app.command("plans")(people.plans)
 app.command("audit")(people.audit)
+app.command("mcp")(mcp.mcp)
 app.command("backup")(yard.backup)
 app.command("doctor")(yard.doctor)
 app.command("migrate")(database.migrate)

@@ -60,6 +60,7 @@ _encoder: Final = msgspec.json.Encoder()
 class GatewayApp:
     def __init__(self, door: Door) -> None:
         self.door = door
+        door.answer = self._told
         self._origins = Origins(door.settings)
         self._by_path: dict[str, dict[str, Route[Any, Any]]] = {}
         for route in ROUTES:
@@ -79,23 +80,27 @@ class GatewayApp:
     # HTTP.
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            answer = await self._answer(scope, receive)
-        except RequestRefused as refused:
-            answer = _refusal(refused)
-        except BadCursor:
-            answer = _refusal(bad_cursor())
-        except Unavailable as unavailable:
-            answer = _unavailable(unavailable)
-        except Exception:
-            log.exception("a request failed", extra={"method": scope["method"]})
-            answer = _fault()
+        answer = await self._told(scope, receive)
         status = 200 if isinstance(answer, Stream) else answer.status
         self.door.requests[*scope.get(ROUTE, NO_ROUTE), status // 100] += 1
         if isinstance(answer, Stream):
             await _send_stream(answer, receive, send)
         else:
             await _send_reply(answer, send)
+
+    async def _told(self, scope: Scope, receive: Receive) -> Reply | Stream:
+        """What the caller is told, be it a problem."""
+        try:
+            return await self._answer(scope, receive)
+        except RequestRefused as refused:
+            return _refusal(refused)
+        except BadCursor:
+            return _refusal(bad_cursor())
+        except Unavailable as unavailable:
+            return _unavailable(unavailable)
+        except Exception:
+            log.exception("a request failed", extra={"method": scope["method"]})
+            return _fault()
 
     async def _answer(self, scope: Scope, receive: Receive) -> Reply | Stream:
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -123,6 +128,7 @@ class GatewayApp:
             id=id,
             query=query,
             headers=headers,
+            scope=scope,
             gone=partial(_gone, receive),
         )
         return await route.handler(call, body)

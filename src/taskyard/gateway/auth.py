@@ -18,6 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.core.changes import KeyRecord
+from taskyard.core.priority import lower_of
 from taskyard.gateway.bearer import JwtSettings, TokenReader
 from taskyard.gateway.port import Directory, Hub
 from taskyard.gateway.sign_in import COOKIE, SignIn
@@ -184,7 +185,8 @@ class Authenticator:
             user_id=stored.task.user_id,
             actor=f"task:{task_id}",
             scopes=frozenset({Scope.AGENT}) if is_current else frozenset(),
-            max_priority=self._hub.settings.priorities.agent_max,
+            # Whoever submitted the task under a ceiling has not lifted it by handing the task to an agent.
+            max_priority=lower_of(self._hub.settings.priorities.agent_max, stored.task.ceiling),
             sources=(SourceType.AGENT,),
             attempt=spoken_for,
         )

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from msgspec import Struct
 
 from taskyard.core.effects import Refused
+from taskyard.gateway.asgi import Scope
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.port import Hub
 from taskyard.gateway.pressure import shown
-from taskyard.vocabulary import Refusal, Scope
+from taskyard.vocabulary import Refusal
+from taskyard.vocabulary import Scope as KeyScope
 from taskyard.wire.frames import Backpressure
 from taskyard.wire.problems import FieldError
 
@@ -93,7 +95,7 @@ Q = TypeVar("Q")
 class Call(Generic[Q]):
     """A request whose caller is known and whose parts are decoded."""
 
-    __slots__ = ("door", "gone", "headers", "hub", "id", "path", "principal", "query")
+    __slots__ = ("door", "gone", "headers", "hub", "id", "path", "principal", "query", "scope")
 
     def __init__(
         self,
@@ -104,6 +106,7 @@ class Call(Generic[Q]):
         id: str,
         query: Q,
         headers: Mapping[bytes, bytes],
+        scope: Scope,
         gone: Callable[[], Coroutine[None, None, None]],
     ) -> None:
         self.door = door
@@ -114,6 +117,8 @@ class Call(Generic[Q]):
         """What stands for `{id}` in the path."""
         self.query = query
         self.headers = headers
+        self.scope = scope
+        """As the server gave it: for whoever asks this gateway again in the caller's place."""
         self.gone = gone
         """Returns when the caller has hung up."""
 
@@ -122,7 +127,7 @@ class Call(Generic[Q]):
         principal = self.principal
         if named is None or named == principal.user_id:
             return principal.user_id
-        if Scope.ADMIN not in principal.scopes:
+        if KeyScope.ADMIN not in principal.scopes:
             raise RequestRefused(Refusal.FORBIDDEN, "Only an admin may name another user.")
         user = self.hub.directory.user(named) or self.hub.directory.user_by_name(named)
         if user is None:
@@ -131,6 +136,6 @@ class Call(Generic[Q]):
 
     def users(self, named: str | None) -> str | None:
         """The same for lists, where `*` means everybody's: None."""
-        if named == "*" and Scope.ADMIN in self.principal.scopes:
+        if named == "*" and KeyScope.ADMIN in self.principal.scopes:
             return None
         return self.user_id(named)

@@ -3,16 +3,20 @@
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
+from taskyard.gateway.asgi import Receive, Scope
 from taskyard.gateway.auth import Authenticator, AuthSettings, Principal
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.port import Hub
 from taskyard.gateway.sign_in import SignIn
-from taskyard.vocabulary import Scope
+from taskyard.vocabulary import Scope as KeyScope
+
+if TYPE_CHECKING:
+    from taskyard.gateway.call import Reply, Stream
 
 REVIEW_S: Final = 2.0
 # A revoked key must be out within 5 s: half of that, and a little for a busy loop.
@@ -56,6 +60,8 @@ class Door:
         self.settings = settings
         self.sign_in = SignIn(hub, ticket_s=settings.auth.ticket_s, session_s=settings.auth.session_s)
         self.authenticator = Authenticator(hub, settings.auth, self.sign_in)
+        self.answer: Callable[[Scope, Receive], Awaitable[Reply | Stream]]
+        """To one request, for whoever is inside and asks as its caller. The application sets it."""
         self.session_ids: Iterator[int] = itertools.count(1)
         self.subscribers = 0
         self.requests: Counter[tuple[str, str, int]] = Counter()
@@ -90,7 +96,7 @@ class Door:
 
     def sign_in_link(self, *, user_id: str, base_url: str) -> str:
         """A link that signs a browser in once. For whoever starts the hub to print."""
-        scopes = frozenset({Scope.TASKS, Scope.ADMIN})
+        scopes = frozenset({KeyScope.TASKS, KeyScope.ADMIN})
         ticket = self.sign_in.ticket(user_id=user_id, scopes=scopes)
         return f"{base_url}/?ticket={ticket}"
 

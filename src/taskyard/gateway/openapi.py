@@ -22,6 +22,7 @@ _BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
 
 def document(routes: Sequence[Route[Any, Any]], edge: Edge | None = None) -> dict[str, Any]:
     """With the bounds of this edge; the built-in ones if it is not said."""
+    routes = [route for route in routes if route.is_described]
     if edge is not None:
         routes = [replace(one, body=edge.type_of(one.body), query=edge.type_of(one.query)) for one in routes]
     types = _types_of(routes)

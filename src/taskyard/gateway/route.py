@@ -43,6 +43,7 @@ READER: Final = Policy(scopes=frozenset({Scope.TASKS, Scope.AGENT, Scope.ADMIN})
 READER_OR_TOKEN: Final = Policy(scopes=READER.scopes, token=TokenUse.SUBTASKS)
 OWNER: Final = Policy(scopes=frozenset({Scope.TASKS, Scope.ADMIN}))
 ADMIN: Final = Policy(scopes=frozenset({Scope.ADMIN}))
+ANYONE_OR_TOKEN: Final = Policy(scopes=ANYONE.scopes, token=TokenUse.CALLBACK)
 ATTEMPT: Final = Policy(scopes=frozenset({Scope.DAEMON}), token=TokenUse.CALLBACK)
 
 
@@ -66,6 +67,8 @@ class Route(Generic[B, Q]):
     salvage: Callable[[bytes, Edge], B | None] | None = None
     """What to make of a body that is not `body` after all; None: nothing."""
     refusals: tuple[Refusal, ...] = ()
+    is_described: bool = True
+    """Whether the OpenAPI document has it; what speaks a protocol of its own has its own documents."""
 
     @cached_property
     def empty_body(self) -> B | None:

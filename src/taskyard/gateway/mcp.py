@@ -1,0 +1,114 @@
+"""`/mcp`: the tools of `taskyard.mcp` for agents that speak HTTP, each call of one made here as its caller.
+
+A tool asks this gateway as anybody would from outside, with the headers that came with the agent's own request. So it
+passes the same order of checks, and nothing has to be allowed or bounded a second time.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlencode
+
+import msgspec
+
+from taskyard.gateway.asgi import Receive
+from taskyard.gateway.call import Call, Empty, Reply, RequestRefused, Stream
+from taskyard.mcp.yard import Ask, Outcome
+from taskyard.vocabulary import Refusal
+from taskyard.wire.mcp import McpMessage
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+NOT_HANDED_ON: Final = frozenset({b"content-length", b"content-type", b"transfer-encoding", b"idempotency-key"})
+"""Headers that are about the agent's own request."""
+JSON: Final = (b"content-type", b"application/json")
+OWN_HEADERS: Final = frozenset({b"content-type", b"content-length"})
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+async def serve(call: Call[Empty], body: McpMessage) -> Reply:
+    """One message and its answer; nothing is kept between two."""
+    server, exchange = _library()
+    gone = asyncio.ensure_future(call.gone())
+
+    async def until_gone() -> None:
+        await asyncio.wait((gone,))
+
+    try:
+        answer = await exchange(
+            server, Inside(call, until_gone), headers=_outer(call.headers), body=_encode(body), gone=until_gone
+        )
+    finally:
+        gone.cancel()
+        with suppress(asyncio.CancelledError):
+            await gone
+    kind = dict(answer.headers).get(b"content-type", b"application/json").decode("latin-1")
+    others = [(name, value) for name, value in answer.headers if name not in OWN_HEADERS]
+    return Reply(answer.body, status=answer.status, headers=others, media_type=kind)
+
+
+@cache
+def _library() -> tuple["Server[Any]", Any]:
+    """Loaded when the first agent comes: it takes its time, and many a hub never sees one."""
+    try:
+        from taskyard.mcp.server import build_server, exchange
+    except ImportError as error:
+        raise RequestRefused(
+            Refusal.NOT_FOUND, "This hub was installed without MCP; install `taskyard[mcp]` and start it anew."
+        ) from error
+    return build_server(version("taskyard")), exchange
+
+
+def _outer(headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+    """As the library may see them: the body is read already, and the credential is none of its business."""
+    hidden = (b"authorization", b"cookie", b"content-length", b"transfer-encoding")
+    return [(name, value) for name, value in headers.items() if name not in hidden]
+
+
+class Inside:
+    """The way to this gateway for whoever is inside already: as the same caller, or by a task's token."""
+
+    def __init__(self, call: Call[Empty], until_gone: Callable[[], Coroutine[None, None, None]]) -> None:
+        self._answer = call.door.answer
+        self._headers = {name: value for name, value in call.headers.items() if name not in NOT_HANDED_ON}
+        self._origin = {name: call.scope.get(name) for name in ("scheme", "client")}
+        self._until_gone = until_gone
+
+    async def ask(self, ask: Ask) -> Outcome:
+        headers = self._headers
+        if ask.token is not None:
+            headers = {**headers, b"authorization": b"Bearer " + ask.token.encode("latin-1", "replace")}
+        body = b"" if ask.body is None else _encode(ask.body)
+        scope = {
+            **self._origin,
+            "type": "http",
+            "method": ask.method,
+            # As a server hands it on: taken out of the address, and no longer escaped.
+            "path": unquote(ask.path),
+            "query_string": urlencode(_said(ask.query)).encode(),
+            "headers": [*headers.items(), JSON],
+        }
+        reply = await self._answer(scope, self._receiver(body))
+        assert not isinstance(reply, Stream), "no tool reads a stream"
+        told = reply.value if isinstance(reply.value, bytes) else _encode(reply.value)
+        return Outcome(msgspec.json.decode(told) if told else {}, is_error=reply.status >= 400)
+
+    def _receiver(self, body: bytes) -> Receive:
+        unread = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> Any:
+            if unread:
+                return unread.pop()
+            await self._until_gone()
+            return {"type": "http.disconnect"}
+
+        return receive
+
+
+def _said(query: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}

@@ -1,0 +1,250 @@
+"""The tools: what each is called, what an agent reads about it, and the calls it makes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from taskyard.mcp import arguments as given
+from taskyard.mcp import words
+from taskyard.mcp.brief import state, whole
+from taskyard.mcp.yard import API, Ask, Outcome, Yard, of_task, problem
+from taskyard.vocabulary import ENDED, Refusal, SourceType
+
+WAIT_S_MAX: Final = 50.0
+# Clients of this protocol commonly give a call a minute; what is left is for the way there and back.
+WAITED_FOR_MAX: Final = 20
+LISTED_MAX: Final = 100
+SOURCE: Final = {"type": SourceType.AGENT.value, "channel": "mcp"}
+
+A = TypeVar("A", bound=given.Arguments)
+
+
+class Tool(Struct, Generic[A], frozen=True, kw_only=True):
+    name: str
+    title: str
+    description: str
+    takes: type[A]
+    do: Callable[[Yard, A], Awaitable[Outcome]]
+    reads_only: bool = False
+    destroys: bool = False
+
+
+def _shown(outcome: Outcome, show: Callable[[Any], Any]) -> Outcome:
+    return outcome if outcome.is_error else Outcome(show(outcome.value))
+
+
+def _body(arguments: given.Arguments, *without: str) -> dict[str, Any]:
+    body: dict[str, Any] = msgspec.to_builtins(arguments)
+    return {name: value for name, value in body.items() if name not in without}
+
+
+def _task(arguments: given.TaskArguments, *without: str) -> dict[str, Any]:
+    """A submission: an agent's, whatever key it came with."""
+    return {**_body(arguments, *without), "source": SOURCE}
+
+
+async def _submit(yard: Yard, arguments: given.SubmitTask) -> Outcome:
+    return _shown(await yard.ask(Ask(method="POST", path=f"{API}/tasks", body=_task(arguments))), state)
+
+
+async def _submit_subtask(yard: Yard, arguments: given.SubmitSubtask) -> Outcome:
+    body = _task(arguments, "parent", "token")
+    if arguments.parent is not None:
+        body["parent_task_id"] = arguments.parent
+    outcome = await yard.ask(Ask(method="POST", path=f"{API}/tasks", body=body, token=arguments.token))
+    return _shown(outcome, state)
+
+
+async def _submit_batch(yard: Yard, arguments: given.SubmitBatch) -> Outcome:
+    body = {"tasks": [_task(task) for task in arguments.tasks], "partial": arguments.partial}
+    outcome = await yard.ask(Ask(method="POST", path=f"{API}/tasks/batch", body=body))
+    return _shown(
+        outcome,
+        lambda answer: {"tasks": [state(task) for task in answer["tasks"]], "rejected": answer["rejected"]},
+    )
+
+
+async def _get(yard: Yard, arguments: given.GetTask) -> Outcome:
+    return _shown(await yard.ask(Ask(method="GET", path=of_task(arguments.task))), whole)
+
+
+async def _wait(yard: Yard, arguments: given.WaitForTasks) -> Outcome:
+    """One after another in one span of time: whatever has ended meanwhile answers at once."""
+    if not 0 < len(arguments.tasks) <= WAITED_FOR_MAX:
+        return problem(Refusal.INVALID_INPUT, f"`tasks`: name 1 to {WAITED_FOR_MAX} tasks")
+    loop = asyncio.get_running_loop()
+    until = loop.time() + min(max(arguments.wait_s, 0.0), WAIT_S_MAX)
+    seen = []
+    for task in arguments.tasks:
+        wait_s = round(max(until - loop.time(), 0.0), 3)
+        outcome = await yard.ask(
+            Ask(method="GET", path=of_task(task), query={"wait_s": wait_s}, token=arguments.token, wait_s=wait_s)
+        )
+        if outcome.is_error:
+            return Outcome({**outcome.value, "task": task}, is_error=True)
+        seen.append(outcome.value)
+    ended = all(task["status"] in ENDED for task in seen)
+    return Outcome({"all_ended": ended, "tasks": [state(task) for task in seen]})
+
+
+async def _list(yard: Yard, arguments: given.ListTasks) -> Outcome:
+    limit = min(max(arguments.limit, 1), LISTED_MAX)
+    query = {**_body(arguments), "limit": limit + 1}
+    outcome = await yard.ask(Ask(method="GET", path=f"{API}/tasks", query=query))
+    return _shown(outcome, lambda found: {"tasks": [whole(task) for task in found[:limit]], "more": len(found) > limit})
+
+
+async def _cancel(yard: Yard, arguments: given.CancelTask) -> Outcome:
+    return await yard.ask(Ask(method="DELETE", path=of_task(arguments.task), query=_body(arguments, "task")))
+
+
+async def _why(yard: Yard, arguments: given.Why) -> Outcome:
+    return await yard.ask(Ask(method="GET", path=of_task(arguments.task, "why")))
+
+
+async def _queue_status(yard: Yard, _: given.QueueStatus) -> Outcome:
+    status = await yard.ask(Ask(method="GET", path=f"{API}/tasks/queue-status"))
+    pressure = status if status.is_error else await yard.ask(Ask(method="GET", path=f"{API}/backpressure"))
+    return _shown(pressure, lambda line: {**status.value, "backpressure": line})
+
+
+async def _report_progress(yard: Yard, arguments: given.ReportProgress) -> Outcome:
+    body, path = _body(arguments, "task", "token"), of_task(arguments.task, "progress")
+    return await yard.ask(Ask(method="POST", path=path, body=body, token=arguments.token))
+
+
+async def _complete(yard: Yard, arguments: given.CompleteTask) -> Outcome:
+    body = {**_body(arguments, "task", "token"), "status": arguments.status}
+    if arguments.status == "completed":
+        body["result"] = arguments.result
+    path = of_task(arguments.task, "complete")
+    return await yard.ask(Ask(method="POST", path=path, body=body, token=arguments.token))
+
+
+TOOLS: Final[Sequence[Tool[Any]]] = (
+    Tool(
+        name="submit_task",
+        title="Submit a task",
+        takes=given.SubmitTask,
+        do=_submit,
+        description=words.SUBMIT_TASK,
+    ),
+    Tool(
+        name="submit_batch",
+        title="Submit tasks that depend on each other",
+        takes=given.SubmitBatch,
+        do=_submit_batch,
+        description=words.SUBMIT_BATCH,
+    ),
+    Tool(
+        name="submit_subtask",
+        title="Make a part of the task you run",
+        takes=given.SubmitSubtask,
+        do=_submit_subtask,
+        description=words.SUBMIT_SUBTASK,
+    ),
+    Tool(
+        name="get_task",
+        title="Read a task",
+        takes=given.GetTask,
+        do=_get,
+        reads_only=True,
+        description=words.GET_TASK,
+    ),
+    Tool(
+        name="wait_for_tasks",
+        title="Wait for tasks to end",
+        takes=given.WaitForTasks,
+        do=_wait,
+        reads_only=True,
+        description=words.WAIT_FOR_TASKS,
+    ),
+    Tool(
+        name="list_tasks",
+        title="Find tasks",
+        takes=given.ListTasks,
+        do=_list,
+        reads_only=True,
+        description=words.LIST_TASKS,
+    ),
+    Tool(
+        name="cancel_task",
+        title="Cancel a task",
+        takes=given.CancelTask,
+        do=_cancel,
+        destroys=True,
+        description=words.CANCEL_TASK,
+    ),
+    Tool(
+        name="why",
+        title="Why a task does not run",
+        takes=given.Why,
+        do=_why,
+        reads_only=True,
+        description=words.WHY,
+    ),
+    Tool(
+        name="queue_status",
+        title="How much runs and waits",
+        takes=given.QueueStatus,
+        do=_queue_status,
+        reads_only=True,
+        description=words.QUEUE_STATUS,
+    ),
+    Tool(
+        name="report_progress",
+        title="Report progress",
+        takes=given.ReportProgress,
+        do=_report_progress,
+        description=words.REPORT_PROGRESS,
+    ),
+    Tool(
+        name="complete_task",
+        title="Hand in a result",
+        takes=given.CompleteTask,
+        do=_complete,
+        description=words.COMPLETE_TASK,
+    ),
+)
+BY_NAME: Final = {tool.name: tool for tool in TOOLS}
+
+
+def schema_of(tool: Tool[Any]) -> dict[str, Any]:
+    """What it takes, as JSON Schema with an object at its root, which the protocol asks for."""
+    _, components = msgspec.json.schema_components([tool.takes], ref_template="#/$defs/{name}")
+    root: dict[str, Any] = components.pop(tool.takes.__name__)
+    described: dict[str, Any] = _plain({**root, "$defs": components} if components else root)
+    return described
+
+
+def _plain(schema: Any) -> Any:
+    """The same without saying of everything that it may be null: agents pay for every word, in each conversation."""
+    if isinstance(schema, list):
+        return [_plain(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    choices = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
+    if len(choices) == 1:
+        schema = {**choices[0], **{name: value for name, value in schema.items() if name != "anyOf"}}
+    elif choices:
+        schema = {**schema, "anyOf": choices}
+    kept = {name: value for name, value in schema.items() if (name, value) != ("default", None)}
+    # Fields may be called anything; only of types a title says nothing new.
+    if not isinstance(kept.get("title"), dict):
+        kept.pop("title", None)
+    return {name: _plain(value) for name, value in kept.items()}
+
+
+async def use(name: str, arguments: dict[str, Any], yard: Yard) -> Outcome:
+    """Do what a tool does. A wrong argument is told like any other problem, so that an agent can correct it."""
+    tool = BY_NAME.get(name)
+    if tool is None:
+        return problem(Refusal.INVALID_INPUT, f"There is no tool {name}; there are {', '.join(BY_NAME)}.")
+    try:
+        given_arguments = msgspec.convert(arguments, tool.takes)
+    except msgspec.ValidationError as error:
+        return problem(Refusal.INVALID_INPUT, f"{error}.")
+    return await tool.do(yard, given_arguments)

@@ -1,0 +1,45 @@
+"""One call of the HTTP interface as a tool makes it, and what comes back."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from msgspec import Struct
+
+API = "/api/v1"
+
+
+class Ask(Struct, frozen=True, kw_only=True):
+    method: str
+    path: str
+    query: Mapping[str, Any] = {}
+    body: Mapping[str, Any] | None = None
+    token: str | None = None
+    """A task's token to call with, instead of the credential that the agent came with."""
+    wait_s: float = 0.0
+    """How long the hub may take on purpose."""
+    idempotent: bool = True
+    """Whether a second arrival changes nothing that the first did not."""
+
+
+class Outcome(Struct, frozen=True):
+    """What an agent is told: an answer, or a problem with its `code` and `detail`."""
+
+    value: Any
+    is_error: bool = False
+
+
+class Yard(Protocol):
+    """Carries calls to a hub, as somebody."""
+
+    async def ask(self, ask: Ask) -> Outcome: ...
+
+
+def of_task(task: str, word: str = "") -> str:
+    """The path of a task, or of something about it."""
+    return f"{API}/tasks/{quote(task, safe='')}" + (f"/{word}" if word else "")
+
+
+def problem(code: str, detail: str) -> Outcome:
+    """A problem that is found before any hub is asked."""
+    return Outcome({"code": code, "detail": detail}, is_error=True)

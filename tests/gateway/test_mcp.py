@@ -1,0 +1,288 @@
+"""`/mcp`, asked by the official client: what agents see, and what their key or token keeps from them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import mcp
+import msgspec
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+
+from taskyard.gateway import mcp as gateway_mcp
+from taskyard.gateway.app import GatewayApp
+from taskyard.mcp.tools import BY_NAME, TOOLS, WAITED_FOR_MAX, schema_of
+from taskyard.vocabulary import Level, Scope
+from tests.support.gateway_client import Client, Connection
+from tests.support.gateway_hub import GatewayHub
+
+pytestmark = pytest.mark.anyio
+TASKS = "/api/v1/tasks"
+URL = "http://127.0.0.1:8420/mcp"
+HELLO = {"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac-1", "max_concurrent_tasks": 1}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+MCP_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+
+
+class Agent:
+    """The official client, with each tool's answer taken apart."""
+
+    def __init__(self, client: mcp.Client) -> None:
+        self.client = client
+
+    async def use(self, tool: str, **arguments: Any) -> Any:
+        answer = await self.client.call_tool(tool, arguments)
+        assert not answer.is_error, answer.structured_content
+        return answer.structured_content
+
+    async def refused(self, tool: str, **arguments: Any) -> str:
+        """The code of the refusal; it also says what is wrong."""
+        answer = await self.client.call_tool(tool, arguments)
+        assert answer.is_error
+        assert answer.structured_content["detail"]
+        return str(answer.structured_content["code"])
+
+
+@asynccontextmanager
+async def agent_with(app: GatewayApp, credential: str, mode: str = "auto") -> AsyncIterator[Agent]:
+    transport = httpx2.ASGITransport(app=app)
+    headers = {"Authorization": f"Bearer {credential}"}
+    async with (
+        httpx2.AsyncClient(transport=transport, headers=headers) as http,
+        mcp.Client(streamable_http_client(URL, http_client=http), mode=mode) as client,
+    ):
+        yield Agent(client)
+
+
+@pytest.fixture
+def owner(hub: GatewayHub, app: GatewayApp) -> Client:
+    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+
+
+@pytest.fixture
+async def agent(app: GatewayApp, owner: Client) -> AsyncIterator[Agent]:
+    assert owner.key is not None
+    async with agent_with(app, owner.key) as connected:
+        yield connected
+
+
+@asynccontextmanager
+async def running(owner: Client, **submission: Any) -> AsyncIterator[tuple[Connection, dict[str, Any]]]:
+    """A task that a daemon has just been handed, and its token."""
+    async with owner.socket() as daemon:
+        await daemon.next()
+        daemon.say(HELLO)
+        await daemon.hear()
+        await owner.post(TASKS, {"input": "a", **submission})
+        (order,) = await daemon.hear()
+        yield daemon, order
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_every_tool_is_described_for_whoever_has_to_choose_one(app: GatewayApp, owner: Client, mode: str) -> None:
+    assert owner.key is not None
+    async with agent_with(app, owner.key, mode) as agent:
+        listed = (await agent.client.list_tools()).tools
+        assert [tool.name for tool in listed] == [tool.name for tool in TOOLS]
+        assert "code" in (agent.client.instructions or "")
+        for tool in listed:
+            assert len(tool.description or "") > 100
+            assert tool.input_schema["type"] == "object"
+            said = tool.input_schema["properties"].values()
+            assert all("description" in one or "$ref" in one or one == {"type": "string"} for one in said)
+
+
+async def test_a_graph_is_submitted_run_waited_for_and_read(owner: Client, agent: Agent) -> None:
+    # Given a plan of two steps
+    made = await agent.use(
+        "submit_batch",
+        tasks=[{"input": "fetch", "name": "fetch"}, {"input": "plot", "depends_on": ["fetch"], "title": "Plot"}],
+    )
+    fetch, plot = made["tasks"]
+    assert (fetch["status"], plot["status"], made["rejected"]) == ("queued", "waiting", [])
+
+    # When a daemon runs both while the agent waits
+    async with owner.socket() as daemon:
+        await daemon.next()
+        waiting = asyncio.create_task(agent.use("wait_for_tasks", tasks=[fetch["ref"], plot["ref"]], wait_s=10))
+        daemon.say(HELLO)
+        for result in ({"rows": 42}, None):
+            while not (orders := [one for one in await daemon.hear() if one["type"] == "task.execute"]):
+                continue
+            about = {"task_id": orders[0]["task"]["id"], "attempt": 1}
+            daemon.say({"type": "task.completed", **about, "result": result, "summary": "done"})
+        waited = await waiting
+
+    # Then both have ended, with their results, and are the agent's own
+    assert waited["all_ended"] is True
+    assert [(task["status"], task["result"]) for task in waited["tasks"]] == [
+        ("completed", {"rows": 42}),
+        ("completed", None),
+    ]
+    whole = await agent.use("get_task", task=plot["ref"])
+    assert (whole["title"], whole["source"]["type"], whole["source"]["channel"]) == ("Plot", "agent", "mcp")
+    assert whole["context_input"][0]["result_summary"] == "done"
+
+
+async def test_what_waits_is_explained_found_counted_and_cancelled(agent: Agent) -> None:
+    ref = (await agent.use("submit_task", input="a", correlation_id="c1", priority="low"))["ref"]
+    await agent.use("submit_task", input="b", depends_on=[ref])
+    assert (await agent.use("why", task=ref))["reasons"][0]["code"] == "NO_DAEMON"
+    assert [task["ref"] for task in (await agent.use("list_tasks", correlation_id="c1"))["tasks"]] == [ref]
+    assert (await agent.use("list_tasks", limit=1))["more"] is True
+    status = await agent.use("queue_status")
+    assert (status["pending"], status["backpressure"]["level"]) == (2, "normal")
+    assert await agent.use("wait_for_tasks", tasks=[ref], wait_s=0) == {
+        "all_ended": False,
+        "tasks": [await_shown(await agent.use("get_task", task=ref))],
+    }
+    assert len((await agent.use("cancel_task", task=ref, reason="no longer wanted"))["also_cancelled"]) == 1
+    assert await agent.refused("cancel_task", task=ref) == "INVALID_TRANSITION"
+
+
+def await_shown(task: dict[str, Any]) -> dict[str, Any]:
+    """Of a task read whole, what is told to who waits for it."""
+    known = ("input", "source", "requirements", "execution", "priority_value", "on_depends_fail")
+    return {name: value for name, value in task.items() if name not in known}
+
+
+async def test_wrong_arguments_are_told_and_change_nothing(agent: Agent) -> None:
+    for tool, arguments, code in (
+        ("submit_task", {}, "INVALID_INPUT"),
+        ("submit_task", {"input": 1}, "INVALID_INPUT"),
+        ("submit_task", {"input": "a", "user_id": "u_bob"}, "INVALID_INPUT"),
+        ("submit_task", {"input": "a", "deadline": "tomorrow"}, "INVALID_INPUT"),
+        ("submit_task", {"input": "a", "execution": {"timeout": -1}}, "INVALID_INPUT"),
+        ("submit_task", {"input": "x" * 300_000}, "TOO_LARGE"),
+        ("submit_task", {"input": "a", "depends_on": ["T-999"]}, "DEPENDENCY_NOT_FOUND"),
+        ("submit_batch", {"tasks": []}, "INVALID_INPUT"),
+        ("submit_batch", {"tasks": [{"input": "a", "name": "a", "depends_on": ["a"]}]}, "DEPENDENCY_CYCLE"),
+        ("wait_for_tasks", {"tasks": []}, "INVALID_INPUT"),
+        ("wait_for_tasks", {"tasks": ["T-001"] * (WAITED_FOR_MAX + 1)}, "INVALID_INPUT"),
+        ("wait_for_tasks", {"tasks": ["T-999"]}, "TASK_NOT_FOUND"),
+        ("get_task", {"task": "T 1/é"}, "NOT_FOUND"),
+        ("get_task", {"task": "é"}, "TASK_NOT_FOUND"),
+        ("get_task", {"task": ""}, "NOT_FOUND"),
+        ("list_tasks", {"status": "asleep"}, "INVALID_INPUT"),
+        ("fly", {}, "INVALID_INPUT"),
+    ):
+        assert await agent.refused(tool, **arguments) == code, (tool, arguments)
+    assert (await agent.use("list_tasks"))["tasks"] == []
+
+
+async def test_another_users_task_is_as_if_it_were_not(bob: Client, agent: Agent) -> None:
+    foreign = (await bob.post(TASKS, {"input": "b"})).json["id"]
+    for tool in ("get_task", "cancel_task", "why"):
+        assert await agent.refused(tool, task=foreign) == "TASK_NOT_FOUND"
+    assert await agent.refused("complete_task", task=foreign, attempt=1) == "TASK_NOT_FOUND"
+    assert await agent.refused("wait_for_tasks", tasks=[foreign]) == "TASK_NOT_FOUND"
+    assert await agent.refused("submit_task", input="a", depends_on=[foreign]) == "DEPENDENCY_NOT_FOUND"
+
+
+async def test_a_key_for_agents_reads_and_submits_and_cancels_nothing(hub: GatewayHub, app: GatewayApp) -> None:
+    user = hub.a_user("eve")
+    async with agent_with(app, hub.a_key(user, Scope.AGENT, max_priority=Level.NORMAL)) as agent:
+        made = await agent.use("submit_task", input="a", priority="critical")
+        assert made["priority"] == "normal"
+        assert await agent.refused("cancel_task", task=made["ref"]) == "FORBIDDEN"
+    async with agent_with(app, hub.a_key(user, Scope.DAEMON)) as agent:
+        assert await agent.refused("submit_task", input="a") == "FORBIDDEN"
+
+
+async def test_a_running_agents_token_makes_parts_of_its_own_task_and_no_more(owner: Client, app: GatewayApp) -> None:
+    other = (await owner.post(TASKS, {"input": "b", "scheduled_for": "2099-01-01T00:00:00Z"})).json
+    async with running(owner) as (_, order), agent_with(app, order["token"]) as agent:
+        task = order["task"]["id"]
+        for parent in (None, task, other["id"]):
+            given = {} if parent is None else {"parent": parent}
+            part = await agent.use("submit_subtask", input="part", priority="critical", **given)
+            assert (part["parent_task_id"], part["priority"]) == (task, "high")
+        assert (await agent.use("submit_task", input="also a part"))["parent_task_id"] == task
+        assert (await agent.use("get_task", task=part["ref"]))["source"]["type"] == "agent"
+        assert (await agent.use("wait_for_tasks", tasks=[part["ref"]], wait_s=0))["all_ended"] is False
+        assert await agent.refused("get_task", task=other["ref"]) == "TASK_NOT_FOUND"
+        assert await agent.refused("report_progress", task=other["ref"]) == "TASK_NOT_FOUND"
+        assert await agent.refused("complete_task", task=other["ref"]) == "TASK_NOT_FOUND"
+        for tool, arguments in (
+            ("list_tasks", {}),
+            ("queue_status", {}),
+            ("cancel_task", {"task": part["ref"]}),
+            ("cancel_task", {"task": task}),
+        ):
+            assert await agent.refused(tool, **arguments) == "FORBIDDEN"
+
+
+async def test_an_agent_cannot_go_above_the_ceiling_its_task_came_with(
+    hub: GatewayHub, app: GatewayApp, owner: Client
+) -> None:
+    bound = Client(app, hub.a_key("u_ann", Scope.TASKS, Scope.DAEMON, max_priority=Level.LOW))
+    async with running(bound) as (_, order), agent_with(app, order["token"]) as agent:
+        assert (await agent.use("submit_subtask", input="part", priority="high"))["priority"] == "low"
+
+
+async def test_a_token_given_with_a_call_speaks_for_its_own_attempt_only(owner: Client, agent: Agent) -> None:
+    async with running(owner) as (_, order):
+        task, token = order["task"]["id"], order["token"]
+        assert await agent.use("report_progress", task=task, token=token, percent=0, message="reading") == {"ok": True}
+        assert (await agent.use("get_task", task=task))["progress"] == {"percent": 0, "message": "reading"}
+        assert await agent.refused("report_progress", task=task, token="tyt_none.1.AAAA") == "UNAUTHENTICATED"
+        assert await agent.refused("report_progress", task=task, token="ü\n") == "UNAUTHENTICATED"
+        assert await agent.refused("report_progress", task=task) == "INVALID_INPUT"
+        assert await agent.use("complete_task", task=task, token=token, result=[1], summary="done") == {"ok": True}
+        assert (await agent.use("get_task", task=task))["result"] == [1]
+        # A second word changes nothing, and its token makes no more sub-tasks.
+        assert await agent.use("complete_task", task=task, token=token, result=[2]) == {"ok": True}
+        assert (await agent.use("get_task", task=task))["result"] == [1]
+        assert await agent.refused("submit_subtask", input="part", token=token) == "FORBIDDEN"
+
+
+async def test_a_failure_is_told_with_what_went_wrong(owner: Client, agent: Agent) -> None:
+    async with running(owner) as (_, order):
+        error = {"code": "PERMISSION_DENIED", "message": "no", "retryable": False}
+        await agent.use("complete_task", task="T-001", token=order["token"], status="failed", error=error)
+        told = await agent.use("wait_for_tasks", tasks=["T-001"], wait_s=1)
+        assert (told["tasks"][0]["status"], told["tasks"][0]["error"]["code"]) == (
+            "permanently_failed",
+            "PERMISSION_DENIED",
+        )
+
+
+async def test_a_request_stands_behind_the_same_door_as_any_other(app: GatewayApp, owner: Client) -> None:
+    for headers, status in (
+        ({}, 200),
+        ({"origin": "http://127.0.0.1:8420"}, 200),
+        ({"origin": "http://evil.example"}, 403),
+        ({"host": "evil.example"}, 403),
+    ):
+        answer = await owner.post("/mcp", PING, headers={**MCP_HEADERS, **headers}, hang_up=asyncio.Event())
+        assert answer.status == status
+    assert (await Client(app, "tyk_" + "x" * 43).post("/mcp", PING, headers=MCP_HEADERS)).status == 401
+    assert (await owner.get("/mcp")).status == 405
+    assert (await owner.request("DELETE", "/mcp")).status == 405
+    assert (await owner.post("/mcp", [PING], headers=MCP_HEADERS)).status == 422
+    deep = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ' + b'{"a":' * 100 + b"1" + b"}" * 101
+    assert (await owner.post("/mcp", raw=deep, headers=MCP_HEADERS)).status == 422
+    large = await owner.post("/mcp", raw=b'{"jsonrpc": "' + b"x" * 17_000_000 + b'"}', headers=MCP_HEADERS)
+    assert (large.status, large.json["code"]) == (413, "TOO_LARGE")
+    note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    told = await owner.post("/mcp", note, headers=MCP_HEADERS, hang_up=asyncio.Event())
+    assert (told.status, told.body) == (202, b"")
+
+
+async def test_a_hub_without_the_library_says_what_to_install(owner: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    gateway_mcp._library.cache_clear()
+    monkeypatch.setitem(__import__("sys").modules, "taskyard.mcp.server", None)
+    answer = await owner.post("/mcp", PING, headers=MCP_HEADERS)
+    gateway_mcp._library.cache_clear()
+    assert (answer.status, answer.json["code"]) == (404, "NOT_FOUND")
+    assert "taskyard[mcp]" in answer.json["detail"]
+
+
+def test_what_a_tool_takes_is_said_without_words_that_say_nothing() -> None:
+    for tool in TOOLS:
+        text = msgspec.json.encode(schema_of(tool)).decode()
+        assert "null" not in text
+        assert len(text) < 5000
+    assert schema_of(BY_NAME["submit_task"])["properties"]["title"]["type"] == "string"
