@@ -3,6 +3,8 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -231,6 +233,33 @@ def test_after_its_end_it_takes_nothing(hub: StubHub, asynchronous: bool) -> Non
     with pytest.raises(RuntimeError):
         engine.submitter.submit("b")
     assert engine.submitter.pending == 0
+
+
+def test_what_an_engine_left_in_its_spool_is_sent_by_the_next_one_under_the_same_key(
+    hub: StubHub, asynchronous: bool, tmp_path: Path
+) -> None:
+    # Given an engine whose hub took one task, and of whose second nobody knows
+    hub.on("POST", "tasks/batch", taken(), Reply(status=201, body="what?"))
+    engine = Engine(hub, asynchronous=asynchronous, spool=tmp_path / "spool", batch_max=1)
+    engine.do("submit_all", [{"input": "a"}, {"input": "b", "deadline": datetime(2099, 1, 1, tzinfo=UTC)}])
+    engine.do("submit", "c")
+    engine.do("flush")
+
+    # When it ends without having been heard, and another opens its spool
+    hub.on("GET", "backpressure", at("critical"))
+    assert engine.close() == []
+    hub.on("GET", "backpressure", at("normal"))
+    hub.on("POST", "tasks/batch", taken())
+    engine = Engine(hub, asynchronous=asynchronous, spool=tmp_path / "spool")
+    assert (engine.submitter.pending, engine.do("flush")) == (2, 0)
+
+    # Then that one sends what the hub may not have, in its order and as it was
+    first, doubtful, again = (call.body["tasks"] for call in hub.asked("POST", "tasks/batch"))
+    assert [task["input"] for task in first + again] == ["a", "b", "c"]
+    assert again[0] == doubtful[0]
+    assert again[0]["deadline"] == "2099-01-01T00:00:00Z"
+    assert engine.do("close") == []
+    assert engine.close() == []
 
 
 def test_it_finds_the_hub_by_itself_and_ends_with_its_block(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:

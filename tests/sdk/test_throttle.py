@@ -15,7 +15,8 @@ from taskyard.sdk.errors import (
     TaskyardError,
     Unavailable,
 )
-from taskyard.sdk.throttle import BufferFull, Throttle
+from taskyard.sdk.spool import BufferFull
+from taskyard.sdk.throttle import Throttle
 
 LEVELS = st.lists(st.sampled_from(["normal", "warning", "critical"]))
 
@@ -138,11 +139,37 @@ def test_a_limit_without_a_word_about_the_line_changes_no_level() -> None:
     assert (throttle.level, throttle.pause_s, len(throttle)) == ("normal", 5, 1)
 
 
-def test_a_batch_that_the_hub_will_never_take_is_given_back_whole() -> None:
+def test_of_a_batch_that_the_hub_will_never_take_only_the_one_that_is_to_blame_is_given_back() -> None:
+    # Given seven tasks, the fifth of which makes the hub refuse whatever it is sent with
+    throttle, taken, refused = a_throttle(7), [], []
+    too_large = Invalid(code="TOO_LARGE", status=413, detail="Too large.")
+
+    # When they are sent until none is left
+    while batch := throttle.take():
+        if "task 4" in [task["input"] for task in batch]:
+            refused += throttle.fail(batch, too_large)
+        else:
+            taken += [task["input"] for task in batch]
+            throttle.settle(batch, [])
+
+    # Then the others are taken, in their order, and in whole batches again
+    assert [(task["input"], why.code) for task, why in refused] == [("task 4", "TOO_LARGE")]
+    assert taken == ["task 0", "task 1", "task 2", "task 3", "task 5", "task 6"]
+    assert throttle.batch_max == 10
+
+
+def test_a_key_that_ended_costs_no_task() -> None:
     throttle = a_throttle(2)
-    refused = throttle.fail(throttle.take(), Invalid(code="TOO_LARGE", status=413, detail="Too large."))
-    assert [(task["input"], why.code) for task, why in refused] == [("task 0", "TOO_LARGE"), ("task 1", "TOO_LARGE")]
-    assert len(throttle) == 0
+    with pytest.raises(NotAllowed):
+        throttle.fail(throttle.take(), NotAllowed(code="UNAUTHENTICATED", status=401, detail="No key."))
+    assert inputs(throttle) == ["task 0", "task 1"]
+
+
+def test_several_are_taken_in_together_or_not_at_all() -> None:
+    throttle = a_throttle(2, buffer_max=3)
+    with pytest.raises(BufferFull):
+        throttle.add_all([{"input": "a"}, {"input": "b"}])
+    assert inputs(throttle) == ["task 0", "task 1"]
 
 
 def test_what_is_wrong_with_the_caller_is_told_and_nothing_is_lost() -> None:

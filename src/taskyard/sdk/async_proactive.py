@@ -6,13 +6,16 @@ async with AsyncProactiveSubmitter() as engine:
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Self, Unpack, cast
 
 from taskyard.sdk.async_client import AsyncClient
 from taskyard.sdk.errors import TaskyardError
 from taskyard.sdk.retry import CANDID
+from taskyard.sdk.shelf import SpoolShelf
+from taskyard.sdk.spool import SPOOL_BYTES_MAX, Spool
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask
 from taskyard.sdk.throttle import BATCH_MAX, BUFFER_MAX, WINDOW_S, OnRejected, Throttle, log_rejected
@@ -30,12 +33,15 @@ class AsyncProactiveSubmitter:
         window_s: float = WINDOW_S,
         batch_max: int = BATCH_MAX,
         buffer_max: int = BUFFER_MAX,
+        spool: str | Path | None = None,
+        spool_bytes_max: int = SPOOL_BYTES_MAX,
         on_submitted: Callable[[AsyncTask], None] | None = None,
         on_rejected: OnRejected | None = None,
     ) -> None:
+        shelf = None if spool is None else SpoolShelf(Spool(spool, bytes_max=spool_bytes_max))
+        self._throttle = Throttle(window_s=window_s, batch_max=batch_max, buffer_max=buffer_max, shelf=shelf)
         self._client = client or AsyncClient(retry=CANDID)
         self._owns_client = client is None
-        self._throttle = Throttle(window_s=window_s, batch_max=batch_max, buffer_max=buffer_max)
         self._on_submitted = on_submitted or (lambda _task: None)
         self._on_rejected = on_rejected or log_rejected
         self._sending = asyncio.Lock()
@@ -43,10 +49,15 @@ class AsyncProactiveSubmitter:
         self._worker: asyncio.Task[None] | None = None
 
     def submit(self, input: str, **options: Unpack[TaskOptions]) -> None:
-        """Put a task into the next batch; `BufferFull` if the hub is too far behind."""
+        """Put a task into the next batch; `BufferFull` if the hub is too far behind. With a spool the loop waits
+        for the disk, a few milliseconds: a promise that is given later would be none."""
+        self.submit_all([cast("NewTask", {"input": input, **options})])
+
+    def submit_all(self, tasks: Sequence[NewTask]) -> None:
+        """The same with several, all or none, in the time of one."""
         if self._closing.is_set():
             raise RuntimeError("This submitter is closed.")
-        self._throttle.add(input, options)
+        self._throttle.add_all(tasks)
 
     @property
     def pending(self) -> int:
@@ -64,7 +75,9 @@ class AsyncProactiveSubmitter:
         return self.pending
 
     async def close(self) -> list[NewTask]:
-        """Send what can be sent, and stop. What is left is given back: it is nowhere else."""
+        """As `ProactiveSubmitter.close`."""
+        if self._closing.is_set():
+            return []
         self._closing.set()
         if self._worker is not None:
             await asyncio.wait((self._worker,))
@@ -72,9 +85,11 @@ class AsyncProactiveSubmitter:
             await self.flush()
         except TaskyardError:
             log.exception("the last proactive tasks were not sent")
-        if self._owns_client:
-            await self._client.close()
-        return self._throttle.leave()
+        finally:
+            if self._owns_client:
+                await self._client.close()
+            left = self._throttle.leave()
+        return left
 
     async def __aenter__(self) -> Self:
         self._worker = asyncio.create_task(self._run())

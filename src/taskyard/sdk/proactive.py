@@ -5,17 +5,26 @@
 
 A batch leaves in the background every window. The hub is asked before each how it stands (`throttle.py` says what
 follows), so an engine that was paused goes on by itself when the line has shortened.
+
+    with ProactiveSubmitter(spool="/var/lib/engine/outgoing") as engine: ...
+
+With a spool, `submit` returns once the task is on this machine's disk, and from then on it reaches the yard once, in
+its order, whatever dies meanwhile: the engine, which opens the same spool again, or the hub. Without one, what waits is
+lost with the engine.
 """
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Self, Unpack, cast
 
 from taskyard.sdk.client import Client
 from taskyard.sdk.errors import TaskyardError
 from taskyard.sdk.retry import CANDID
+from taskyard.sdk.shelf import SpoolShelf
+from taskyard.sdk.spool import SPOOL_BYTES_MAX, Spool
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import Task
 from taskyard.sdk.throttle import BATCH_MAX, BUFFER_MAX, WINDOW_S, OnRejected, Throttle, log_rejected
@@ -31,16 +40,21 @@ class ProactiveSubmitter:
         window_s: float = WINDOW_S,
         batch_max: int = BATCH_MAX,
         buffer_max: int = BUFFER_MAX,
+        spool: str | Path | None = None,
+        spool_bytes_max: int = SPOOL_BYTES_MAX,
         on_submitted: Callable[[Task], None] | None = None,
         on_rejected: OnRejected | None = None,
     ) -> None:
         """Without a client: one of its own, which finds the hub as `Client()` does.
 
-        The callbacks are called from the background. A task that the hub will never take is told to `on_rejected`.
+        `spool` is a directory of this engine's own; it holds at most `spool_bytes_max`, and memory `buffer_max` tasks
+        where there is none. The callbacks are called from the background. A task that the hub will never take is told
+        to `on_rejected`.
         """
+        shelf = None if spool is None else SpoolShelf(Spool(spool, bytes_max=spool_bytes_max))
+        self._throttle = Throttle(window_s=window_s, batch_max=batch_max, buffer_max=buffer_max, shelf=shelf)
         self._client = client or Client(retry=CANDID)
         self._owns_client = client is None
-        self._throttle = Throttle(window_s=window_s, batch_max=batch_max, buffer_max=buffer_max)
         self._on_submitted = on_submitted or (lambda _task: None)
         self._on_rejected = on_rejected or log_rejected
         self._lock = threading.Lock()
@@ -53,10 +67,14 @@ class ProactiveSubmitter:
 
     def submit(self, input: str, **options: Unpack[TaskOptions]) -> None:
         """Put a task into the next batch; `BufferFull` if the hub is too far behind."""
+        self.submit_all([cast("NewTask", {"input": input, **options})])
+
+    def submit_all(self, tasks: Sequence[NewTask]) -> None:
+        """The same with several, all or none: to a spool they are written together, in the time of one."""
         with self._lock:
             if self._closing.is_set():
                 raise RuntimeError("This submitter is closed.")
-            self._throttle.add(input, options)
+            self._throttle.add_all(tasks)
 
     @property
     def pending(self) -> int:
@@ -76,7 +94,9 @@ class ProactiveSubmitter:
         return self.pending
 
     def close(self) -> list[NewTask]:
-        """Send what can be sent, and stop. What is left is given back: it is nowhere else."""
+        """Send what can be sent, and stop. What is left is given back, since it is nowhere else; or is in the spool."""
+        if self._closing.is_set():
+            return []
         self._closing.set()
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -84,10 +104,12 @@ class ProactiveSubmitter:
             self.flush()
         except TaskyardError:
             log.exception("the last proactive tasks were not sent")
-        if self._owns_client:
-            self._client.close()
-        with self._lock:
-            return self._throttle.leave()
+        finally:
+            if self._owns_client:
+                self._client.close()
+            with self._lock:
+                left = self._throttle.leave()
+        return left
 
     def __enter__(self) -> Self:
         return self

@@ -1,13 +1,15 @@
 """What a proactive engine's submitter does next: how many it sends, how long it waits. Decides; sends nothing.
 
 The hub's word is absolute: at `warning` the window is twice and the batch half of what was asked for, however often
-that is heard; at `critical` nothing is sent; at `normal` all is as before. What is not taken stays in the buffer, in
+that is heard; at `critical` nothing is sent; at `normal` all is as before. What is not taken stays on the shelf, in
 its order and under its key, so that sending it again makes no second task.
+
+Nothing is given up but a task that the hub refuses by itself and for good. A batch that is refused as a whole is sent
+in halves until the one is found that is to blame.
 """
 
 import logging
 import secrets
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, cast
 
@@ -16,11 +18,13 @@ from taskyard.sdk.errors import (
     BY_CODE,
     BadAnswer,
     HubUnreachable,
+    Invalid,
     Limited,
     Refused,
     TaskyardError,
     Unavailable,
 )
+from taskyard.sdk.shelf import MemoryShelf, Shelf
 from taskyard.sdk.submission import NewTask, TaskOptions, is_keyed
 from taskyard.vocabulary import Pressure
 
@@ -36,31 +40,35 @@ PASSING: Final = (Limited, Unavailable)
 OnRejected = Callable[[NewTask, Rejected], None]
 
 
-class BufferFull(TaskyardError):
-    """More was produced than the hub takes at the moment: produce less, or drop something."""
-
-
 def log_rejected(_task: NewTask, why: Rejected) -> None:
     """What becomes of a refusal that nobody asked to hear of. The task itself is not for the log."""
     log.warning("a proactive task was refused: %s", why.code)
 
 
 class Throttle:
-    def __init__(self, *, window_s: float = WINDOW_S, batch_max: int = BATCH_MAX, buffer_max: int = BUFFER_MAX) -> None:
+    def __init__(
+        self,
+        *,
+        window_s: float = WINDOW_S,
+        batch_max: int = BATCH_MAX,
+        buffer_max: int = BUFFER_MAX,
+        shelf: Shelf | None = None,
+    ) -> None:
+        """Without a shelf, one in memory for `buffer_max` tasks."""
         if window_s <= 0 or batch_max < 1 or buffer_max < 1:
             raise ValueError("window_s must be above 0, batch_max and buffer_max at least 1")
         self._window_s = window_s
         self._batch_max = batch_max
-        self._buffer_max = buffer_max
-        self._buffer: deque[NewTask] = deque()
-        self._sending = 0
+        self._shelf = MemoryShelf(buffer_max) if shelf is None else shelf
         self._retry_after_s = 0.0
+        self._tried = 0
+        """How many were in a batch that was refused as a whole, since when none was taken; 0: there was none."""
         self.level: str = Pressure.NORMAL
         """What the hub said last."""
 
     def __len__(self) -> int:
         """Tasks that the hub does not have yet."""
-        return len(self._buffer) + self._sending
+        return len(self._shelf)
 
     @property
     def is_paused(self) -> bool:
@@ -74,7 +82,8 @@ class Throttle:
     def batch_max(self) -> int:
         if self.is_paused:
             return 0
-        return self._batch_max if self.level == Pressure.NORMAL else max(1, self._batch_max // SLOWER)
+        allowed = self._batch_max if self.level == Pressure.NORMAL else max(1, self._batch_max // SLOWER)
+        return min(allowed, max(1, self._tried // 2)) if self._tried else allowed
 
     @property
     def pause_s(self) -> float:
@@ -82,53 +91,53 @@ class Throttle:
         return max(self.window_s, self._retry_after_s)
 
     def add(self, input: str, options: TaskOptions) -> None:
-        if len(self) >= self._buffer_max:
-            raise BufferFull(f"{len(self)} tasks wait to be sent, and no more are kept.")
-        task = cast("NewTask", {"input": input, **options})
-        # Whatever else is said of its source, it is an engine's.
-        task["source"] = {**task.get("source", {}), "type": "proactive"}
-        if not is_keyed(task):
-            task["idempotency_key"] = secrets.token_urlsafe(16)
-        self._buffer.append(task)
+        self.add_all([cast("NewTask", {"input": input, **options})])
+
+    def add_all(self, tasks: Sequence[NewTask]) -> None:
+        self._shelf.add([_owned(task) for task in tasks])
 
     def hear(self, level: str) -> None:
         self.level = level
 
     def take(self) -> list[NewTask]:
         """The next batch. It ends with `settle` or `fail`."""
-        batch = [self._buffer.popleft() for _ in range(min(self.batch_max, len(self._buffer)))]
-        self._sending = len(batch)
         self._retry_after_s = 0.0
-        return batch
+        return self._shelf.take(self.batch_max)
 
     def settle(self, batch: Sequence[NewTask], rejected: Sequence[Rejected]) -> list[tuple[NewTask, Rejected]]:
         """The hub has taken it but for these. Those that time cures are kept; the others are given back."""
         passing = [one for one in rejected if BY_CODE.get(one.code) in PASSING]
-        self._keep([batch[one.index] for one in passing])
+        self._shelf.settle([one.index for one in passing])
+        self._tried = 0
         return [(batch[one.index], one) for one in rejected if one not in passing]
 
     def fail(self, batch: Sequence[NewTask], error: TaskyardError) -> list[tuple[NewTask, Rejected]]:
         """The hub took none of it, or we do not know; the same, therefore."""
         if isinstance(error, Limited) and error.backpressure is not None:
             self.hear(error.backpressure.level)
-        is_passing = isinstance(error, (*PASSING, HubUnreachable, BadAnswer))
-        if isinstance(error, Refused) and not is_passing and batch:
-            self._keep([])
-            given = Rejected(index=0, status=error.status, code=error.code, detail=error.detail)
-            return [(task, given) for task in batch]
-        self._keep(batch)
-        if not is_passing:
+        if isinstance(error, Invalid) and len(batch) == 1:
+            self._shelf.settle([])
+            self._tried = 0
+            return [(batch[0], Rejected(index=0, status=error.status, code=error.code, detail=error.detail))]
+        self._shelf.settle(range(len(batch)))
+        if isinstance(error, Invalid) and batch:
+            self._tried = len(batch)
+            return []
+        if not isinstance(error, (*PASSING, HubUnreachable, BadAnswer)):
             # A key that is not known, no address: sending again cures nothing, and somebody has to hear of it.
             raise error
         self._retry_after_s = (error.retry_after or 0.0) if isinstance(error, Refused) else 0.0
         return []
 
     def leave(self) -> list[NewTask]:
-        """What was never sent."""
-        left = list(self._buffer)
-        self._buffer.clear()
-        return left
+        """It is over: what was never sent and is nowhere else."""
+        return self._shelf.leave()
 
-    def _keep(self, tasks: Sequence[NewTask]) -> None:
-        self._sending = 0
-        self._buffer.extendleft(reversed(tasks))
+
+def _owned(given: NewTask) -> NewTask:
+    """A task as it is sent, however often. Whatever else is said of its source, it is an engine's."""
+    task = given.copy()
+    task["source"] = {**task.get("source", {}), "type": "proactive"}
+    if not is_keyed(task):
+        task["idempotency_key"] = secrets.token_urlsafe(16)
+    return task
