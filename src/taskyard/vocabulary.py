@@ -346,6 +346,7 @@ class PressureScope(StrEnum):
 
 class EventName(StrEnum):
     TASK_CREATED = "task.created"
+    TASK_IMPORTED = "task.imported"
     TASK_PENDING = "task.pending"
     TASK_WAITING = "task.waiting"
     TASK_QUEUED = "task.queued"

@@ -182,6 +182,23 @@ def open_breaker(turn: Turn, command: OpenBreaker) -> None:
     turn.effects.append(Reply(command.reply_to, Done()))
 
 
+# What it was elsewhere.
+
+
+def take_up(turn: Turn, user: User, found: BreakerRecord) -> bool:
+    """A breaker as it stood elsewhere, unless there is one of its type; whether it was taken."""
+    if found.type in user.breakers or (found.opened_at is None and not found.failures):
+        return False
+    breaker = _add(turn, user, found.type)
+    breaker.failures, breaker.last_failure_at = found.failures, found.last_failure_at
+    _keep(turn, breaker)
+    if found.opened_at is not None:
+        wait_ms = found.half_open_at - turn.now.wall
+        _open(turn, breaker, max(wait_ms, 0), {"because": "imported"})
+        breaker.opened_at = min(found.opened_at, turn.now.wall)
+    return True
+
+
 # Its changes, each kept in the commit that decided it.
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
+from taskyard.core.changes import BreakerRecord, UserRecord
 from taskyard.core.notification_commands import (
     ChangeNotification,
     CreateNotification,
@@ -18,7 +19,8 @@ from taskyard.core.notification_commands import (
     ReportDelivery,
     ResendDelivery,
 )
-from taskyard.core.task import Failure, Kind, Task, Terms, Usage
+from taskyard.core.settings import Queue
+from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Usage
 from taskyard.core.told import KEEP, Keep, Told
 from taskyard.core.yard_commands import (
     ChangeHook,
@@ -38,7 +40,7 @@ from taskyard.core.yard_commands import (
     RevokeKey,
     RotateHook,
 )
-from taskyard.vocabulary import InventoryState, Level, ResultStatus, SourceType, Verdict
+from taskyard.vocabulary import InventoryState, Level, ResultStatus, SourceType, Status, Verdict
 
 
 class Known(Struct, frozen=True):
@@ -91,6 +93,52 @@ class SubmitTasks(Told):
     """What the key may submit as; None is anything."""
     under: str | None = None
     """With a task's token: the running task whose sub-tasks these must be."""
+    known: Known = NOTHING
+    reply_to: int = 0
+
+
+class Arrival(Struct):
+    """A task as it stood elsewhere. What was open there takes its place here; what had ended is history."""
+
+    draft: Draft
+    status: Status
+    created_at: int
+    number: int | None = None
+    """Its number there, which it keeps if that is still to come here."""
+    queued_at: int | None = None
+    scheduled_at: int | None = None
+    started_at: int | None = None
+    completed_at: int | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    """All of them ended."""
+    error: Failure | None = None
+    summary: str | None = None
+    result_status: ResultStatus | None = None
+    outcome: bytes | None = None
+    checkpoint: bytes | None = None
+    skipped_reason: str | None = None
+    archived: bool = False
+
+
+class ImportTasks(Told):
+    """A piece of an import: tasks, and what they need around them where it is not there yet."""
+
+    user_id: str
+    origin: str
+    arrivals: list[Arrival]
+    actor: str
+    user: UserRecord | None = None
+    """Whose these are, if somebody may have to be made for them."""
+    queues: dict[str, Queue] = field(default_factory=dict)
+    breakers: list[BreakerRecord] = field(default_factory=list)
+    elsewhere: tuple[str, ...] = ()
+    """Ids that other pieces of the same import bring."""
+    open_left: int = 0
+    """How many open tasks this piece and those after it bring: there is room for all of them or for none."""
+    dry_run: bool = False
+    is_admin: bool = False
+    ceiling: Level | None = None
+    sources: tuple[SourceType, ...] | None = None
     known: Known = NOTHING
     reply_to: int = 0
 
@@ -342,6 +390,7 @@ class HearEnded(Told):
 
 Command = (
     SubmitTasks
+    | ImportTasks
     | CancelTask
     | RetryTask
     | SkipTask

@@ -54,7 +54,14 @@ class Done(Struct, frozen=True, tag=True, omit_defaults=True):
     """Other tasks the same decision ended."""
 
 
-Answer = Refused | Submitted | Done
+class Imported(Struct, frozen=True, tag=True, omit_defaults=True):
+    """Per arrival, in order: whether it was there already; and, of a look without taking, what would be refused."""
+
+    there: tuple[bool, ...]
+    refused: tuple[Refused, ...] = ()
+
+
+Answer = Refused | Submitted | Imported | Done
 
 
 class Reply(Struct, frozen=True):

@@ -13,6 +13,7 @@ from taskyard.core import (
     cooling,
     daemons,
     hooks,
+    imports,
     in_place,
     intake,
     notifications,
@@ -43,6 +44,7 @@ from taskyard.core.commands import (
     EndWait,
     FailTask,
     HearEnded,
+    ImportTasks,
     JoinDaemon,
     LeaveDaemon,
     RejectTask,
@@ -155,6 +157,7 @@ ON_TASK_TIMER: Final[dict[Due, Callable[[Turn, Task], None]]] = {
 _Decision = Callable[[Turn, Command], None]
 _ON_COMMAND: Final[dict[type, object]] = {
     SubmitTasks: intake.submit,
+    ImportTasks: imports.take_in,
     CancelTask: cancel.cancel,
     SkipTask: cancel.skip,
     RetryTask: revival.retry,

@@ -287,8 +287,12 @@ def _refuse_heirs(intake: Intake, refused: dict[int, Refused]) -> None:
 
 
 def _create(intake: Intake, draft: Draft) -> None:
-    turn, state = intake.turn, intake.state
-    task = _task_of(intake, draft)
+    enter(intake.turn, task_of(intake, draft), draft.body)
+
+
+def enter(turn: Turn, task: Task, body: bytes) -> None:
+    """A new open task takes its place."""
+    state = turn.state
     state.intern(task)
     state.tasks[task.id] = task
     if task.key is not None:
@@ -298,11 +302,12 @@ def _create(intake: Intake, draft: Draft) -> None:
         for dependency in task.depends or ():
             if dependency.outcome not in (None, Status.COMPLETED):
                 warn(turn, task, dependency)
-    admit(turn, task, draft.body)
+    admit(turn, task, body)
     inherit(turn, task)
 
 
-def _task_of(intake: Intake, draft: Draft) -> Task:
+def task_of(intake: Intake, draft: Draft) -> Task:
+    """Its record, with the next number of its user."""
     state, now = intake.state, intake.turn.now
     user = state.users[intake.command.user_id]
     user.number += 1

@@ -81,6 +81,14 @@ def begin(turn: Turn, task: Task, status: Status, body: bytes) -> None:
         turn.record(TASK_QUEUED, task, None, status)
 
 
+def arrive(turn: Turn, task: Task, status: Status, body: bytes, *, data: Data) -> None:
+    """A task that ended elsewhere enters the yard as history (`imports.py`)."""
+    assert status in ENDED, "I1: what arrives as history has ended"
+    turn.state.ledger.create(task, body)
+    task.status = status
+    turn.record(EventName.TASK_IMPORTED, task, None, status, data)
+
+
 def move(turn: Turn, task: Task, to: Status, *, event: EventName | None = None, data: Data | None = None) -> None:
     """Change a task's status, along the table only. `event` names a cause the target status does not tell."""
     was = task.status

@@ -19,6 +19,7 @@ from taskyard.core.commands import (
     CompleteTask,
     FailTask,
     HearEnded,
+    ImportTasks,
     Known,
     RetryTask,
     ReviewTask,
@@ -79,6 +80,17 @@ def _of_submission(state: State, command: SubmitTasks) -> Lookup:
     return _lookup(state, command.known, command.user_id, named, keys)
 
 
+def _of_import(state: State, command: ImportTasks) -> Lookup:
+    """First whoever's these ids are, since one that is another's must not be written again; then the user's keys."""
+    drafts = [arrival.draft for arrival in command.arrivals]
+    named = [n for d in drafts for n in (d.id, *d.depends_on, d.parent_id) if n is not None]
+    found = _lookup(state, command.known, None, named, ())
+    if found.ids:
+        return found
+    keys = [d.key for d in drafts if d.key is not None and (command.user_id, d.key) not in state.keys]
+    return _lookup(state, command.known, command.user_id, (), keys)
+
+
 def _of_revival(state: State, command: RetryTask | ReviewTask) -> Lookup:
     task = state.tasks.get(command.task_id) or command.known.tasks.get(command.task_id)
     if task is None:
@@ -127,6 +139,7 @@ _Look = Callable[[State, Command], Lookup]
 # Commands that are not here name nothing that may have been forgotten, or do not care if it was.
 _LOOKS: Final[dict[type, object]] = {
     SubmitTasks: _of_submission,
+    ImportTasks: _of_import,
     CancelTask: _of_named,
     SkipTask: _of_named,
     ChangeTask: _of_named,

@@ -13,16 +13,22 @@ NO_USER = Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
 
 def create_user(turn: Turn, command: CreateUser) -> None:
     state = turn.state
-    refusal = _taken(command.name) if command.name in state.names else unknown_plan(state, command.plan)
+    refusal = name_taken(command.name) if command.name in state.names else unknown_plan(state, command.plan)
     if refusal is not None:
         turn.effects.append(Reply(command.reply_to, refusal))
         return
     record = UserRecord(command.user_id, command.name, turn.now.wall, command.plan, dict(command.overrides))
+    add_user(turn, record, actor=command.actor)
+    turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def add_user(turn: Turn, record: UserRecord, *, actor: str) -> None:
+    """Of a name that nobody has."""
+    state = turn.state
     state.users[record.id] = User(record, 0)
     state.names[record.name] = record.id
     state.ledger.users[record.id] = record
-    turn.audit(actor=command.actor, action="user.create", subject=record.id, new=_told(record))
-    turn.effects.append(Reply(command.reply_to, Done()))
+    turn.audit(actor=actor, action="user.create", subject=record.id, new=_told(record))
 
 
 def change_user(turn: Turn, command: ChangeUser) -> None:
@@ -33,7 +39,7 @@ def change_user(turn: Turn, command: ChangeUser) -> None:
         return
     old = user.record
     name = old.name if isinstance(command.name, Keep) else command.name
-    refusal = _taken(name) if state.names.get(name, old.id) != old.id else None
+    refusal = name_taken(name) if state.names.get(name, old.id) != old.id else None
     plan = old.plan
     if not isinstance(command.plan, Keep):
         plan, refusal = command.plan, refusal or unknown_plan(state, command.plan)
@@ -52,7 +58,7 @@ def change_user(turn: Turn, command: ChangeUser) -> None:
     turn.effects.append(Reply(command.reply_to, Done()))
 
 
-def _taken(name: str) -> Refused:
+def name_taken(name: str) -> Refused:
     return Refused(Refusal.NAME_TAKEN, f"There is a user {name} already; choose another name.", field="name")
 
 

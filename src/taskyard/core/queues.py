@@ -95,18 +95,22 @@ def route(state: State, *, queue: str | None, model: str | None) -> str:
 
 def put(turn: Turn, command: PutQueue) -> None:
     """Set what a queue serves and how many it runs; there may be none of this name yet."""
-    state, name = turn.state, command.name
-    old, new = queue_of(state, name), Queue(models=command.models, max_concurrent=command.max_concurrent)
+    queue = Queue(models=command.models, max_concurrent=command.max_concurrent)
+    set_queue(turn, command.name, queue, actor=command.actor)
+    turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def set_queue(turn: Turn, name: str, new: Queue, *, actor: str) -> None:
+    state, old = turn.state, queue_of(turn.state, name)
     _keep(turn, QueueRecord(name, new, is_paused(state, name)))
     _changed(turn, name)
     turn.audit(
-        actor=command.actor,
+        actor=actor,
         action="queue.set",
         subject=name,
         old=None if old is None else _in_words(old),
         new=_in_words(new),
     )
-    turn.effects.append(Reply(command.reply_to, Done()))
 
 
 def delete(turn: Turn, command: DeleteQueue) -> None:

@@ -63,6 +63,7 @@ def revive(turn: Turn, command: RetryTask | ReviewTask, task: Task, *, at: int |
         _look_again(turn, command, task)
     task.series += 1
     task.error = task.not_before = task.cancel_requested_at = None
+    task.shelved = False
     if task.deadline is not None and task.deadline <= turn.now.wall:
         task.deadline = None
     if task.trouble is not None:

@@ -195,6 +195,8 @@ class Task(Struct, omit_defaults=True, gc=False, kw_only=True):
     summary: str | None = None
     result_status: ResultStatus | None = None
     checkpoint: bool = False
+    shelved: bool = False
+    """It was in the archive of where it was imported from, and goes into ours whenever it ended."""
     trail: tuple[int, ...] = ()
     """The commits at which something happened to it: where its events are found."""
 

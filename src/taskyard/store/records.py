@@ -94,5 +94,7 @@ def numbered(entries: Sequence[T], *, seq: int) -> Iterator[tuple[int, T]]:
 
 def ended_at(row: TaskRow, *, at: int) -> int:
     """By what age a task leaves history; one that ended without saying when ended with its commit."""
+    if row.task.shelved:
+        return 0
     completed_at = row.task.completed_at
     return at if completed_at is None else completed_at
