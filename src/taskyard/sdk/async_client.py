@@ -54,6 +54,7 @@ from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask, bind
 from taskyard.wire.addresses import Turn, each_hub
+from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
 
 T = TypeVar("T")
 
@@ -109,6 +110,14 @@ class AsyncClient:
     async def say(self, text: str, *, channel: str | None = None, dry_run: bool = False) -> Said[AsyncTask]:
         """A chat message, in English or Chinese: its tasks are added, its commands done, and it is answered."""
         return await self.call(requests.say(AsyncTask, text, channel=channel, dry_run=dry_run))
+
+    async def import_piece(self, piece: Import) -> ImportAnswer:
+        """A piece of an import, or a look at what it would do; asked again it changes nothing."""
+        return await self.call(requests.import_piece(piece))
+
+    def export(self, *, archived: bool = False) -> AsyncIterator[CarriedTask]:
+        """All one's tasks and what became of them, newest first: those that are not archived, or those that are."""
+        return self._pages(requests.export_tasks(archived=archived))
 
     async def task(self, task: str, *, wait_s: float | None = None) -> AsyncTask:
         """By id or ref. With `wait_s`: when it has ended, or when the time is up."""

@@ -60,6 +60,7 @@ from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import Task, bind
 from taskyard.wire.addresses import Turn, each_hub
+from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
 
 T = TypeVar("T")
 
@@ -120,6 +121,14 @@ class Client:
     def say(self, text: str, *, channel: str | None = None, dry_run: bool = False) -> Said[Task]:
         """A chat message, in English or Chinese: its tasks are added, its commands done, and it is answered."""
         return self.call(requests.say(Task, text, channel=channel, dry_run=dry_run))
+
+    def import_piece(self, piece: Import) -> ImportAnswer:
+        """A piece of an import, or a look at what it would do; asked again it changes nothing."""
+        return self.call(requests.import_piece(piece))
+
+    def export(self, *, archived: bool = False) -> Iterator[CarriedTask]:
+        """All one's tasks and what became of them, newest first: those that are not archived, or those that are."""
+        return self._pages(requests.export_tasks(archived=archived))
 
     def task(self, task: str, *, wait_s: float | None = None) -> Task:
         """By id or ref. With `wait_s`: when it has ended, or when the time is up."""

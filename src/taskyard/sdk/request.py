@@ -20,6 +20,8 @@ PERSONAL: Final = tuple(
     for name in (
         "tasks",
         "intake",
+        "import",
+        "export",
         "daemons",
         "dead-letters",
         "breakers",

@@ -36,6 +36,7 @@ from taskyard.sdk.records import (
 )
 from taskyard.sdk.request import API, Request, encode, get, given, send
 from taskyard.sdk.submission import is_keyed, wire_shape
+from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
 
 PAGE_TASKS: Final = 200
 # What a page of a walk over all tasks asks for: 4 times the hub's default, well under its most (500), so that
@@ -94,6 +95,22 @@ def say(handle: type[H], text: str, *, channel: str | None = None, dry_run: bool
     """Not repeated: a retry that was said twice is done twice."""
     body = {"text": text, **given(channel=channel, dry_run=dry_run or None)}
     return send("POST", "/intake", Said[handle], body, idempotent=False)  # type: ignore[valid-type]
+
+
+def import_piece(piece: Import) -> Request[ImportAnswer]:
+    """Safe to repeat: what came before is recognised."""
+    return Request(
+        method="POST",
+        path=API + "/import",
+        answer=ImportAnswer,
+        headers={"Content-Type": "application/json"},
+        body=encode(piece),
+        idempotent=True,
+    )
+
+
+def export_tasks(*, archived: bool = False, limit: int = PAGE_TASKS) -> Request[list[CarriedTask]]:
+    return get("/export", list[CarriedTask], archived="true" if archived else None, limit=limit)
 
 
 # --- tasks -------------------------------------------------------------------------------------------------

@@ -1,0 +1,42 @@
+"""The routes by which tasks come from and go to other places."""
+
+from typing import Any, Final
+
+from taskyard.gateway.call import OfUser
+from taskyard.gateway.rest import imports
+from taskyard.gateway.route import OWNER, Route, get
+from taskyard.gateway.task_routes import V1
+from taskyard.vocabulary import Refusal
+from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
+
+EXCHANGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
+    Route(
+        method="POST",
+        path=f"{V1}/import",
+        policy=OWNER,
+        handler=imports.take_in,
+        summary="Take in tasks that stood elsewhere, up to 1,000 at a time, all or none; again changes nothing",
+        body=Import,
+        query=OfUser,
+        answer=ImportAnswer,
+        is_batch=True,
+        refusals=(
+            Refusal.DEPENDENCY_NOT_FOUND,
+            Refusal.DEPENDENCY_CYCLE,
+            Refusal.MODEL_NOT_ROUTED,
+            Refusal.QUEUE_NOT_FOUND,
+            Refusal.USER_NOT_FOUND,
+            Refusal.NAME_TAKEN,
+            Refusal.TOO_MANY_PENDING,
+        ),
+    ),
+    get(
+        f"{V1}/export",
+        imports.give_out,
+        policy=OWNER,
+        summary="One's tasks with all that became of them, as `POST /import` takes them",
+        query=imports.ExportQuery,
+        answer=list[CarriedTask],
+        refusals=(Refusal.USER_NOT_FOUND,),
+    ),
+)

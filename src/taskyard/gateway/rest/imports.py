@@ -1,0 +1,176 @@
+"""`POST /import`, `GET /export`: tasks with all that became of them, in and out."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from taskyard.core.changes import BreakerRecord, UserRecord
+from taskyard.core.commands import Arrival, ImportTasks
+from taskyard.core.effects import Imported, Refused
+from taskyard.core.settings import Queue
+from taskyard.gateway.arrivals import arrival_of, id_of, oversize_of_end, record_of, user_id_of
+from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse
+from taskyard.gateway.pages import link_to_next, place_of
+from taskyard.store.paging import cursor_of
+from taskyard.store.port import Reader, StoredTask, TaskFilter
+from taskyard.vocabulary import ENDED, Refusal, Scope
+from taskyard.wire.fields import Limit, Name, ms_of
+from taskyard.wire.imports import (
+    FROM_A_YARD,
+    CarriedBreaker,
+    CarriedQueue,
+    CarriedTask,
+    CarriedUser,
+    Import,
+    ImportAnswer,
+    Place,
+)
+from taskyard.wire.problems import PROBLEMS, FieldError
+from taskyard.wire.submission import faults_of, oversize_of
+from taskyard.wire.tasks import Rejected
+
+
+class ExportQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
+    archived: bool = False
+    limit: Limit = 50
+    cursor: Name | None = None
+
+
+async def take_in(call: Call[OfUser], body: Import) -> Reply:
+    """A piece of an import, or a look at what it would do."""
+    command = await _command(call, body)
+    answer, _ = await call.hub.ask(command)
+    if isinstance(answer, Refused):
+        raise _told(answer, body.tasks)
+    assert isinstance(answer, Imported), "an import is answered with what was imported"
+    names = [record.id for record in body.tasks]
+    return Reply(
+        ImportAnswer(
+            new=[name for name, is_there in zip(names, answer.there, strict=True) if not is_there],
+            there=[name for name, is_there in zip(names, answer.there, strict=True) if is_there],
+            rejected=[_rejected(refused) for refused in answer.refused],
+        )
+    )
+
+
+async def _command(call: Call[OfUser], body: Import) -> ImportTasks:
+    principal, is_admin = call.principal, Scope.ADMIN in call.principal.scopes
+    user_id, user = _whose(call, body.user)
+    ids = await _ids(call, body, user_id)
+    return ImportTasks(
+        user_id=user_id,
+        origin=body.origin,
+        arrivals=_arrivals(call, body, user_id, ids),
+        actor=principal.actor,
+        user=user,
+        queues={name: _queue(one) for name, one in body.queues.items()},
+        breakers=[_breaker(one, user_id) for one in body.breakers],
+        elsewhere=tuple(ids[name] for name in body.elsewhere),
+        open_left=body.open_left,
+        dry_run=body.dry_run,
+        is_admin=is_admin,
+        ceiling=principal.max_priority,
+        sources=principal.sources,
+    )
+
+
+def _whose(call: Call[OfUser], named: CarriedUser | None) -> tuple[str, UserRecord | None]:
+    """The caller, or whom an admin names; somebody who is not there yet is made."""
+    if named is None:
+        return call.user_id(call.query.user), None
+    if Scope.ADMIN not in call.principal.scopes:
+        raise RequestRefused(Refusal.FORBIDDEN, "Only an admin may import for another user; leave `user` out.")
+    found = call.hub.directory.user_by_name(named.name)
+    if found is not None:
+        return found.id, None
+    created_at = call.hub.now_ms() if named.created_at is None else ms_of(named.created_at)
+    given = {} if named.overrides is None else msgspec.to_builtins(named.overrides)
+    overrides = {name: value for name, value in given.items() if value is not None}
+    user_id = user_id_of(call.hub.identity.cluster_id, named.name)
+    return user_id, UserRecord(user_id, named.name, created_at, named.plan, overrides)
+
+
+def _queue(one: CarriedQueue) -> Queue:
+    return Queue(models=tuple(one.models), max_concurrent=one.max_concurrent)
+
+
+def _breaker(one: CarriedBreaker, user_id: str) -> BreakerRecord:
+    opened_at = None if one.opened_at is None else ms_of(one.opened_at)
+    return BreakerRecord(
+        user_id,
+        one.type,
+        failures=one.failures,
+        last_failure_at=None if one.last_failure_at is None else ms_of(one.last_failure_at),
+        opened_at=opened_at,
+        half_open_at=(opened_at or 0) if one.half_open_at is None else ms_of(one.half_open_at),
+    )
+
+
+async def _ids(call: Call[OfUser], body: Import, user_id: str) -> dict[str, str]:
+    """Of every name in this piece. What comes back to the yard that it is from is itself."""
+    here = {record.id: Place(created_at=record.created_at, order=record.order) for record in body.tasks}
+    places = {**body.elsewhere, **here}
+    ids = {name: id_of(user_id, body.origin, name, place) for name, place in places.items()}
+    if body.origin != FROM_A_YARD:
+        return ids
+    names = tuple(places)
+    known = await call.hub.read(lambda reader: reader.known(user_id=user_id, ids=names, refs=(), keys=()))
+    return {**ids, **{name: name for name in known.tasks}}
+
+
+def _arrivals(call: Call[OfUser], body: Import, user_id: str, ids: Mapping[str, str]) -> list[Arrival]:
+    edge, now_ms = call.door.edge, call.hub.now_ms()
+    arrivals = []
+    for index, record in enumerate(body.tasks):
+        _check(index, Refusal.INVALID_INPUT, faults_of(record))
+        record.execution = edge.execution(record.execution)
+        _check(index, Refusal.TOO_LARGE, oversize_of(record, edge.field_sizes) + oversize_of_end(record, edge.size))
+        arrivals.append(arrival_of(record, user_id=user_id, ids=ids, now_ms=now_ms, size=edge.size))
+    return arrivals
+
+
+def _check(index: int, code: Refusal, faults: tuple[FieldError, ...]) -> None:
+    if faults:
+        named = tuple(FieldError(f"tasks[{index}].{fault.path}", fault.message) for fault in faults)
+        raise RequestRefused(code, "; ".join(f"`{one.path}` {one.message}" for one in named), errors=named)
+
+
+def _told(refused: Refused, records: Sequence[CarriedTask]) -> RequestRefused:
+    """With the name of the task that is meant."""
+    if refused.index is None:
+        return refuse(refused)
+    detail = f"{records[refused.index].id}: {refused.detail}"
+    field = None if refused.field is None else f"tasks[{refused.index}].{refused.field}"
+    return refuse(msgspec.structs.replace(refused, detail=detail, field=field))
+
+
+def _rejected(refused: Refused) -> Rejected:
+    """One that is about the piece as a whole is told of its first task."""
+    return Rejected(
+        index=refused.index or 0, status=PROBLEMS[refused.code].status, code=refused.code, detail=refused.detail
+    )
+
+
+async def give_out(call: Call[ExportQuery], _body: Empty) -> Reply:
+    """A page of one user's tasks, newest first: those that are not archived, or those that are."""
+    query = call.query
+    user_id = call.user_id(query.user)
+    wanted = TaskFilter(user_id=user_id, archived=query.archived, before=place_of(query.cursor), limit=query.limit + 1)
+    found = await call.hub.read(lambda reader: _page(reader, wanted))
+    page = found[: query.limit]
+    headers = []
+    if len(found) > query.limit:
+        headers = link_to_next(call.path, query, cursor_of(page[-1][0], user_id=user_id))
+    return Reply([record_of(stored, checkpoint) for stored, checkpoint in page], headers=headers)
+
+
+def _page(reader: Reader, wanted: TaskFilter) -> list[tuple[StoredTask, bytes | None]]:
+    """Each task with its checkpoint, which only an open one still needs."""
+    return [
+        (stored, reader.checkpoint(stored.task.id) if stored.task.checkpoint and _is_open(stored) else None)
+        for stored in reader.tasks(wanted)
+    ]
+
+
+def _is_open(stored: StoredTask) -> bool:
+    return stored.task.status not in ENDED
