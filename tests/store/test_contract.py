@@ -7,7 +7,17 @@ from taskyard.core.changes import AuditRecord, DaemonRecord, Kept, KeyRecord, La
 from taskyard.core.task import Attempt, Dependency, Task
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import REQUESTS_KEPT_MS, BadCursor, Identity, Store, StoredTask, StoreRefused, TaskFilter
-from taskyard.vocabulary import EPOCHS_PER_ERA, EventName, Keeps, Level, Scope, SourceType, Status
+from taskyard.vocabulary import (
+    ENDED,
+    EPOCHS_PER_ERA,
+    HOOK_KEY_PREFIX,
+    EventName,
+    Keeps,
+    Level,
+    Scope,
+    SourceType,
+    Status,
+)
 from tests.support.records import NOW, USER, Yard, a_batch, a_body, a_task, an_event, an_id, assigned, ended
 
 EVERYBODY = TaskFilter(user_id=None)
@@ -285,6 +295,15 @@ def test_a_key_is_held_by_a_task_that_completed_or_died(yard: Yard, status: Stat
 def test_a_key_is_free_again_when_its_task_came_to_nothing(yard: Yard, status: Status) -> None:
     yard.has(ended(a_task(key="k"), status))
     assert yard.reader.known(user_id=USER, ids=(), refs=(), keys=("k",)).keys == {}
+
+
+@pytest.mark.parametrize("status", sorted(ENDED))
+def test_the_key_of_a_delivery_is_held_however_its_task_ended(yard: Yard, status: Status) -> None:
+    key = f"{HOOK_KEY_PREFIX}wh_1:d"
+    task = ended(a_task(key=key), status)
+    yard.has(task)
+    yard.has(ended(a_task(key="k"), Status.CANCELLED))
+    assert yard.reader.known(user_id=USER, ids=(), refs=(), keys=("k", key)).keys == {key: task.id}
 
 
 def test_a_key_is_free_again_when_its_task_is_archived(yard: Yard) -> None:

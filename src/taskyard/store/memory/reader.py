@@ -3,20 +3,18 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Final
 
 from msgspec import Struct, json
 
 from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
+from taskyard.store.key_holders import by_statuses
 from taskyard.store.memory.disk import Commit, Disk, Row, decoded, old_rows
 from taskyard.store.paging import before_of, number_of
 from taskyard.store.port import Load, Numbered, StoredTask, TaskFilter
 from taskyard.store.records import AUDIT, decode_events
 from taskyard.vocabulary import Status
-
-KEY_HOLDERS: Final = frozenset({Status.COMPLETED, Status.PERMANENTLY_FAILED})
 
 
 def _folded(text: str) -> bytes:
@@ -88,10 +86,11 @@ class MemoryReader:
         """Who holds each key; the newest, if several do."""
         if not keys:
             return {}
+        statuses = {key: kept for kept, held in by_statuses(keys).items() for key in held}
         held = sorted(
             (row.columns[2], row.key, id_)
             for id_, row in self._disk.history.items()
-            if row.key in keys and row.columns[1] == user_id and row.columns[3] in KEY_HOLDERS
+            if row.key in keys and row.columns[1] == user_id and row.columns[3] in statuses[row.key]
         )
         return {key: id_ for _, key, id_ in held}
 

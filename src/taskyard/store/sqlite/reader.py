@@ -14,6 +14,7 @@ import apsw
 from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
+from taskyard.store.key_holders import by_statuses
 from taskyard.store.paging import NUMBER_MAX, number_of
 from taskyard.store.port import Load, Numbered, StoreBroken, StoredTask, TaskFilter
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
@@ -23,7 +24,6 @@ from taskyard.store.sqlite.lists import ARCHIVE, HOT, list_tasks
 from taskyard.store.sqlite.statements import SQL
 from taskyard.vocabulary import Status
 
-KEY_HOLDERS: Final = (Status.COMPLETED, Status.PERMANENTLY_FAILED)
 BUSY_MS_MAX: Final = 1_000
 
 T = TypeVar("T")
@@ -87,8 +87,10 @@ class SqliteReader:
     def _known_keys(self, tasks: dict[str, Task], *, user_id: str, keys: tuple[str, ...]) -> dict[str, str]:
         if not keys:
             return {}
-        asked = {"user_id": user_id, "keys": json_of(keys), "statuses": json_of(KEY_HOLDERS)}
-        holders: dict[str, str] = dict(self._connection.execute(SQL["holders_of_keys"], asked))
+        holders: dict[str, str] = {}
+        for statuses, held in by_statuses(keys).items():
+            asked = {"user_id": user_id, "keys": json_of(held), "statuses": json_of(statuses)}
+            holders.update(self._connection.execute(SQL["holders_of_keys"], asked))
         found = {task.id: task for _, task in self._by_ids(list(holders.values()), user_id=user_id)}
         _refuse_strays(holders.items(), {(key, task.id) for task in found.values() if (key := task.key) in keys})
         tasks.update(found)
