@@ -11,6 +11,7 @@ from typing import Any, Final
 from taskyard.core.settings import Settings
 from taskyard.gateway.agent_routes import AGENT_ROUTES, MCP_PATH
 from taskyard.gateway.edge import Edge
+from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.openapi import document, refusals_of
 from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import OTHER_ROUTES, PAGE_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY
@@ -61,7 +62,12 @@ def lines() -> Iterator[str]:
     yield INTRODUCTION
     yield ""
     yield from refusals()
-    for title, routes in (("Tasks", TASK_ROUTES), ("Everything else", OTHER_ROUTES), ("Outside the API", PAGE_ROUTES)):
+    for title, routes in (
+        ("Tasks", TASK_ROUTES),
+        ("Everything else", OTHER_ROUTES),
+        ("Webhooks", HOOK_ROUTES),
+        ("Outside the API", PAGE_ROUTES),
+    ):
         yield ""
         yield f"## {title}"
         for route in routes:
@@ -130,12 +136,14 @@ def entry(route: Route[Any, Any], described: Schema) -> Iterator[str]:
         yield from item("body", body(route, operation["requestBody"]))
     yield from item("answer", answer(route, operation))
     own = [refusal for refusal in refusals_of(route) if refusal not in common(DESCRIBED)]
-    if own and not route.policy.public:
+    if own and (route.policy.signed or not route.policy.public):
         own.sort(key=lambda refusal: PROBLEMS[refusal].status)
         yield from item("may refuse", ", ".join(f"{PROBLEMS[one].status} `{one}`" for one in own))
 
 
 def who(policy: Policy) -> str:
+    if policy.signed:
+        return "whoever signs the body with the hook's secret, without a key: see [webhooks.md](webhooks.md)"
     if policy.public:
         return "anybody, without a key"
     scopes = [f"`{scope}`" for scope in Scope if scope in policy.scopes]
@@ -146,6 +154,8 @@ def who(policy: Policy) -> str:
 
 def body(route: Route[Any, Any], described: Schema) -> str:
     schema = described["content"]["application/json"]["schema"]
+    if route.body is bytes:
+        return f"as the provider sends it, at most {EDGE.bytes_max(is_batch=route.is_batch) // 2**20} MiB"
     if kind(schema) == "Empty":
         return "none, or `{}`"
     return f"{linked(schema)}, at most {EDGE.bytes_max(is_batch=route.is_batch) // 2**20} MiB"
@@ -182,7 +192,7 @@ def sent_by_callers(schemas: Schema) -> frozenset[str]:
     waiting = [route.body.__name__ for route in DESCRIBED]
     while waiting:
         name = waiting.pop()
-        if name not in found:
+        if name not in found and name in schemas:
             found.add(name)
             waiting += mentioned(schemas[name])
     return frozenset(found)

@@ -30,9 +30,11 @@ from taskyard.gateway.port import (
     Answered,
     BreakerView,
     DaemonView,
+    HookView,
     HubView,
     ProgressView,
     QueueView,
+    Receiver,
     Session,
     Subscriber,
     Unavailable,
@@ -45,7 +47,7 @@ from taskyard.hub.metrics import Metrics
 from taskyard.hub.release import CLOSE_CODES, Frames
 from taskyard.hub.spent import Spent
 from taskyard.hub.tokens import Tokens
-from taskyard.hub.views import breaker_view, breaker_views, queue_views, usage_view
+from taskyard.hub.views import breaker_view, breaker_views, hook_views, queue_views, receiver_of, usage_view
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Identity, Numbered, Reader, Store, StoredTask
 from taskyard.vocabulary import ENDED, DaemonStatus, EventName, Level, Scope, SourceType
@@ -299,6 +301,14 @@ class GatewayHub:
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
         return breaker_view(self.core.state, user_id, type, self.wall_ms)
+
+    async def hooks(self, user_id: str | None) -> list[HookView]:
+        return hook_views(self.core.state, user_id, self.wall_ms)
+
+    async def receiver(self, hook_id: str) -> Receiver | None:
+        if self.down is not None:
+            raise self.down
+        return receiver_of(self.core.state, hook_id, self.wall_ms)
 
     async def usage(self, user_id: str) -> UsageView:
         return usage_view(self.core.state, user_id, self._now())

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from taskyard.gateway import docs_page, openapi
+from taskyard.gateway import docs_page, openapi, plain_json
 from taskyard.gateway.asgi import Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.call import Call, Headers, Reply, RequestRefused, Stream
@@ -34,7 +34,6 @@ from taskyard.store.port import BadCursor
 from taskyard.vocabulary import Refusal
 from taskyard.vocabulary import Scope as KeyScope
 from taskyard.wire import problems
-from taskyard.wire.depth import has_nul, has_wild_number, is_too_deep, is_utf8
 from taskyard.wire.invalid import faults_in
 from taskyard.wire.problems import FieldError
 
@@ -258,18 +257,13 @@ def _too_large(bytes_max: int) -> RequestRefused:
 
 
 def _body(route: Route[Any, Any], edge: Edge, raw: bytes) -> Any:
+    if route.body is bytes:
+        return raw
     if not raw:
         if route.empty_body is None:
             raise RequestRefused(Refusal.INVALID_INPUT, "A JSON body is needed.")
         return route.empty_body
-    if is_too_deep(raw, edge.size.depth + (BATCH_WRAPS if route.is_batch else WRAPS)):
-        raise _too_deep(edge)
-    if has_nul(raw):
-        raise RequestRefused(Refusal.INVALID_INPUT, "Strings must not contain U+0000.")
-    if not is_utf8(raw):
-        raise RequestRefused(Refusal.INVALID_INPUT, "The body is not UTF-8.")
-    if has_wild_number(raw):
-        raise RequestRefused(Refusal.INVALID_INPUT, "A number is beyond what JSON readers can hold; send it as text.")
+    plain_json.check(raw, edge, wraps=BATCH_WRAPS if route.is_batch else WRAPS)
     try:
         return edge.decoder(route.body).decode(raw)
     except msgspec.ValidationError as error:
@@ -278,13 +272,9 @@ def _body(route: Route[Any, Any], edge: Edge, raw: bytes) -> Any:
             return salvaged
         raise _invalid(error) from None
     except (msgspec.DecodeError, UnicodeError):
-        raise RequestRefused(Refusal.INVALID_INPUT, "The body is not valid JSON.") from None
+        raise plain_json.not_json() from None
     except RecursionError:
-        raise _too_deep(edge) from None
-
-
-def _too_deep(edge: Edge) -> RequestRefused:
-    return RequestRefused(Refusal.INVALID_INPUT, f"The JSON nests deeper than {edge.size.depth} levels.")
+        raise plain_json.too_deep(edge) from None
 
 
 def _query(kind: Any, raw: bytes) -> Any:
@@ -298,7 +288,7 @@ def _query(kind: Any, raw: bytes) -> Any:
     if len(given) != len(pairs):
         raise RequestRefused(Refusal.INVALID_INPUT, "Each query parameter may be given once.")
     if any("\0" in value for value in given.values()):
-        raise RequestRefused(Refusal.INVALID_INPUT, "Strings must not contain U+0000.")
+        raise plain_json.nul_inside()
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:

@@ -24,7 +24,7 @@ def document(routes: Sequence[Route[Any, Any]], edge: Edge | None = None) -> dic
     """With the bounds of this edge; the built-in ones if it is not said."""
     routes = [route for route in routes if route.is_described]
     if edge is not None:
-        routes = [replace(one, body=edge.type_of(one.body), query=edge.type_of(one.query)) for one in routes]
+        routes = [replace(one, body=_bounded(one.body, edge), query=edge.type_of(one.query)) for one in routes]
     types = _types_of(routes)
     schemas, components = msgspec.json.schema_components(
         types, schema_hook=_anything, ref_template="#/components/schemas/{name}"
@@ -45,6 +45,10 @@ def document(routes: Sequence[Route[Any, Any]], edge: Edge | None = None) -> dic
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _bounded(body: type[Any], edge: Edge) -> type[Any]:
+    return body if body is bytes else edge.type_of(body)
 
 
 def _anything(type_: type) -> dict[str, Any]:
@@ -85,9 +89,10 @@ def _operation(route: Route[Any, Any], schema_of: dict[str, Any], components: di
     if route.policy.scopes:
         operation["x-scopes"] = sorted(route.policy.scopes)
     if route.method in _BODY_METHODS:
+        is_raw = route.body is bytes
         operation["requestBody"] = {
-            "required": _needs_fields(components[route.body.__name__]),
-            "content": {"application/json": {"schema": schema_of[str(route.body)]}},
+            "required": not is_raw and _needs_fields(components[route.body.__name__]),
+            "content": {"application/json": {"schema": _anything(object) if is_raw else schema_of[str(route.body)]}},
         }
     return operation
 
@@ -122,6 +127,8 @@ def _responses(route: Route[Any, Any], schema_of: dict[str, Any]) -> dict[str, A
     if route.media_type == "text/html" and route.policy.public:
         responses["303"] = {"description": "Signed in"}
         responses["401"] = {"description": "The link is spent", "content": answered["content"]}
+    if route.policy.signed:
+        responses["200"] = {**answered, "description": "What the sender asked to be given back"}
     problem = {MEDIA_TYPE: {"schema": schema_of[str(Problem)]}}
     by_status: dict[int, list[Refusal]] = {}
     for refusal in refusals_of(route):

@@ -19,7 +19,7 @@ from taskyard.core.settings import Settings
 from taskyard.core.why import Why
 from taskyard.gateway.figures import Figures
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
-from taskyard.vocabulary import BreakerState, DaemonStatus, Level, QueueState
+from taskyard.vocabulary import BreakerState, DaemonStatus, HookProvider, Level, QueueState
 
 T = TypeVar("T")
 
@@ -84,6 +84,33 @@ class BreakerView(Struct):
     """The id of the task that tries."""
     failure_threshold: int
     cooldown: float
+
+
+class HookView(Struct):
+    """An inbound webhook as its owner is shown it."""
+
+    id: str
+    user_id: str
+    name: str
+    provider: HookProvider
+    template: str
+    """As JSON."""
+    max_priority: Level | None
+    created_at: int
+    previous_until: int | None
+    """How long the secret before this one is good; None: there is none that is."""
+
+
+class Receiver(Struct):
+    """An inbound webhook as a delivery meets it. Nobody is ever shown this."""
+
+    id: str
+    user_id: str
+    provider: HookProvider
+    secrets: tuple[str, ...]
+    """Those that are good now."""
+    template: str
+    max_priority: Level | None
 
 
 class UsageView(Struct):
@@ -238,6 +265,12 @@ class Hub(Protocol):
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
         """One of them; what never failed is closed."""
+
+    async def hooks(self, user_id: str | None) -> list[HookView]:
+        """Those of a user, newest first; None: everybody's."""
+
+    async def receiver(self, hook_id: str) -> Receiver | None:
+        """The webhook that a delivery is for, whoever's it is."""
 
     async def usage(self, user_id: str) -> UsageView: ...
 

@@ -33,11 +33,14 @@ class Policy(Struct, frozen=True, kw_only=True):
     """Who may call a route. An admin may call whatever a person may."""
 
     public: bool = False
+    signed: bool = False
+    """Open to whoever signs the body with a secret that both sides know; the handler sees to it."""
     scopes: frozenset[Scope] = frozenset()
     token: TokenUse = TokenUse.NONE
 
 
 PUBLIC: Final = Policy(public=True)
+SIGNED: Final = Policy(public=True, signed=True)
 ANYONE: Final = Policy(scopes=frozenset(Scope))
 READER: Final = Policy(scopes=frozenset({Scope.TASKS, Scope.AGENT, Scope.ADMIN}))
 READER_OR_TOKEN: Final = Policy(scopes=READER.scopes, token=TokenUse.SUBTASKS)
@@ -61,6 +64,7 @@ class Route(Generic[B, Q]):
     """Answered instead when all of it was there already."""
     media_type: str = "application/json"
     body: type[B]
+    """`bytes`: handed on as it came, since whoever signed it signed the bytes."""
     query: type[Q]
     is_batch: bool = False
     """Its body may be as large as any request; others have one task's worth, which is a frame."""

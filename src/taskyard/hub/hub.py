@@ -20,9 +20,11 @@ from taskyard.gateway.port import (
     Answered,
     BreakerView,
     DaemonView,
+    HookView,
     HubView,
     ProgressView,
     QueueView,
+    Receiver,
     Session,
     Subscriber,
     Unavailable,
@@ -41,7 +43,15 @@ from taskyard.hub.readers import Readers
 from taskyard.hub.spent import Spent
 from taskyard.hub.tokens import Tokens
 from taskyard.hub.traces import Traces
-from taskyard.hub.views import breaker_view, breaker_views, daemon_views, queue_views, usage_view
+from taskyard.hub.views import (
+    breaker_view,
+    breaker_views,
+    daemon_views,
+    hook_views,
+    queue_views,
+    receiver_of,
+    usage_view,
+)
 from taskyard.store.port import Identity, Reader, Store, StoreBroken, StoreUnavailable
 from taskyard.vocabulary import ENDED, Refusal, Status
 
@@ -264,6 +274,12 @@ class Hub:
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
         return breaker_view(self.state, user_id, type, self.now_ms())
+
+    async def hooks(self, user_id: str | None) -> list[HookView]:
+        return hook_views(self.state, user_id, self.now_ms())
+
+    async def receiver(self, hook_id: str) -> Receiver | None:
+        return receiver_of(self.state, hook_id, self.now_ms())
 
     async def usage(self, user_id: str) -> UsageView:
         return usage_view(self.state, user_id, self._clock())

@@ -28,6 +28,9 @@ FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 LEVELS: Final = {EventName.SETTINGS_REFUSED: "error"}
 """Of events that somebody should see who looks only for trouble."""
 
+CARRIED: Final = ("hook_id", "code")
+"""What a record of `logging` may bring beside its message: ids that we gave and codes that are ours."""
+
 _encoder: Final = msgspec.json.Encoder()
 # The encoder escapes what is below U+0020. These would still move a cursor, turn the writing round or end a line.
 _UNSEEN: Final = re.compile(
@@ -149,10 +152,11 @@ class Records(logging.Handler):
         # The first line as it was written down in the code: what is put into it, or follows, may quote anybody.
         message = str(record.msg).partition("\n")[0]
         level, error = record.levelname.lower(), record.exc_info[1] if record.exc_info else None
+        data = {name: value for name in CARRIED if (value := getattr(record, name, None)) is not None}
         if error is None:
-            self._log.say(record.name, level=level, message=message)
+            self._log.say(record.name, level=level, message=message, **data)
         else:
-            self._log.fault(record.name, error, level=level, message=message)
+            self._log.fault(record.name, error, level=level, message=message, **data)
 
 
 def _escaped(found: re.Match[str]) -> str:

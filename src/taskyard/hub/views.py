@@ -3,11 +3,12 @@
 from collections import Counter
 
 from taskyard.core.breakers import breaker_of, numbers_of, probe_of, state_of
+from taskyard.core.hooks import hooks_of, secrets_of
 from taskyard.core.plans import allowance_of
 from taskyard.core.queues import is_paused, limit_of, queue_names, queue_of
 from taskyard.core.state import Daemon, Now, State
 from taskyard.core.usage import usage_at, used_ms
-from taskyard.gateway.port import BreakerView, DaemonView, QueueView, UsageView
+from taskyard.gateway.port import BreakerView, DaemonView, HookView, QueueView, Receiver, UsageView
 from taskyard.vocabulary import DaemonStatus, QueueState
 
 
@@ -35,6 +36,36 @@ def breaker_view(state: State, user_id: str, type: str, now_ms: int) -> BreakerV
         probe=probe_of(user, breaker),
         failure_threshold=numbers.failure_threshold,
         cooldown=numbers.cooldown,
+    )
+
+
+def hook_views(state: State, user_id: str | None, now_ms: int) -> list[HookView]:
+    return [
+        HookView(
+            id=hook.id,
+            user_id=hook.user_id,
+            name=hook.name,
+            provider=hook.provider,
+            template=hook.template,
+            max_priority=hook.max_priority,
+            created_at=hook.created_at,
+            previous_until=hook.previous_until if len(secrets_of(hook, now_ms)) > 1 else None,
+        )
+        for hook in hooks_of(state, user_id)
+    ]
+
+
+def receiver_of(state: State, hook_id: str, now_ms: int) -> Receiver | None:
+    hook = state.hooks.get(hook_id)
+    if hook is None:
+        return None
+    return Receiver(
+        id=hook.id,
+        user_id=hook.user_id,
+        provider=hook.provider,
+        secrets=secrets_of(hook, now_ms),
+        template=hook.template,
+        max_priority=hook.max_priority,
     )
 
 

@@ -14,7 +14,16 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
 from taskyard.core.why import Why
 from taskyard.gateway.figures import Figures
-from taskyard.gateway.port import BreakerView, DaemonView, HubView, ProgressView, QueueView, UsageView
+from taskyard.gateway.port import (
+    BreakerView,
+    DaemonView,
+    HookView,
+    HubView,
+    ProgressView,
+    QueueView,
+    Receiver,
+    UsageView,
+)
 
 _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "daemons": (tuple[()], list[DaemonView]),
@@ -25,6 +34,8 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "queues": (tuple[str | None], list[QueueView]),
     "breakers": (tuple[str], list[BreakerView]),
     "breaker": (tuple[str, str], BreakerView),
+    "hooks": (tuple[str | None], list[HookView]),
+    "receiver": (tuple[str], Receiver | None),
     "usage": (tuple[str], UsageView),
     "figures": (tuple[()], Figures),
     "progress": (tuple[list[str]], dict[str, ProgressView]),
@@ -73,6 +84,12 @@ class LiveViews:
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
         return await self._look("breaker", user_id, type)  # type: ignore[no-any-return]
+
+    async def hooks(self, user_id: str | None) -> list[HookView]:
+        return await self._look("hooks", user_id)  # type: ignore[no-any-return]
+
+    async def receiver(self, hook_id: str) -> Receiver | None:
+        return await self._look("receiver", hook_id)  # type: ignore[no-any-return]
 
     async def usage(self, user_id: str) -> UsageView:
         return await self._look("usage", user_id)  # type: ignore[no-any-return]

@@ -1,0 +1,141 @@
+"""The task that a delivery makes: its hook's template, with what was delivered put in its places.
+
+A place is `{{event}}`, `{{delivery}}` or `{{payload.a.0.b}}`: names of fields and numbers of items, one after another.
+What is not there is empty; a text is put in as it is, anything else as JSON. That is all a template can do. What was
+put in is not looked at again, so a delivery cannot bring places of its own; and what looks like a place but is none
+stays as it is written.
+
+However large the delivery, what comes out fits a task: what is too long ends where there is no more room.
+"""
+
+import re
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from taskyard.core.settings import Sizes
+from taskyard.gateway.deliveries import WORD_CHARS_MAX, Delivery
+from taskyard.gateway.edge import stored_decoder
+from taskyard.gateway.translate import cut
+from taskyard.vocabulary import HookProvider, SourceType
+from taskyard.wire.fields import NULL
+from taskyard.wire.hooks import HookTemplate
+from taskyard.wire.submission import Source, Submission
+
+# One pass over the text: no part of it can match what the next one does.
+_PLACE: Final = re.compile(r"\{\{ *(event|delivery|payload(?:\.[^\s{}.]+)*) *\}\}")
+_INDEX_DIGITS_MAX: Final = 9
+_MISSING: Final = object()
+_encode: Final = msgspec.json.Encoder().encode
+_template: Final = stored_decoder(HookTemplate)
+
+
+def read_template(text: str) -> HookTemplate:
+    """As it was kept, whatever the bounds have become since."""
+    return _template.decode(text)
+
+
+def write_template(template: HookTemplate) -> str:
+    return _encode(template).decode()
+
+
+def unfilled(template: HookTemplate) -> Submission:
+    """The task as it is before anything is delivered, to see whether it could be one."""
+    return Submission(
+        type=template.type,
+        title=template.title,
+        input=template.input,
+        goal=template.goal,
+        context=template.context,
+        priority=template.priority,
+        model=template.model,
+        queue=template.queue,
+        project_id=template.project_id,
+        requirements=template.requirements,
+        execution=template.execution,
+    )
+
+
+def filled(
+    template: HookTemplate, delivery: Delivery, *, hook_id: str, provider: HookProvider, size: Sizes
+) -> Submission:
+    submission = unfilled(template)
+    submission.input = fill(template.input, delivery, size.input)
+    submission.title = None if template.title is None else fill(template.title, delivery, size.field)
+    submission.goal = None if template.goal is None else fill(template.goal, delivery, size.field)
+    submission.context = fill_object(template.context, delivery, size.context)
+    submission.source = Source(SourceType.WEBHOOK, hook_id, provider)
+    told = {"hook": hook_id, "event": delivery.event, "delivery": delivery.id[:WORD_CHARS_MAX]}
+    submission.metadata = Raw(_encode(told))
+    return submission
+
+
+def fill(text: str, delivery: Delivery, bytes_max: int) -> str:
+    """The text with its places filled, as far as it fits."""
+    parts, size, at = [], 0, 0
+    for place in _PLACE.finditer(text):
+        parts += [text[at : place.start()], _value(place[1], delivery)]
+        at, size = place.end(), size + len(parts[-2]) + len(parts[-1])
+        if size > bytes_max:
+            # A character has a byte at least: nothing that follows is ever seen.
+            break
+    return cut("".join([*parts, text[at:]]), bytes_max)
+
+
+def fill_object(raw: Raw | UnsetType, delivery: Delivery, bytes_max: int) -> Raw | UnsetType:
+    """The same for every text inside a JSON object; its names stay."""
+    if isinstance(raw, UnsetType) or bytes(raw) == NULL:
+        return UNSET
+    room = _Room(bytes_max - len(bytes(raw)))
+    return Raw(_encode(_fill_inside(msgspec.json.decode(raw), delivery, room)))
+
+
+class _Room:
+    """How many bytes more than its template an object may take."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def take(self, old: str, new: str) -> str:
+        before = len(_encode(old))
+        fitting = _cut_as_json(new, before + self.left)
+        self.left -= len(_encode(fitting)) - before
+        return fitting
+
+
+def _fill_inside(value: object, delivery: Delivery, room: _Room) -> object:
+    if isinstance(value, str):
+        return room.take(value, fill(value, delivery, max(room.left, 0) + len(value.encode())))
+    if isinstance(value, list):
+        return [_fill_inside(one, delivery, room) for one in value]
+    if isinstance(value, dict):
+        return {name: _fill_inside(one, delivery, room) for name, one in value.items()}
+    return value
+
+
+def _cut_as_json(text: str, bytes_max: int) -> str:
+    """Shorter with every round, and by as much as it is too long: a few are enough."""
+    while text and (size := len(_encode(text))) > bytes_max:
+        text = text[: min(len(text) - 1, len(text) * max(bytes_max, 0) // size)]
+    return text
+
+
+def _value(path: str, delivery: Delivery) -> str:
+    root, *names = path.split(".")
+    if root != "payload":
+        return delivery.event if root == "event" else delivery.id
+    value = delivery.payload
+    for name in names:
+        value = _inside(value, name)
+    if value is _MISSING or value is None:
+        return ""
+    return value if isinstance(value, str) else _encode(value).decode()
+
+
+def _inside(value: object, name: str) -> object:
+    if isinstance(value, dict):
+        return value.get(name, _MISSING)
+    if isinstance(value, list) and name.isascii() and name.isdecimal() and len(name) <= _INDEX_DIGITS_MAX:
+        return value[int(name)] if int(name) < len(value) else _MISSING
+    return _MISSING

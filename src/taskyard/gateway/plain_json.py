@@ -1,0 +1,34 @@
+"""What is asked of every JSON text before anything decodes it, and what is said of one that fails.
+
+Values that we only pass on are not decoded at the edge; one that no reader could take would be found by whoever reads
+it last.
+"""
+
+from taskyard.gateway.call import RequestRefused
+from taskyard.gateway.edge import Edge
+from taskyard.vocabulary import Refusal
+from taskyard.wire.depth import has_nul, has_wild_number, is_too_deep, is_utf8
+
+
+def check(raw: bytes, edge: Edge, *, wraps: int) -> None:
+    """`wraps`: how many levels stand around a value whose own depth is bounded."""
+    if is_too_deep(raw, edge.size.depth + wraps):
+        raise too_deep(edge)
+    if has_nul(raw):
+        raise nul_inside()
+    if not is_utf8(raw):
+        raise RequestRefused(Refusal.INVALID_INPUT, "The body is not UTF-8.")
+    if has_wild_number(raw):
+        raise RequestRefused(Refusal.INVALID_INPUT, "A number is beyond what JSON readers can hold; send it as text.")
+
+
+def too_deep(edge: Edge) -> RequestRefused:
+    return RequestRefused(Refusal.INVALID_INPUT, f"The JSON nests deeper than {edge.size.depth} levels.")
+
+
+def nul_inside() -> RequestRefused:
+    return RequestRefused(Refusal.INVALID_INPUT, "Strings must not contain U+0000.")
+
+
+def not_json() -> RequestRefused:
+    return RequestRefused(Refusal.INVALID_INPUT, "The body is not valid JSON.")

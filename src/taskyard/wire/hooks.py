@@ -1,0 +1,85 @@
+"""Inbound webhooks: what their owners say of them, and what is answered to a delivery."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from taskyard.vocabulary import HookProvider, Level
+from taskyard.wire.fields import SECONDS_MAX, Instant, JsonObject, Name, Text
+from taskyard.wire.submission import Execution, Priority, Requirements
+
+Overlap = Annotated[float, Meta(ge=0, le=SECONDS_MAX)]
+
+
+class HookTemplate(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """The task that a delivery makes.
+
+    In `input`, `title`, `goal` and the texts of `context` stands `{{payload.a.0.b}}`, `{{event}}` or `{{delivery}}` for
+    what was delivered. All else is as it is written: no delivery decides what type of task it makes, or how urgent.
+    """
+
+    input: Annotated[str, Meta(min_length=1)]
+    type: Name = "general"
+    title: Text | None = None
+    goal: Text | None = None
+    context: JsonObject | UnsetType = UNSET
+    priority: Priority | None = None
+    model: Name | None = None
+    queue: Name | None = None
+    project_id: Name | None = None
+    requirements: Requirements | None = None
+    execution: Execution | None = None
+
+
+class NewHook(Struct, forbid_unknown_fields=True, kw_only=True):
+    name: Name
+    provider: HookProvider
+    template: HookTemplate
+    secret: Name | None = None
+    """The provider's, where it makes them (Slack, Stripe); else one is made."""
+    max_priority: Level | None = None
+
+
+class HookChange(Struct, forbid_unknown_fields=True, kw_only=True):
+    """What is absent stays; a `max_priority` of null removes it."""
+
+    name: Name | UnsetType = UNSET
+    template: HookTemplate | UnsetType = UNSET
+    max_priority: Level | UnsetType | None = UNSET
+
+
+class HookRotation(Struct, forbid_unknown_fields=True, kw_only=True):
+    secret: Name | None = None
+    overlap: Overlap | None = None
+    """Seconds for which the secret until now is good as well; 0: it ends at once."""
+
+
+class HookAnswer(Struct, kw_only=True):
+    """A hook without its secrets."""
+
+    id: str
+    url: str
+    """Where deliveries go."""
+    name: str
+    user_id: str
+    provider: HookProvider
+    template: JsonObject
+    max_priority: Level | None
+    created_at: Instant
+    previous_secret_until: Instant | None
+    """After a rotation: how long the secret before is good as well."""
+
+
+class IssuedHook(HookAnswer, kw_only=True):
+    """The only answers that ever show a secret: to whoever made it or rotated it."""
+
+    secret: str
+
+
+class DeliveryAnswer(Struct):
+    """What became of a delivery; or, where Slack asks who is there, what it asked to be given back."""
+
+    task_id: str | UnsetType | None = UNSET
+    """None: it was no more than a greeting, and makes no task."""
+    deduplicated: bool | UnsetType = UNSET
+    challenge: str | UnsetType = UNSET
