@@ -146,10 +146,16 @@ class Spool:
             self._drop_if_done(segment)
 
     def close(self) -> None:
-        for file in (self._writing, *self._settling.values(), self._lock):
-            if file is not None:
-                file.close()
-        self._writing = None
+        if self._writing is not None:
+            self._writing.close()
+            self._writing = None
+            # Nothing is added to it any more. A disk that does not let go of it now is asked when it is opened again.
+            newest = self._segments[self._newest]
+            with contextlib.suppress(OSError):
+                if not newest.waiting:
+                    self._remove(newest)
+        for file in (*self._settling.values(), self._lock):
+            file.close()
         self._settling = {}
 
     # --- segments ------------------------------------------------------------------------------------------
