@@ -12,6 +12,7 @@ from taskyard.core.settings import Settings
 from taskyard.gateway.agent_routes import AGENT_ROUTES, MCP_PATH
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.hook_routes import HOOK_ROUTES
+from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
 from taskyard.gateway.openapi import document, refusals_of
 from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import OTHER_ROUTES, PAGE_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY
@@ -66,6 +67,7 @@ def lines() -> Iterator[str]:
         ("Tasks", TASK_ROUTES),
         ("Everything else", OTHER_ROUTES),
         ("Webhooks", HOOK_ROUTES),
+        ("Notifications", NOTIFICATION_ROUTES),
         ("Outside the API", PAGE_ROUTES),
     ):
         yield ""

@@ -19,6 +19,7 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.hub import Core
 from taskyard.core.idle import Overview
 from taskyard.core.lookups import Lookup, merge, missing
+from taskyard.core.notices import Delivery
 from taskyard.core.pressure import signal_for
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
@@ -32,6 +33,7 @@ from taskyard.gateway.port import (
     DaemonView,
     HookView,
     HubView,
+    NotificationView,
     ProgressView,
     QueueView,
     Receiver,
@@ -44,13 +46,14 @@ from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.metrics import Metrics
+from taskyard.hub.notification_views import delivery_page, delivery_view, notification_views
 from taskyard.hub.release import CLOSE_CODES, Frames
 from taskyard.hub.spent import Spent
 from taskyard.hub.tokens import Tokens
 from taskyard.hub.views import breaker_view, breaker_views, hook_views, queue_views, receiver_of, usage_view
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Identity, Numbered, Reader, Store, StoredTask
-from taskyard.vocabulary import ENDED, DaemonStatus, EventName, Level, Scope, SourceType
+from taskyard.vocabulary import ENDED, DaemonStatus, DeliveryStatus, EventName, Level, Scope, SourceType
 from taskyard.wire import frames
 
 T = TypeVar("T")
@@ -284,6 +287,22 @@ class GatewayHub:
             for daemon in self.core.state.daemons.values()
             for record in (daemon.record,)
         ]
+
+    async def notifications(self, user_id: str) -> list[NotificationView]:
+        return notification_views(self.core.state, user_id)
+
+    async def deliveries(
+        self,
+        user_id: str,
+        notification_id: str,
+        status: DeliveryStatus | None,
+        before: str | None,
+        limit: int,
+    ) -> list[Delivery] | None:
+        return delivery_page(self.core.state, user_id, notification_id, status=status, before=before, limit=limit)
+
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None:
+        return delivery_view(self.core.state, user_id, notification_id, delivery_id)
 
     async def queues(self, user_id: str | None) -> list[QueueView]:
         return queue_views(self.core.state, user_id, self.wall_ms)

@@ -63,7 +63,7 @@ class GatewayApp:
         self._origins = Origins(door.settings)
         self._by_path: dict[str, dict[str, Route[Any, Any]]] = {}
         for route in ROUTES:
-            self._by_path.setdefault(route.path, {})[route.method] = route
+            self._by_path.setdefault(route.place, {})[route.method] = route
 
     def adopt(self, settings: GatewaySettings) -> None:
         """Other settings hold from the next request on; where it listens cannot be among them."""

@@ -1,5 +1,6 @@
 """The OpenAPI document, derived from the route table and the very types that validate."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -18,6 +19,7 @@ _WITH_BODY: Final = (Refusal.TOO_LARGE,)
 _OF_USER: Final = (Refusal.USER_NOT_FOUND,)
 _BY_HUB: Final = (Refusal.OVERLOADED, Refusal.STORE_UNAVAILABLE, Refusal.OUTCOME_UNKNOWN)
 _BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
+_NAMES: Final = re.compile(r"\{(\w+)\}")
 
 
 def document(routes: Sequence[Route[Any, Any]], edge: Edge | None = None) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def refusals_of(route: Route[Any, Any]) -> tuple[Refusal, ...]:
 def _operation(route: Route[Any, Any], schema_of: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "summary": route.summary,
-        "operationId": f"{route.method.lower()}{route.path}".replace("/", "_").replace("{id}", "id"),
+        "operationId": f"{route.method.lower()}{route.path}".replace("/", "_").replace("{", "").replace("}", ""),
         "parameters": _parameters(route, components),
         "responses": _responses(route, schema_of),
         "security": [] if route.policy.public else [{"key": []}],
@@ -104,8 +106,8 @@ def _needs_fields(schema: dict[str, Any]) -> bool:
 
 def _parameters(route: Route[Any, Any], components: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    if route.has_id:
-        found.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string"}})
+    for name in _NAMES.findall(route.path):
+        found.append({"name": name, "in": "path", "required": True, "schema": {"type": "string"}})
     query = components.get(route.query.__name__, {})
     required = query.get("required", [])
     for name, schema in query.get("properties", {}).items():

@@ -15,11 +15,20 @@ from taskyard.core.commands import Command, SubmitTasks
 from taskyard.core.effects import Answer, Signal
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
+from taskyard.core.notices import Delivery
 from taskyard.core.settings import Settings
 from taskyard.core.why import Why
 from taskyard.gateway.figures import Figures
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
-from taskyard.vocabulary import BreakerState, DaemonStatus, HookProvider, Level, QueueState
+from taskyard.vocabulary import (
+    BreakerState,
+    DaemonStatus,
+    DeliveryStatus,
+    HookProvider,
+    Level,
+    NoticeName,
+    QueueState,
+)
 
 T = TypeVar("T")
 
@@ -130,6 +139,19 @@ class UsageView(Struct):
     max_priority: Level | None
     can_start: bool
     """One more task, as far as it is a matter of the plan."""
+
+
+class NotificationView(Struct):
+    """A notification as `GET /notifications` shows it: without its secret."""
+
+    id: str
+    url: str
+    events: tuple[NoticeName, ...]
+    hub: bool
+    created_at: int
+    pending: int
+    dead: int
+    dropped: int
 
 
 class HubView(Struct):
@@ -273,6 +295,21 @@ class Hub(Protocol):
         """The webhook that a delivery is for, whoever's it is."""
 
     async def usage(self, user_id: str) -> UsageView: ...
+
+    async def notifications(self, user_id: str) -> list[NotificationView]:
+        """A user's, the newest first."""
+
+    async def deliveries(
+        self,
+        user_id: str,
+        notification_id: str,
+        status: DeliveryStatus | None,
+        before: str | None,
+        limit: int,
+    ) -> list[Delivery] | None:
+        """The newest that are older than the one of this id; None: there is no such notification of this user's."""
+
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None: ...
 
     async def figures(self) -> Figures:
         """What it counts and measures, of everybody."""

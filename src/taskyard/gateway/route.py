@@ -54,7 +54,7 @@ ATTEMPT: Final = Policy(scopes=frozenset({Scope.DAEMON}), token=TokenUse.CALLBAC
 class Route(Generic[B, Q]):
     method: str
     path: str
-    """With `{id}`, if at all, as the fourth segment."""
+    """With `{id}`, if at all, as the fourth segment; one more name may follow before the last word."""
     policy: Policy
     handler: Callable[[Call[Q], B], Awaitable[Reply | Stream]]
     summary: str
@@ -81,6 +81,12 @@ class Route(Generic[B, Q]):
             return self.body()
         except TypeError:
             return None
+
+    @property
+    def place(self) -> str:
+        """Where requests find it: what stands between the id and the last word comes as a part of the id."""
+        head, name, rest = self.path.partition("{id}/")
+        return head + name + rest.rpartition("/")[2]
 
     @property
     def has_id(self) -> bool:

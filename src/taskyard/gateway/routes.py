@@ -11,6 +11,7 @@ from taskyard.gateway.agent_routes import AGENT_ROUTES
 from taskyard.gateway.call import Empty, OfUser
 from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
+from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
 from taskyard.gateway.rest import (
     breakers,
     daemons,
@@ -398,6 +399,14 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
 )
 
-ROUTES: Final = (*TASK_ROUTES, *OTHER_ROUTES, *HOOK_ROUTES, *EXCHANGE_ROUTES, *AGENT_ROUTES, *PAGE_ROUTES)
+ROUTES: Final = (
+    *TASK_ROUTES,
+    *OTHER_ROUTES,
+    *HOOK_ROUTES,
+    *EXCHANGE_ROUTES,
+    *AGENT_ROUTES,
+    *NOTIFICATION_ROUTES,
+    *PAGE_ROUTES,
+)
 SOCKET_PATH: Final = f"{V1}/daemons/connect"
 SOCKET_POLICY: Final = Policy(scopes=frozenset({Scope.DAEMON}))

@@ -10,6 +10,7 @@ from taskyard.core.commands import Archive, Command, SubmitTasks
 from taskyard.core.effects import Signal, Submitted
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
+from taskyard.core.notices import Delivery
 from taskyard.core.pressure import signal_for
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
@@ -22,6 +23,7 @@ from taskyard.gateway.port import (
     DaemonView,
     HookView,
     HubView,
+    NotificationView,
     ProgressView,
     QueueView,
     Receiver,
@@ -37,7 +39,10 @@ from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.loop import Loop
 from taskyard.hub.metrics import Metrics
+from taskyard.hub.notification_views import delivery_page, delivery_view, notification_views
+from taskyard.hub.notifier import Notifier
 from taskyard.hub.observe import Log
+from taskyard.hub.outbound import Outbound
 from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
 from taskyard.hub.spent import Spent
@@ -53,7 +58,7 @@ from taskyard.hub.views import (
     usage_view,
 )
 from taskyard.store.port import Identity, Reader, Store, StoreBroken, StoreUnavailable
-from taskyard.vocabulary import ENDED, Refusal, Status
+from taskyard.vocabulary import ENDED, DeliveryStatus, Refusal, Status
 
 T = TypeVar("T")
 
@@ -73,6 +78,7 @@ class Hub:
         sweep_s: float = SWEEP_S,
         clock: Callable[[], Now] = read_clock,
         traces: Traces | None = None,
+        outbound: Outbound | None = None,
     ) -> None:
         self._settings = settings
         self.url = ""
@@ -100,6 +106,8 @@ class Hub:
         self.commits = self._outbox.observers
         """Told of every commit that is released."""
         self._loop.on_commit = self._metrics.committed
+        self._notifier = Notifier(self, outbound or Outbound(), clock)
+        self._outbox.observers.append(self._notifier.observe)
         if traces is not None:
             self._outbox.observers.append(traces.observe)
             self._outbox.handed_context = traces.handed_context
@@ -112,6 +120,7 @@ class Hub:
         await self._loop.start(new_era=new_era, on_open=on_open)
         self._loop.watch(self._sweep())
         self._loop.watch(self._metrics.watch_loop())
+        self._loop.watch(self._notifier.run())
 
     async def stop(self) -> None:
         """Askers still waiting are told to try again."""
@@ -283,6 +292,22 @@ class Hub:
 
     async def usage(self, user_id: str) -> UsageView:
         return usage_view(self.state, user_id, self._clock())
+
+    async def notifications(self, user_id: str) -> list[NotificationView]:
+        return notification_views(self.state, user_id)
+
+    async def deliveries(
+        self,
+        user_id: str,
+        notification_id: str,
+        status: DeliveryStatus | None,
+        before: str | None,
+        limit: int,
+    ) -> list[Delivery] | None:
+        return delivery_page(self.state, user_id, notification_id, status=status, before=before, limit=limit)
+
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None:
+        return delivery_view(self.state, user_id, notification_id, delivery_id)
 
     async def hubs(self) -> list[HubView]:
         if self.members is not None:

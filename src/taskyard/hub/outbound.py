@@ -90,7 +90,7 @@ class Outbound:
                 return await self._reach(request, destination, allowed)
         except TimeoutError:
             return Unreached(f"{destination.host} did not answer within {request.timeout_s:g} s.")
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever a stranger makes a library stumble over
             return Unreached(f"{destination.host} could not be reached: {_said(error)}.")
 
     async def _reach(self, request: Request, destination: Destination, allowed: Allowed) -> Answer | Unreached:

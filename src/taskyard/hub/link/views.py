@@ -12,6 +12,7 @@ import msgspec
 from taskyard.core.effects import Signal
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
+from taskyard.core.notices import Delivery
 from taskyard.core.why import Why
 from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import (
@@ -19,11 +20,13 @@ from taskyard.gateway.port import (
     DaemonView,
     HookView,
     HubView,
+    NotificationView,
     ProgressView,
     QueueView,
     Receiver,
     UsageView,
 )
+from taskyard.vocabulary import DeliveryStatus
 
 _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "daemons": (tuple[()], list[DaemonView]),
@@ -37,6 +40,9 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "hooks": (tuple[str | None], list[HookView]),
     "receiver": (tuple[str], Receiver | None),
     "usage": (tuple[str], UsageView),
+    "notifications": (tuple[str], list[NotificationView]),
+    "deliveries": (tuple[str, str, DeliveryStatus | None, str | None, int], list[Delivery] | None),
+    "delivery": (tuple[str, str, str], Delivery | None),
     "figures": (tuple[()], Figures),
     "progress": (tuple[list[str]], dict[str, ProgressView]),
     "pressure": (tuple[str], Signal),
@@ -93,6 +99,22 @@ class LiveViews:
 
     async def usage(self, user_id: str) -> UsageView:
         return await self._look("usage", user_id)  # type: ignore[no-any-return]
+
+    async def notifications(self, user_id: str) -> list[NotificationView]:
+        return await self._look("notifications", user_id)  # type: ignore[no-any-return]
+
+    async def deliveries(
+        self,
+        user_id: str,
+        notification_id: str,
+        status: DeliveryStatus | None,
+        before: str | None,
+        limit: int,
+    ) -> list[Delivery] | None:
+        return await self._look("deliveries", user_id, notification_id, status, before, limit)  # type: ignore[no-any-return]
+
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None:
+        return await self._look("delivery", user_id, notification_id, delivery_id)  # type: ignore[no-any-return]
 
     async def figures(self) -> Figures:
         return await self._look("figures")  # type: ignore[no-any-return]
