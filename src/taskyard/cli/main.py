@@ -20,6 +20,7 @@ from taskyard.cli import (
     database,
     dead_letters,
     fleet,
+    hooks,
     hubs,
     mcp,
     output,
@@ -71,6 +72,7 @@ app.command("retry")(tasks.retry)
 app.command("skip")(tasks.skip)
 app.add_typer(dead_letters.app, name="dlq")
 app.add_typer(breakers.app, name="breakers")
+app.add_typer(hooks.app, name="hook")
 app.add_typer(queues.app, name="queues")
 app.command("pause")(queues.pause)
 app.command("resume")(queues.resume)

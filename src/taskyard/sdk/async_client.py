@@ -34,6 +34,7 @@ from taskyard.sdk.client import CONNECT_S, STREAM_SILENCE_S, TIMEOUT_S
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
+from taskyard.sdk.hooks import AsyncHookCalls
 from taskyard.sdk.records import (
     AuditEntry,
     BreakerRecord,
@@ -59,7 +60,7 @@ from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
 T = TypeVar("T")
 
 
-class AsyncClient:
+class AsyncClient(AsyncHookCalls):
     def __init__(
         self,
         hub: str | None = None,

@@ -40,6 +40,7 @@ from taskyard.sdk.answers import (
 from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
+from taskyard.sdk.hooks import HookCalls
 from taskyard.sdk.records import (
     AuditEntry,
     BreakerRecord,
@@ -71,7 +72,7 @@ STREAM_SILENCE_S = 60.0
 # A hub writes to an idle stream every 15 s. Four of them missed: the connection is dead, take another.
 
 
-class Client:
+class Client(HookCalls):
     def __init__(
         self,
         hub: str | None = None,

@@ -26,6 +26,7 @@ PERSONAL: Final = tuple(
         "dead-letters",
         "breakers",
         "events",
+        "hooks",
         "backpressure",
         "queues",
         "users/me/limits",

@@ -1,0 +1,204 @@
+"""`taskyard hook`: inbound webhooks, their templates and their secrets."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+import typer
+
+from taskyard.cli import output, times
+from taskyard.cli.options import ListsByDefault, Yard, expanded
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from taskyard.sdk.hooks import HookRecord
+
+STANDARD_INPUT: Final = "-"
+HookArgument = Annotated[str, typer.Argument(metavar="HOOK", help="Its id, or its name if only one has it.")]
+SecretOption = Annotated[
+    str | None,
+    typer.Option(
+        "--secret",
+        metavar="TEXT",
+        help="The provider's own; - reads it from standard input, where no history keeps it [one is made].",
+    ),
+]
+TemplateOption = Annotated[
+    str | None,
+    typer.Option("--template", metavar="FILE", help="A JSON file with the whole template; - is standard input."),
+]
+InputOption = Annotated[
+    str | None,
+    typer.Option("--input", metavar="TEXT", help="The task's input, with {{payload.a.b}}, {{event}}, {{delivery}}."),
+]
+TitleOption = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title, filled likewise.")]
+TypeOption = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Its type [general].")]
+PriorityOption = Annotated[str | None, typer.Option("--priority", metavar="LEVEL", help="Its priority.")]
+CeilingOption = Annotated[
+    str | None, typer.Option("--max-priority", metavar="LEVEL", help="The highest that its tasks may have, or none.")
+]
+
+app = typer.Typer(cls=ListsByDefault, help="Inbound webhooks: deliveries become tasks.", rich_markup_mode=None)
+
+
+@app.command("ls")
+@expanded
+def ls(yard: Yard) -> None:
+    """List the hooks. This is what `hook` alone does."""
+    from taskyard.sdk.clock import now
+
+    found = yard.client.hooks()
+    if yard.json:
+        output.say_json(found)
+    elif found:
+        at = now()
+        output.table(("ID", "NAME", "PROVIDER", "UP TO", "MADE", "TASK"), [_row(hook, at) for hook in found])
+    else:
+        output.note("There are no hooks. Make one with: taskyard hook add NAME --provider github --input TEXT")
+
+
+def _row(hook: "HookRecord", at: "datetime") -> tuple[str, ...]:
+    template = hook.template
+    says = template.get("title") or template.get("input") or "-"
+    return hook.id, hook.name, hook.provider, hook.max_priority or "any", times.relative(hook.created_at, at), says
+
+
+@app.command("show")
+@expanded
+def show(hook: HookArgument, yard: Yard) -> None:
+    """Show a hook: where deliveries go, and what task they make."""
+    found = yard.client.hook(_id_of(hook, yard=yard))
+    if yard.json:
+        output.say_json(found)
+        return
+    output.say(f"{found.name} ({found.provider}), {found.id}")
+    output.say(f"Deliveries go to {found.url}")
+    output.say(
+        f"Tasks have a priority up to {found.max_priority}." if found.max_priority else "Tasks have any priority."
+    )
+    if found.previous_secret_until is not None:
+        output.say(f"The secret before this one is good until {found.previous_secret_until:%Y-%m-%d %H:%M} UTC.")
+    output.say(msgspec.json.format(msgspec.json.encode(found.template), indent=2).decode())
+
+
+@app.command("add")
+@expanded
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    yard: Yard,
+    *,
+    provider: Annotated[
+        str, typer.Option("--provider", metavar="WHO", help="github, stripe, slack, or generic (Standard Webhooks).")
+    ],
+    input: InputOption = None,
+    title: TitleOption = None,
+    type: TypeOption = None,
+    priority: PriorityOption = None,
+    template: TemplateOption = None,
+    secret: SecretOption = None,
+    max_priority: CeilingOption = None,
+) -> None:
+    """Make a hook. Its address and its secret are shown; the secret never again."""
+    whole = _template_of(template, input=input, title=title, type=type, priority=priority)
+    if whole is None:
+        raise typer.BadParameter("say what task a delivery makes", param_hint="--input or --template")
+    made = yard.client.add_hook(
+        name, provider=provider, template=whole, secret=_secret_of(secret), max_priority=max_priority
+    )
+    if yard.json:
+        output.say_json(made)
+        return
+    output.say(f"Address: {made.url}")
+    output.say(f"Secret:  {made.secret}")
+    output.note("The secret is not shown again; `taskyard hook rotate` makes another or takes the provider's own.")
+
+
+@app.command("set")
+@expanded
+def set_hook(
+    hook: HookArgument,
+    yard: Yard,
+    *,
+    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    input: InputOption = None,
+    title: TitleOption = None,
+    type: TypeOption = None,
+    priority: PriorityOption = None,
+    template: TemplateOption = None,
+    max_priority: CeilingOption = None,
+) -> None:
+    """Change a hook. What is not named stays; a file replaces the whole template."""
+    changes: dict[str, Any] = {}
+    if name is not None:
+        changes["name"] = name
+    if max_priority is not None:
+        changes["max_priority"] = None if max_priority == "none" else max_priority
+    said = _template_of(template, input=input, title=title, type=type, priority=priority)
+    if not changes and said is None:
+        raise typer.BadParameter("say what to change", param_hint="--name, --input, --template or --max-priority")
+    hook_id = _id_of(hook, yard=yard)
+    if said is not None:
+        changes["template"] = said if template is not None else yard.client.hook(hook_id).template | said
+    changed = yard.client.change_hook(hook_id, **changes)
+    if yard.json:
+        output.say_json(changed)
+    else:
+        output.say(f"{changed.name} is changed.")
+
+
+@app.command("rotate")
+@expanded
+def rotate(
+    hook: HookArgument,
+    yard: Yard,
+    *,
+    secret: SecretOption = None,
+    overlap: Annotated[
+        float | None,
+        typer.Option("--overlap", metavar="SECONDS", min=0, help="How long the old one is good too [a day]."),
+    ] = None,
+) -> None:
+    """Give a hook another secret. The one until now is good for a while longer."""
+    rotated = yard.client.rotate_hook(_id_of(hook, yard=yard), secret=_secret_of(secret), overlap=overlap)
+    if yard.json:
+        output.say_json(rotated)
+        return
+    output.say(f"Secret:  {rotated.secret}")
+    until = rotated.previous_secret_until
+    end = "no more" if until is None else f"until {until:%Y-%m-%d %H:%M} UTC"
+    output.note(f"The one before is good {end}.")
+
+
+@app.command("rm")
+@expanded
+def remove(hook: HookArgument, yard: Yard) -> None:
+    """Remove a hook. Nothing more comes in by it; its tasks stay."""
+    removed = yard.client.delete_hook(_id_of(hook, yard=yard))
+    if yard.json:
+        output.say_json(removed)
+    else:
+        output.say(f"{hook} is removed.")
+
+
+def _id_of(hook: str, *, yard: Yard) -> str:
+    """Behind a name that only one hook has. What is no such name is taken for an id."""
+    named = [known.id for known in yard.client.hooks() if known.name == hook]
+    return named[0] if len(named) == 1 else hook
+
+
+def _template_of(file: str | None, **fields: str | None) -> dict[str, Any] | None:
+    """What the file says, and over it what was named."""
+    named = {name: value for name, value in fields.items() if value is not None}
+    if file is None:
+        return named or None
+    text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any]) | named
+    except msgspec.DecodeError as error:
+        raise typer.BadParameter(f"is no JSON object: {error}", param_hint="--template") from None
+
+
+def _secret_of(given: str | None) -> str | None:
+    return sys.stdin.readline().rstrip("\r\n") if given == STANDARD_INPUT else given
