@@ -2,6 +2,7 @@
 
 import pytest
 
+from taskyard.core.counts import fleet_changed
 from taskyard.core.idle import overview, why_idle
 from taskyard.core.settings import Queue, Settings, Shares
 from taskyard.core.state import Daemon
@@ -127,6 +128,7 @@ def test_what_is_about_to_start_is_held_by_nothing() -> None:
     hub.disconnect(daemon)
     task = hub.submit()
     daemon.session = 7
+    fleet_changed(hub.state, daemon)
     assert why_idle(turn, daemon, "ann") == (
         "1 task waits that it could run. Nothing else holds it, and none of your tasks of its queue go first."
     )

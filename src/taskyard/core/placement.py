@@ -103,7 +103,12 @@ def could_serve(line: "Line", daemon: "Daemon") -> bool:
 def choose(lane: "Lane", line: "Line") -> "Daemon | None":
     """The daemon for this lane's head, if one of the line's has room."""
     suspect, memory_mb = lane.special.suspect, line.needs.memory_mb
-    score = _score if lane.special.shunned or line.needs.cpu_intensive else _plain_score
+    is_plain = not lane.special.shunned and not line.needs.cpu_intensive
+    if is_plain and suspect is None and not memory_mb and line.is_served_by_all():
+        roomiest = line.pool.roomiest()
+        if roomiest is None or roomiest.alone is None:
+            return roomiest
+    score = _plain_score if is_plain else _score
     best, least = None, None
     for daemon in line.servers:
         if not daemon.has_room():
@@ -118,19 +123,23 @@ def choose(lane: "Lane", line: "Line") -> "Daemon | None":
     return best
 
 
-Score = tuple[bool, bool, int, int, int]
+Score = tuple[int, ...]
+
+
+def standing_of(daemon: "Daemon") -> Score:
+    """Whoever asks: smaller is better; `used` makes it total. A pool keeps its daemons in this order."""
+    return daemon.load_step, len(daemon.holding) + len(daemon.lingering), daemon.used
 
 
 def _plain_score(lane: "Lane", daemon: "Daemon") -> Score:
-    """Smaller is better; `used` makes it total."""
-    return False, False, daemon.load_step, len(daemon.holding) + len(daemon.lingering), daemon.used
+    return standing_of(daemon)
 
 
 def _score(lane: "Lane", daemon: "Daemon") -> Score:
     """The same for a task that would rather not go to some, or that fills a machine."""
     is_shunned = daemon.id in lane.special.shunned
     is_busy = lane.kind.needs.cpu_intensive and daemon.cpu_intensive > 0
-    return is_shunned, is_busy, daemon.load_step, daemon.active, daemon.used
+    return is_shunned, is_busy, *standing_of(daemon)
 
 
 def lacks_of(lane: "Lane", lines: "list[Line]", daemon: "Daemon") -> Iterator[Lack]:

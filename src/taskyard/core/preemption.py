@@ -155,6 +155,8 @@ def _helps(turn: Turn, lane: Lane, lines: list[Line], low: Low) -> bool:
     victim, attempt, daemon = low
     count(turn.state, victim, attempt, daemon, -1)
     daemon.beyond += 1
+    assert daemon.pool is not None, "I2: what is held is held in a pool"
+    daemon.pool.eased[daemon] = None
     helps = any(_starts_at(turn, lane, line) is not None for line in lines)
     daemon.beyond -= 1
     count(turn.state, victim, attempt, daemon, 1)
