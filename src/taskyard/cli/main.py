@@ -19,6 +19,7 @@ from taskyard.cli import (
     breakers,
     database,
     dead_letters,
+    exchange,
     fleet,
     hooks,
     hubs,
@@ -84,6 +85,8 @@ app.add_typer(people.user_app, name="user")
 app.add_typer(people.key_app, name="key")
 app.command("plans")(people.plans)
 app.command("audit")(people.audit)
+app.add_typer(exchange.app, name="import")
+app.command("export")(exchange.export)
 app.command("mcp")(mcp.mcp)
 app.command("backup")(yard.backup)
 app.command("doctor")(yard.doctor)

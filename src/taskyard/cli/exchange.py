@@ -1,0 +1,245 @@
+"""`taskyard import` and `taskyard export`: tasks from other queues and other yards, and to them."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
+
+import typer
+from msgspec import Struct
+
+from taskyard.cli import output
+from taskyard.cli.options import Yard, expanded
+from taskyard.vocabulary import Scope
+
+if TYPE_CHECKING:
+    from taskyard.cli.imports.cargo import Cargo, Carried
+    from taskyard.cli.imports.yard_file import Part
+    from taskyard.sdk.client import Client
+    from taskyard.wire.imports import CarriedBreaker, CarriedTask
+
+NO: Final = 1
+NOT_ALLOWED: Final = 4
+IN_PART: Final = 6
+SHOWN_MAX: Final = 20
+
+app = typer.Typer(
+    help="Take in tasks from other queues and other yards; twice is the same as once.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+DirectoryArgument = Annotated[str, typer.Argument(metavar="DIR", help="The directory with the queues' files.")]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="What `taskyard export` wrote.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be taken, and take nothing.")]
+OriginOption = Annotated[
+    str | None,
+    typer.Option("--origin", help="What the directory is called: the same tasks are known by it [its path]."),
+]
+
+
+UrgentFirstOption = Annotated[
+    bool, typer.Option("--urgent-first", help="Priorities there go from 1, the most urgent, to 4.")
+]
+
+
+class Outcome(Struct):
+    """What an import answers to programs."""
+
+    new: int
+    there: int
+    damaged: list[str]
+    rejected: list[str]
+    notes: list[str]
+    dry_run: bool
+
+
+@app.command("loki")
+@expanded
+def loki(path: DirectoryArgument, yard: Yard, *, dry_run: DryRunOption = False, origin: OriginOption = None) -> int:
+    """Take in Loki's task queue: .loki/queue/*.json, with its circuit breakers."""
+    from taskyard.cli.imports import loki as source
+
+    return _import(yard, lambda: [source.read(path, origin=origin)], dry_run=dry_run)
+
+
+@app.command("model-queues")
+@expanded
+def model_queues(
+    path: DirectoryArgument,
+    yard: Yard,
+    *,
+    dry_run: DryRunOption = False,
+    origin: OriginOption = None,
+    urgent_first: UrgentFirstOption = False,
+) -> int:
+    """Take in the queues by model source, and their archive."""
+    from taskyard.cli.imports import model_queues as source
+
+    return _import(yard, lambda: [source.read(path, origin=origin, urgent_first=urgent_first)], dry_run=dry_run)
+
+
+@app.command("yard")
+@expanded
+def yard_file(path: FileArgument, yard: Yard, *, dry_run: DryRunOption = False) -> int:
+    """Take in what `taskyard export` wrote."""
+    from taskyard.cli.imports import yard_file as source
+
+    return _import(yard, lambda: _addressed(yard, source.read(path)), dry_run=dry_run)
+
+
+class NotYours(Exception):
+    """The file holds what only an admin can bring."""
+
+
+def _addressed(yard: Yard, cargoes: "list[Cargo]") -> "list[Cargo]":
+    """To the users in the file, if an admin brings it; else to whoever does, if it is one user's."""
+    if yard.user is None and Scope.ADMIN in yard.client.me().scopes:
+        return cargoes
+    if len(cargoes) > 1:
+        raise NotYours("The file holds the tasks of several users; an admin can import it.")
+    for cargo in cargoes:
+        cargo.user = None
+    return cargoes
+
+
+def _import(yard: Yard, read: "Callable[[], list[Cargo]]", *, dry_run: bool) -> int:
+    from taskyard.cli.imports.cargo import Circular, carry
+    from taskyard.cli.imports.files import Damaged, NotADirectory
+
+    outcome = Outcome(0, 0, [], [], [], dry_run)
+    try:
+        cargoes = read()
+        for cargo in cargoes:
+            outcome.damaged += cargo.damaged
+            outcome.notes += cargo.notes
+        # All of them are looked at before the first is taken.
+        for look_only in (True, False) if len(cargoes) > 1 and not dry_run else (dry_run,):
+            if not outcome.rejected:
+                outcome.new = outcome.there = 0
+                for cargo in cargoes:
+                    _add(outcome, carry(yard.client, cargo, dry_run=look_only, told=_told))
+    except (Damaged, NotADirectory, Circular) as problem:
+        output.note(f"taskyard: {problem}")
+        return NO
+    except NotYours as problem:
+        output.note(f"taskyard: {problem}")
+        return NOT_ALLOWED
+    _say(yard, outcome)
+    if outcome.rejected:
+        return NO
+    return IN_PART if outcome.damaged else 0
+
+
+def _add(outcome: Outcome, carried: "Carried") -> None:
+    outcome.new += carried.new
+    outcome.there += carried.there
+    outcome.rejected += carried.rejected
+
+
+def _told(done: int, all_: int) -> None:
+    if all_ > done or done > 1000:
+        output.note(f"{done:,} of {all_:,} tasks are in.")
+
+
+def _say(yard: Yard, outcome: Outcome) -> None:
+    if yard.json:
+        output.say_json(outcome)
+        return
+    for note in outcome.notes:
+        output.note(note)
+    for damage in outcome.damaged:
+        output.note(f"Not read, and left as it is: {damage}")
+    for line in outcome.rejected[:SHOWN_MAX]:
+        output.note(f"In the way: {line}")
+    if outcome.rejected:
+        more = len(outcome.rejected) - SHOWN_MAX
+        output.say("Nothing was taken in." + (f" {more:,} more are in the way." if more > 0 else ""))
+    else:
+        verb = "would be" if outcome.dry_run else "were"
+        output.say(f"{outcome.new:,} tasks {verb} taken in; {outcome.there:,} are there already.")
+
+
+# Going out.
+
+
+ExportArgument = Annotated[
+    str | None, typer.Argument(metavar="FILE", help="Where to; must not exist yet [standard output].")
+]
+
+
+@expanded
+def export(yard: Yard, path: ExportArgument = None) -> None:
+    """Write all tasks, with what became of them, as JSON lines; as an admin, those of all users."""
+    from taskyard.cli.imports.yard_file import lines_of
+    from taskyard.sdk.clock import now
+    from taskyard.wire.imports import CarriedQueue
+
+    queues = {
+        queue.name: CarriedQueue(models=queue.models, max_concurrent=queue.max_concurrent)
+        for queue in yard.client.queues()
+    }
+    count = 0
+    with _written(path) as file:
+        for line in lines_of(now(), queues, _parts(yard)):
+            file.write(line + b"\n")
+            count += 1
+    output.note(f"{count:,} lines were written{'' if path is None else f' to {path}'}.")
+
+
+def _parts(yard: Yard) -> "Iterator[Part]":
+    from taskyard.sdk.client import Client
+    from taskyard.wire.imports import CarriedUser
+    from taskyard.wire.people import Overrides
+
+    if yard.user is not None or Scope.ADMIN not in yard.client.me().scopes:
+        yield None, _breakers(yard.client), _tasks(yard.client)
+        return
+    for user in sorted(yard.client.users(), key=lambda user: user.name):
+        with Client(yard.hub, yard.key, data=yard.data, user=user.id) as client:
+            overrides = Overrides(**user.overrides) if user.overrides else None
+            named = CarriedUser(name=user.name, plan=user.plan, overrides=overrides, created_at=user.created_at)
+            yield named, _breakers(client), _tasks(client)
+
+
+def _tasks(client: "Client") -> "list[CarriedTask]":
+    """Oldest first. One that is archived between the two lists is in both of them."""
+    found = {task.id: task for archived in (False, True) for task in client.export(archived=archived)}
+    return sorted(found.values(), key=lambda task: task.number or 0)
+
+
+def _breakers(client: "Client") -> "list[CarriedBreaker]":
+    from taskyard.wire.imports import CarriedBreaker
+
+    return [
+        CarriedBreaker(
+            type=breaker.type,
+            failures=breaker.failures,
+            last_failure_at=breaker.last_failure_at,
+            opened_at=breaker.opened_at,
+            half_open_at=breaker.half_open_at,
+        )
+        for breaker in client.breakers()
+    ]
+
+
+@contextmanager
+def _written(path: str | None) -> Iterator[BinaryIO]:
+    """A file that is whole or not there, for its owner's eyes; what is there already is not written over."""
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if os.path.lexists(path):
+        raise typer.BadParameter(f"{path} is there already", param_hint="FILE")
+    part = f"{path}.part"
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(part, path)
+    finally:
+        os.unlink(part)

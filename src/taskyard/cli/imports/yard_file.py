@@ -1,0 +1,186 @@
+"""A yard in a file: JSON lines that `taskyard export` writes and `taskyard import yard` reads.
+
+The first line says what this is, the last how many tasks there are and what they add up to, so that a file that was
+cut off or changed is noticed. Between them are queues, and for each user the breakers and tasks that follow. Keys are
+not in it: a yard's secrets do not leave it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final, assert_never
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from taskyard.cli.imports.cargo import Cargo
+from taskyard.cli.imports.files import TASKS_MAX, Damaged, parsed, placed, read_at
+from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Status
+from taskyard.wire.fields import Instant
+from taskyard.wire.imports import FROM_A_YARD, CarriedBreaker, CarriedQueue, CarriedTask, CarriedUser
+
+VERSION: Final = 1
+_encode: Final = msgspec.json.Encoder().encode
+_canonical: Final = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Line(Struct, tag_field="kind", forbid_unknown_fields=True):
+    """What every line is."""
+
+
+class Head(Line, tag="taskyard"):
+    version: int
+    at: Instant
+
+
+class QueueLine(Line, tag="queue"):
+    name: str
+    queue: CarriedQueue
+
+
+class UserLine(Line, tag="user"):
+    """Whose the lines after it are; None: whoever reads them."""
+
+    user: CarriedUser | None
+
+
+class BreakerLine(Line, tag="breaker"):
+    breaker: CarriedBreaker
+
+
+class TaskLine(Line, tag="task"):
+    task: CarriedTask
+
+
+class End(Line, tag="end"):
+    tasks: int
+    digest: str
+
+
+_AnyLine = Head | QueueLine | UserLine | BreakerLine | TaskLine | End
+
+
+class Sum:
+    """What tasks add up to, whatever ids they have in their yard and however often they were carried."""
+
+    def __init__(self) -> None:
+        self.tasks = 0
+        self._digests: list[str] = []
+
+    def add(self, user: str | None, tasks: Sequence[CarriedTask]) -> None:
+        refs = {task.id: f"T-{task.number}" for task in tasks}
+        self.tasks += len(tasks)
+        self._digests += [_digest(user, task, refs) for task in tasks]
+
+    def digest(self) -> str:
+        return hashlib.sha256("\n".join(sorted(self._digests)).encode()).hexdigest()
+
+
+def _digest(user: str | None, task: CarriedTask, refs: Mapping[str, str]) -> str:
+    """Of one, as it will be when it has been taken in: what ran is ready again, and its try was lost."""
+    attempts = [
+        msgspec.structs.replace(one, status=AttemptStatus.LOST, ended_at=None)
+        if one.status in (AttemptStatus.RUNNING, AttemptStatus.LOST)
+        else one
+        for one in task.attempts
+    ]
+    same = msgspec.structs.replace(
+        task,
+        id=refs[task.id],
+        order=None,
+        depends_on=[refs.get(name, name) for name in task.depends_on],
+        parent_task_id=None if task.parent_task_id is None else refs.get(task.parent_task_id, task.parent_task_id),
+        attempts=attempts,
+    )
+    if task.status in ENDED:
+        same.not_before, same.checkpoint = None, UNSET
+    else:
+        same.status = Status.QUEUED if task.status in HELD else task.status
+        same.queued_at = same.scheduled_at = same.error = None
+    return hashlib.sha256(_canonical([user, msgspec.json.decode(_encode(same))])).hexdigest()
+
+
+Part = tuple[CarriedUser | None, Sequence[CarriedBreaker], Sequence[CarriedTask]]
+"""One user's."""
+
+
+def lines_of(at: datetime, queues: Mapping[str, CarriedQueue], parts: Iterable[Part]) -> Iterator[bytes]:
+    """The lines of a file, without their ends."""
+    yield _line(Head(VERSION, at))
+    for name, queue in queues.items():
+        yield _line(QueueLine(name, queue))
+    total = Sum()
+    for user, breakers, tasks in parts:
+        yield _line(UserLine(user))
+        yield from (_line(BreakerLine(breaker)) for breaker in breakers)
+        yield from (_line(TaskLine(task)) for task in tasks)
+        total.add(None if user is None else user.name, tasks)
+    yield _line(End(total.tasks, total.digest()))
+
+
+def _line(line: Line) -> bytes:
+    """What a task was given may have ends of lines between its values, which mean nothing there."""
+    encoded = _encode(line)
+    return msgspec.json.format(encoded, indent=-1) if b"\n" in encoded or b"\r" in encoded else encoded
+
+
+def read(path: str) -> list[Cargo]:
+    """One for each user. `Damaged` if anything of it is."""
+    content = read_at(None, path, path)
+    total, at = Sum(), 0
+    end: End | None = None
+    cargoes: list[Cargo] = []
+    queues: dict[str, CarriedQueue] = {}
+    for number, text in enumerate(content.split(b"\n")):
+        line = _parsed(content, text, path, at) if text.strip() else None
+        if line is not None and (number == 0) is not isinstance(line, Head):
+            raise Damaged(f"{placed(content, path, at)}: an export begins with a line that says so, and once")
+        if end is not None and line is not None:
+            raise Damaged(f"{placed(content, path, at)}: something follows the end")
+        end = _take(line, cargoes, queues) or end
+        at += len(text) + 1
+    for cargo in cargoes:
+        total.add(None if cargo.user is None else cargo.user.name, cargo.tasks)
+    if end is None or total.tasks != end.tasks:
+        raise Damaged(f"{placed(content, path, len(content))}: the file ends before its end; export it again")
+    if total.digest() != end.digest:
+        raise Damaged(f"{path}: its tasks do not add up to what its last line says; it was changed")
+    return cargoes
+
+
+def _parsed(content: bytes, text: bytes, path: str, at: int) -> _AnyLine:
+    """`Damaged` is told of the place in the whole file."""
+    try:
+        return parsed(text, _AnyLine, "")  # type: ignore[arg-type]
+    except Damaged as damage:
+        said = str(damage).lstrip(":0123456789").strip()
+        raise Damaged(f"{placed(content, path, at)}: {said}") from damage
+
+
+def _take(line: _AnyLine | None, cargoes: list[Cargo], queues: dict[str, CarriedQueue]) -> End | None:
+    """Put a line where it belongs; the last one is answered."""
+    match line:
+        case None:
+            return None
+        case Head():
+            if line.version != VERSION:
+                raise Damaged(f"This export has the version {line.version}; this taskyard reads {VERSION}.")
+        case QueueLine():
+            queues[line.name] = line.queue
+        case UserLine():
+            cargoes.append(Cargo(origin=FROM_A_YARD, user=line.user, queues=queues))
+        case BreakerLine():
+            _last(cargoes).breakers.append(line.breaker)
+        case TaskLine():
+            _last(cargoes).tasks.append(line.task)
+        case End():
+            return line
+        case _:
+            assert_never(line)
+    return None
+
+
+def _last(cargoes: list[Cargo]) -> Cargo:
+    if not cargoes or len(cargoes[-1].tasks) == TASKS_MAX:
+        raise Damaged(f"A breaker or a task stands before any user, or behind {TASKS_MAX:,} of one.")
+    return cargoes[-1]

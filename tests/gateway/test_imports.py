@@ -1,0 +1,214 @@
+"""Imports and exports over HTTP: one's own only, all or none, and once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskyard.core.commands import Archive
+from taskyard.core.settings import Settings
+from taskyard.gateway.app import GatewayApp
+from taskyard.vocabulary import Scope
+from tests.support.engines import Engine, opener
+from tests.support.gateway_client import Client
+from tests.support.gateway_hub import START_MS, GatewayHub
+
+pytestmark = pytest.mark.anyio
+IMPORT = "/api/v1/import"
+EXPORT = "/api/v1/export"
+TASKS = "/api/v1/tasks"
+CREATED = "2026-03-04T16:51:00Z"
+DONE = "2026-03-04T17:00:00Z"
+
+
+ON_EVERY_ENGINE = pytest.mark.parametrize("hub", list(Engine), indirect=True)
+
+
+@pytest.fixture
+def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GatewayHub]:
+    """In memory, unless the test is about what a store does with it."""
+    made = GatewayHub(Settings(), opener(getattr(request, "param", Engine.MEMORY), tmp_path)())
+    yield made
+    made.close()
+
+
+def a_record(id: str, **fields: Any) -> dict[str, Any]:
+    return {"id": id, "input": f"do {id}", "created_at": CREATED, **fields}
+
+
+def a_piece(*tasks: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"origin": "there", "tasks": list(tasks), **fields}
+
+
+async def shown(client: Client, ref: str) -> dict[str, Any]:
+    answer = await client.get(f"{TASKS}/{ref}")
+    assert answer.status == 200, answer.json
+    return dict(answer.json)
+
+
+@ON_EVERY_ENGINE
+async def test_tasks_come_in_as_they_stood_and_once(ann: Client) -> None:
+    piece = a_piece(
+        a_record(
+            "a",
+            status="completed",
+            completed_at=DONE,
+            result={"n": 1},
+            result_summary="fine",
+            files_changed=["a.py"],
+            attempts=[{"daemon": "mac", "status": "success", "started_at": CREATED, "ended_at": DONE}],
+        ),
+        a_record("b", depends_on=["a"], priority=9, metadata={"from": "x"}),
+        a_record("c", depends_on=["b"], status="running", attempts=[{"daemon": "mac", "status": "running"}]),
+    )
+    looked = await ann.post(IMPORT, {**piece, "dry_run": True})
+    assert (looked.status, looked.json) == (200, {"new": ["a", "b", "c"], "there": [], "rejected": []})
+    assert (await ann.get(TASKS)).json == []
+    taken = await ann.post(IMPORT, piece)
+    assert taken.json == looked.json
+    done, ready, waits = [await shown(ann, ref) for ref in ("T-001", "T-002", "T-003")]
+    assert (done["status"], done["result"], done["result_summary"]) == ("completed", {"n": 1}, "fine")
+    assert (done["created_at"], done["completed_at"], done["files_changed"]) == (CREATED, DONE, ["a.py"])
+    assert (ready["status"], ready["priority_value"], ready["depends_on"]) == ("queued", 9, [done["id"]])
+    assert (waits["status"], waits["attempts"][0]["status"]) == ("waiting", "lost")
+    assert ready["context_input"][0]["result"] == {"n": 1}
+    again = await ann.post(IMPORT, piece)
+    assert again.json == {"new": [], "there": ["a", "b", "c"], "rejected": []}
+    assert len((await ann.get(TASKS)).json) == 3
+
+
+async def test_what_failed_is_a_dead_letter_with_its_error(ann: Client) -> None:
+    said = {"code": "BOOM", "message": "it broke", "details": {"line": 3}}
+    failed = a_record("a", status="permanently_failed", error=said, completed_at=DONE)
+    await ann.post(IMPORT, a_piece(failed, a_record("b", status="permanently_failed")))
+    letters = (await ann.get("/api/v1/dead-letters")).json
+    assert [letter["error"]["code"] for letter in letters] == ["AGENT_REPORTED_FAILURE", "BOOM"]
+    verdict = {"verdict": "retry", "reason": "fixed"}
+    assert (await ann.post("/api/v1/dead-letters/T-001/review", verdict)).json["status"] == "queued"
+
+
+@ON_EVERY_ENGINE
+async def test_what_was_archived_there_is_archived_here(hub: GatewayHub, ann: Client) -> None:
+    young = "2027-01-15T07:00:00Z"
+    await ann.post(IMPORT, a_piece(a_record("a", status="completed", completed_at=young, archived=True)))
+    hub.decide(Archive(START_MS - 7 * 86_400_000, 0))
+    assert (await ann.get(TASKS)).json == []
+    assert [task["ref"] for task in (await ann.get(f"{TASKS}?archived=true")).json] == ["T-001"]
+    page = (await ann.get(f"{EXPORT}?archived=true")).json
+    assert [record["archived"] for record in page] == [True]
+
+
+async def test_a_piece_finds_what_an_earlier_one_brought(ann: Client) -> None:
+    later = a_piece(a_record("b", depends_on=["a"]), elsewhere={"a": {"created_at": CREATED}})
+    assert (await ann.post(IMPORT, {**later, "dry_run": True})).json["rejected"] == []
+    refused = await ann.post(IMPORT, later)
+    assert (refused.status, refused.json["code"]) == (422, "DEPENDENCY_NOT_FOUND")
+    await ann.post(IMPORT, a_piece(a_record("a")))
+    assert (await ann.post(IMPORT, later)).status == 200
+    assert (await shown(ann, "T-002"))["status"] == "waiting"
+
+
+async def test_one_that_cannot_be_taken_refuses_all_and_is_named(ann: Client) -> None:
+    piece = a_piece(a_record("a"), a_record("b", queue="nowhere"))
+    looked = await ann.post(IMPORT, {**piece, "dry_run": True})
+    assert [(one["index"], one["code"]) for one in looked.json["rejected"]] == [(1, "QUEUE_NOT_FOUND")]
+    refused = await ann.post(IMPORT, piece)
+    assert (refused.status, refused.json["code"]) == (404, "QUEUE_NOT_FOUND")
+    assert refused.json["detail"].startswith("b: ")
+    assert refused.json["errors"][0]["path"] == "tasks[1].queue"
+    assert (await ann.get(TASKS)).json == []
+
+
+async def test_a_wrong_shape_or_size_is_refused_with_its_place(ann: Client) -> None:
+    unread = a_record("b")
+    del unread["input"]
+    answer = await ann.post(IMPORT, a_piece(a_record("a"), unread))
+    assert (answer.status, answer.json["errors"][0]["path"]) == (422, "tasks[1].input")
+    large = a_record("a", status="completed", result="x" * 1_100_000)
+    assert (await ann.post(IMPORT, a_piece(large))).status == 413
+    files = a_record("a", status="completed", files_changed=["x" * 70_000])
+    assert (await ann.post(IMPORT, a_piece(files))).json["errors"][0]["path"] == "tasks[0].files_changed"
+    assert (await ann.post(IMPORT, a_piece(a_record("a", surprise=1)))).status == 422
+    assert (await ann.get(TASKS)).json == []
+
+
+async def test_an_import_is_the_callers_own_unless_an_admin_names_another(
+    ann: Client, bob: Client, admin: Client
+) -> None:
+    await ann.post(IMPORT, a_piece(a_record("a")))
+    stranger = a_piece(a_record("b", depends_on=["a"]), elsewhere={"a": {"created_at": CREATED}})
+    assert (await bob.post(IMPORT, stranger)).json["code"] == "DEPENDENCY_NOT_FOUND"
+    assert (await bob.post(IMPORT, a_piece(a_record("a")))).json["new"] == ["a"]
+    assert (await bob.post(f"{IMPORT}?user=ann", a_piece(a_record("c")))).status == 403
+    assert (await bob.post(IMPORT, a_piece(a_record("c"), user={"name": "ann"}))).status == 403
+    assert (await admin.post(f"{IMPORT}?user=ann", a_piece(a_record("a"), a_record("c")))).json["there"] == ["a"]
+    assert (await admin.post(IMPORT, a_piece(a_record("d"), user={"name": "ann"}))).json["new"] == ["d"]
+    assert [task["input"] for task in (await ann.get(TASKS)).json] == ["do d", "do c", "do a"]
+
+
+async def test_an_admin_brings_users_and_queues_that_are_missing(admin: Client) -> None:
+    person = {"name": "eve", "plan": "pro", "overrides": {"max_pending": 7}, "created_at": CREATED}
+    queues = {"gpu": {"models": ["llama3"], "max_concurrent": 2}}
+    piece = a_piece(a_record("a", queue="gpu", model="llama3", number=41), user=person, queues=queues)
+    assert (await admin.post(IMPORT, piece)).json["new"] == ["a"]
+    assert (await admin.post(IMPORT, piece)).json["there"] == ["a"]
+    found = next(one for one in (await admin.get("/api/v1/users")).json if one["name"] == "eve")
+    assert (found["plan"], found["overrides"], found["created_at"]) == ("pro", {"max_pending": 7}, CREATED)
+    task = (await admin.get(f"{TASKS}?user=eve")).json[0]
+    assert (task["ref"], task["queue"]) == ("T-041", "gpu")
+    unknown = a_piece(user={"name": "joe", "plan": "gold"})
+    assert (await admin.post(IMPORT, unknown)).json["errors"][0]["path"] == "plan"
+
+
+async def test_breakers_come_along(ann: Client) -> None:
+    opened = "2027-01-15T07:59:30Z"
+    breakers = [
+        {"type": "eng", "failures": 5, "opened_at": opened, "last_failure_at": opened},
+        {"type": "ops", "failures": 2},
+    ]
+    await ann.post(IMPORT, a_piece(breakers=breakers))
+    found = {one["type"]: one for one in (await ann.get("/api/v1/breakers")).json}
+    assert (found["eng"]["state"], found["ops"]["failures"]) == ("half_open", 2)
+
+
+async def test_what_is_exported_can_be_taken_in_elsewhere_and_is_the_same(ann: Client, bob: Client) -> None:
+    await ann.post(TASKS, {"input": "first", "priority": 6, "idempotency_key": "k", "context": {"a": [1]}})
+    await ann.post(TASKS, {"input": "second", "depends_on": ["T-001"], "dedupe": "content", "goal": "g"})
+    await ann.post(IMPORT, a_piece(a_record("c", status="completed", result=[1], decision_report={"decision": "d"})))
+    first = await ann.get(f"{EXPORT}?limit=2")
+    assert 'rel="next"' in first.headers["link"]
+    records = (await ann.get(EXPORT)).json
+    assert [record["number"] for record in records] == [3, 2, 1]
+    piece = {"origin": "yard", "tasks": records}
+    assert len((await bob.post(IMPORT, piece)).json["new"]) == 3
+    copies = (await bob.get(EXPORT)).json
+    for record, copy in zip(records, copies, strict=True):
+        for one in (record, copy):
+            for name in ("id", "order", "depends_on", "queued_at"):
+                one.pop(name, None)
+        assert record == copy
+
+
+async def test_what_comes_back_to_its_own_yard_is_itself(ann: Client) -> None:
+    await ann.post(TASKS, {"input": "first"})
+    await ann.post(TASKS, {"input": "second", "depends_on": ["T-001"]})
+    records = (await ann.get(EXPORT)).json
+    answer = await ann.post(IMPORT, {"origin": "yard", "tasks": records})
+    assert (answer.json["new"], len(answer.json["there"])) == ([], 2)
+    assert len((await ann.get(TASKS)).json) == 2
+
+
+@ON_EVERY_ENGINE
+async def test_a_checkpoint_is_carried_with_what_is_open(ann: Client, bob: Client) -> None:
+    await ann.post(IMPORT, a_piece(a_record("a", checkpoint={"page": 3})))
+    records = (await ann.get(EXPORT)).json
+    assert records[0]["checkpoint"] == {"page": 3}
+    await bob.post(IMPORT, {"origin": "yard", "tasks": records})
+    assert (await shown(bob, "T-001"))["checkpoint"] == {"page": 3}
+
+
+async def test_an_agents_key_imports_and_exports_nothing(hub: GatewayHub, app: GatewayApp) -> None:
+    agent = Client(app, hub.a_key(hub.a_user("bot"), Scope.AGENT))
+    assert (await agent.post(IMPORT, a_piece(a_record("a")))).status == 403
+    assert (await agent.get(EXPORT)).status == 403
