@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from taskyard.sdk.client import Client
     from taskyard.sdk.errors import TaskyardError
     from taskyard.sdk.proactive import ProactiveSubmitter
+    from taskyard.sdk.webhooks import verify
 
 __version__ = "0.1.0"
 
@@ -23,6 +24,7 @@ __all__ = [
     "TaskError",
     "TaskyardError",
     "__version__",
+    "verify",
 ]
 
 
@@ -57,5 +59,9 @@ def __getattr__(name: str) -> object:
             from taskyard.sdk.errors import TaskyardError
 
             return TaskyardError
+        case "verify":
+            from taskyard.sdk.webhooks import verify
+
+            return verify
         case _:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

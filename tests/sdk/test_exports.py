@@ -18,6 +18,7 @@ def test_the_public_names_are_these() -> None:
         "Result": "taskyard.daemon.task",
         "TaskError": "taskyard.daemon.task",
         "TaskyardError": "taskyard.sdk.errors",
+        "verify": "taskyard.sdk.webhooks",
     }
 
 

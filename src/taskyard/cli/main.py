@@ -24,6 +24,7 @@ from taskyard.cli import (
     hooks,
     hubs,
     mcp,
+    notify,
     output,
     people,
     pressure,
@@ -74,6 +75,7 @@ app.command("skip")(tasks.skip)
 app.add_typer(dead_letters.app, name="dlq")
 app.add_typer(breakers.app, name="breakers")
 app.add_typer(hooks.app, name="hook")
+app.add_typer(notify.app, name="notify")
 app.add_typer(queues.app, name="queues")
 app.command("pause")(queues.pause)
 app.command("resume")(queues.resume)

@@ -35,6 +35,7 @@ from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
 from taskyard.sdk.hooks import AsyncHookCalls
+from taskyard.sdk.notifications import AsyncNotificationCalls
 from taskyard.sdk.records import (
     AuditEntry,
     BreakerRecord,
@@ -60,7 +61,7 @@ from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
 T = TypeVar("T")
 
 
-class AsyncClient(AsyncHookCalls):
+class AsyncClient(AsyncHookCalls, AsyncNotificationCalls):
     def __init__(
         self,
         hub: str | None = None,

@@ -41,6 +41,7 @@ from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
 from taskyard.sdk.hooks import HookCalls
+from taskyard.sdk.notifications import NotificationCalls
 from taskyard.sdk.records import (
     AuditEntry,
     BreakerRecord,
@@ -72,7 +73,7 @@ STREAM_SILENCE_S = 60.0
 # A hub writes to an idle stream every 15 s. Four of them missed: the connection is dead, take another.
 
 
-class Client(HookCalls):
+class Client(HookCalls, NotificationCalls):
     def __init__(
         self,
         hub: str | None = None,

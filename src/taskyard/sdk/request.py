@@ -27,6 +27,7 @@ PERSONAL: Final = tuple(
         "breakers",
         "events",
         "hooks",
+        "notifications",
         "backpressure",
         "queues",
         "users/me/limits",
