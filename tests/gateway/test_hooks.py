@@ -1,7 +1,5 @@
 """Inbound webhooks over HTTP: their owners' calls, and deliveries."""
 
-import base64
-import hmac
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +16,7 @@ from taskyard.gateway.port import Unavailable
 from taskyard.gateway.rest.hooks import UNTIMELY, UNTRUSTED
 from taskyard.hub.observe import Log, Records
 from taskyard.vocabulary import HookProvider, Level, Profile, Scope, SourceType
+from tests.support import hook_sender
 from tests.support.gateway_client import Client, Response
 from tests.support.gateway_hub import START_MS, GatewayHub
 
@@ -49,25 +48,9 @@ def lines() -> Iterator[Lines]:
     root.removeHandler(handler)
 
 
-def signed(
-    hook: dict[str, Any], body: bytes, *, delivery: str = "d-1", event: str = "push", at_s: int = NOW_S
-) -> dict[str, str]:
+def signed(hook: dict[str, Any], body: bytes, *, at_s: int = NOW_S, **how: Any) -> dict[str, str]:
     """The headers that the hook's provider would send with this body."""
-    secret = hook["secret"].encode()
-    at = str(at_s)
-    match hook["provider"]:
-        case "github":
-            signature = "sha256=" + hmac.digest(secret, body, "sha256").hex()
-            return {"x-hub-signature-256": signature, "x-github-event": event, "x-github-delivery": delivery}
-        case "stripe":
-            return {"stripe-signature": f"t={at},v1=" + hmac.digest(secret, f"{at}.".encode() + body, "sha256").hex()}
-        case "slack":
-            digest = hmac.digest(secret, f"v0:{at}:".encode() + body, "sha256").hex()
-            return {"x-slack-signature": f"v0={digest}", "x-slack-request-timestamp": at}
-        case _:
-            key = base64.b64decode(hook["secret"].removeprefix("whsec_"))
-            digest = base64.b64encode(hmac.digest(key, f"{delivery}.{at}.".encode() + body, "sha256")).decode()
-            return {"webhook-id": delivery, "webhook-timestamp": at, "webhook-signature": f"v1,{digest}"}
+    return hook_sender.signed(hook["provider"], hook["secret"], body, at_s=at_s, **how)
 
 
 def a_body(delivery: str = "d-1", **more: object) -> bytes:
