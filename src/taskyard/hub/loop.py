@@ -16,26 +16,27 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from functools import partial
-from itertools import count
 from typing import Final, TypeVar
 
 from taskyard.core.changes import Batch
 from taskyard.core.commands import Command, HearEnded, SubmitTasks, Tick
 from taskyard.core.effects import Effect, Reply
 from taskyard.core.hub import Core
-from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
+from taskyard.core.lookups import Lookup, missing
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now
 from taskyard.gateway.port import Answered, Unavailable
+from taskyard.hub.alarm import Alarm
 from taskyard.hub.askers import RETRY_AFTER_S
 from taskyard.hub.clock import read_stopwatch
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.inbox import Inbox
 from taskyard.hub.interpreter import settle_again
+from taskyard.hub.looks import Looks
 from taskyard.hub.observe import Log
 from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
-from taskyard.hub.revisit import events_between, known_of, newest_id, state_of
+from taskyard.hub.revisit import events_between, newest_id, state_of
 from taskyard.store.committer import Committer, Release
 from taskyard.store.port import Identity, Store, StoreBroken, StoreFenced, StoreUnavailable
 from taskyard.vocabulary import Refusal
@@ -51,10 +52,6 @@ RELEASES_MAX: Final = 4
 # Commits whose effects wait for bodies before the next commit waits too.
 TEND_EVERY: Final = 64
 # Commits between two looks at the store's log: a look costs as much as a small commit.
-SLEEP_S_MAX: Final = 1.0
-LAG_MS: Final = 250
-# Nothing else tells a hub that was stopped from one that nobody spoke to: it wakes at least this often, and a
-# waking that is late by more than this is time in which it could hear nobody.
 PROBE_FIRST_S, PROBE_MAX_S = 0.1, 5.0
 
 
@@ -90,13 +87,9 @@ class Loop:
         self._is_retiring = False
         self._inbox = Inbox()
         self._gathered: list[Effect] = []
-        self._reading: dict[int, int] = {}
-        """Look-ups under way: the sequence number each began at."""
-        self._looks = count()
+        self._looks = Looks(readers)
         self._turn_is_due = False
-        self._timer: asyncio.TimerHandle | None = None
-        self._wakes_at = 0
-        """When the timer is due, on the monotonic clock."""
+        self._alarm = Alarm(partial(self._decide, is_due=True))
         self._writing: asyncio.Future[None] | None = None
         self._untended = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -119,8 +112,7 @@ class Loop:
 
     async def stop(self) -> None:
         """Commit what was decided, let it out, close."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._alarm.cancel()
         if self._phase is Phase.OPEN:
             self._phase = Phase.STOPPING
             await self._finish()
@@ -254,8 +246,8 @@ class Loop:
     def _take_turn(self, *, is_due: bool) -> None:
         core, inbox = self._core, self._inbox
         turn = core.turn(self._clock())
-        lag_ms = turn.now.mono - self._wakes_at
-        if lag_ms > LAG_MS:
+        lag_ms = self._alarm.lag_ms(turn.now)
+        if lag_ms:
             # Whatever woke us: before anyone is judged late, the time we slept is taken off.
             core.decide(turn, Tick(lag_ms))
         elif is_due:
@@ -275,7 +267,7 @@ class Loop:
         self._commit()
         if not left:
             self._decide_soon()
-        self._set_timer(turn.now)
+        self._alarm.set(turn.now, core.next_due_ms(turn.now), heartbeat_s=self._settings.lease.heartbeat_s)
 
     def _has_room(self) -> bool:
         """New work waits for the disk; what ends work never does."""
@@ -283,32 +275,22 @@ class Loop:
         return len(ledger.touched) < GATHERED_ROWS_MAX and ledger.bodies_bytes < GATHERED_BYTES_MAX
 
     async def _look_up(self, command: Command, lookup: Lookup) -> None:
-        """Read what the core no longer holds, then decide; meanwhile the core forgets nothing newer."""
+        """Read what the core no longer holds, then decide."""
         inbox, core = self._inbox, self._core
-        number = next(self._looks)
-        self._reading[number] = self._committer.durable_seq
         try:
-            await self._learn(core, command, lookup)
-            if core is self._core and self.is_open:
-                turn = core.turn(self._clock())
-                core.decide(turn, command)
-                self._gathered += turn.effects
+            with self._looks.since(self._committer.durable_seq):
+                await self._looks.learn(core, command, lookup)
+                if core is self._core and self.is_open:
+                    turn = core.turn(self._clock())
+                    core.decide(turn, command)
+                    self._gathered += turn.effects
         except StoreUnavailable as error:
             self._log.say("store.unread", level="warning", reason=str(error))
             self._give_up(core, command)
         finally:
             inbox.looked_up(command)
             inbox.settle(command)
-            del self._reading[number]
         self._decide()
-
-    async def _learn(self, core: Core, command: Command, lookup: Lookup) -> None:
-        wanted: Lookup | None = lookup
-        for _ in range(ROUNDS_MAX):
-            if wanted is not None:
-                found = await self._readers.read(partial(known_of, wanted))
-                command.known = merge(command.known, wanted, found)  # type: ignore[union-attr]
-                wanted = missing(core.state, command)
 
     def _give_up(self, core: Core, command: Command) -> None:
         """It could not be looked up: whoever said it says it again."""
@@ -322,21 +304,6 @@ class Loop:
         if self.is_open and core is self._core:
             self._inbox.hurry(HearEnded())
             self._decide_soon()
-
-    def _set_timer(self, now: Now) -> None:
-        due_ms = self._core.next_due_ms(now)
-        sleep_ms = round(min(SLEEP_S_MAX, self._settings.lease.heartbeat_s) * 1000)
-        wakes_at = now.mono + (sleep_ms if due_ms is None else min(due_ms, sleep_ms))
-        if self._timer is not None:
-            if now.mono < self._wakes_at <= wakes_at:
-                return
-            self._timer.cancel()
-        self._wakes_at = wakes_at
-        self._timer = self._loop.call_later((wakes_at - now.mono) / 1000, self._on_timer)
-
-    def _on_timer(self) -> None:
-        self._timer = None
-        self._decide(is_due=True)
 
     # Commit.
 
@@ -390,7 +357,7 @@ class Loop:
             self._outbox.put(release)
             if following is not None:
                 self._outbox.put(following)
-            self._core.forget(through_seq=min(self._reading.values(), default=release.seq))
+            self._core.forget(through_seq=self._looks.seen_by_all(release.seq))
             self.on_commit(release.batch, took_s)
         except Exception as error:  # noqa: BLE001 - the loop called us, and some may have been told and others not
             self.fail(error)
@@ -449,7 +416,8 @@ class Loop:
         state = state_of(image, self._settings, self._identity, self._clock())
         self._core = Core(state, random.Random(mint_secret()))
         self._committer = Committer(durable_seq=image.identity.seq)
-        self._inbox, self._wakes_at = Inbox(), self._clock().mono
+        self._inbox = Inbox()
+        self._alarm.reset(self._clock())
         self._outbox.begin(self._identity, image.users, image.keys, missed)
         if self._phase is Phase.CLOSED:
             self._phase = Phase.OPEN
