@@ -120,6 +120,7 @@ sim: setup ## live one simulated life again (SEED=n)
 soak: setup $(VENV)/.installed-postgres ## many simulated lives, then real processes under faults (BUDGET_S, SEEDS, FAULTS)
 	@$(PY) -m tests.simulation --soak --seeds $(SEEDS) --budget-s $(BUDGET_S)
 	@$(PY) -m tests.simulation.crowd_soak --budget-s $(BUDGET_S)
+	@$(PY) -m tests.simulation.calendar_oracle --budget-s $(BUDGET_S)
 	@$(PY) -m tests.acceptance.soak --faults $(FAULTS) --budget-s $(BUDGET_S)
 
 .PHONY: bench

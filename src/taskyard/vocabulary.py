@@ -231,6 +231,7 @@ class Refusal(StrEnum):
     TOO_MANY_PENDING = "TOO_MANY_PENDING"
     TASK_ALREADY_COMPLETED = "TASK_ALREADY_COMPLETED"
     TOO_MANY_NOTIFICATIONS = "TOO_MANY_NOTIFICATIONS"
+    TOO_MANY_SCHEDULES = "TOO_MANY_SCHEDULES"
     TOO_MANY_HOOKS = "TOO_MANY_HOOKS"
     UNAUTHENTICATED = "UNAUTHENTICATED"
     BAD_SIGNATURE = "BAD_SIGNATURE"
@@ -241,6 +242,7 @@ class Refusal(StrEnum):
     USER_NOT_FOUND = "USER_NOT_FOUND"
     KEY_NOT_FOUND = "KEY_NOT_FOUND"
     QUEUE_NOT_FOUND = "QUEUE_NOT_FOUND"
+    SCHEDULE_NOT_FOUND = "SCHEDULE_NOT_FOUND"
     PLAN_NOT_FOUND = "PLAN_NOT_FOUND"
     NOTIFICATION_NOT_FOUND = "NOTIFICATION_NOT_FOUND"
     DELIVERY_NOT_FOUND = "DELIVERY_NOT_FOUND"
@@ -326,7 +328,42 @@ class Keeps(StrEnum):
     """Behind what it is of, also where records are read in the order of their kinds."""
     PRESSURE = "pressure"
     QUEUE = "queue"
+    SCHEDULE = "schedule"
+    SCHEDULE_RUNS = "schedule_runs"
     USAGE = "usage"
+
+
+class ScheduleKind(StrEnum):
+    """What a schedule goes by: the time since its last run, or the calendar."""
+
+    HEARTBEAT = "heartbeat"
+    CRON = "cron"
+
+
+class CatchUp(StrEnum):
+    """What of the runs that nobody was there for is made up: the newest, none, all of them."""
+
+    ONE = "one"
+    NONE = "none"
+    ALL = "all"
+
+
+class SkipReason(StrEnum):
+    """Why a due run made no task."""
+
+    MISSED = "missed"
+    """The hub was away, and its schedule does not make it up."""
+    TOO_LATE = "too_late"
+    """It came later than its schedule allows."""
+    UNFINISHED = "unfinished"
+    """The run before it goes on, or waits for its probe."""
+    REFUSED = "refused"
+    """Intake did not take the task; its code says why."""
+    PROBE_SAID_NO = "probe_said_no"
+    PROBE_FAILED = "probe_failed"
+    PROBE_TIMED_OUT = "probe_timed_out"
+    CHANGED = "changed"
+    """Its schedule was changed while it waited for its probe."""
 
 
 class Pressure(StrEnum):
@@ -384,6 +421,8 @@ class EventName(StrEnum):
     BACKPRESSURE_WARNING = "backpressure.warning"
     BACKPRESSURE_CRITICAL = "backpressure.critical"
     BACKPRESSURE_NORMAL = "backpressure.normal"
+    SCHEDULE_RAN = "schedule.ran"
+    SCHEDULE_SKIPPED = "schedule.skipped"
     SETTINGS_CHANGED = "settings.changed"
     SETTINGS_REFUSED = "settings.refused"
     RESYNC = "resync"

@@ -14,7 +14,18 @@ import msgspec
 from taskyard.core import recovery
 from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
 from taskyard.core.commands import Command, SubmitTasks
-from taskyard.core.effects import Answer, CloseSession, Effect, Execute, Progressed, Refused, Reply, Signal, Submitted
+from taskyard.core.effects import (
+    Answer,
+    AskProbe,
+    CloseSession,
+    Effect,
+    Execute,
+    Progressed,
+    Refused,
+    Reply,
+    Signal,
+    Submitted,
+)
 from taskyard.core.forecast import Forecast
 from taskyard.core.hub import Core
 from taskyard.core.idle import Overview
@@ -197,7 +208,7 @@ class GatewayHub:
                 EventName.TASK_PROGRESS, self.wall_ms, effect.user_id, effect.task_id, effect.number, effect.attempt
             )
             self._publish([Numbered(self.identity.epoch, seq, 0, event)])
-        elif not isinstance(effect, Reply):
+        elif not isinstance(effect, Reply | AskProbe):
             session = self._sessions.get(effect.session)
             if session is None:
                 return

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Container
 
 from taskyard.core.counts import counted, recounted
+from taskyard.core.due_runs import next_run_of
 from taskyard.core.lanes import key_of
 from taskyard.core.lifecycle import UNHELD
 from taskyard.core.state import State
@@ -14,6 +15,9 @@ OWNERS: dict[Due, Callable[[State], Container[str] | None]] = {
     Due.AGEING: lambda state: state.users,
     Due.PREEMPTION: lambda state: state.users,
     Due.DELIVERY: lambda state: state.deliveries,
+    Due.SCHEDULE: lambda state: state.schedules,
+    Due.SCHEDULE_PROBE: lambda state: state.schedules,
+    Due.SCHEDULE_ASK: lambda state: state.schedules,
     Due.WAKE: lambda state: None,
 }
 """Whose a timer is, where it is not a task's."""
@@ -169,6 +173,24 @@ def i8_waiting_tasks_hear(state: State) -> None:
             assert child.status not in ENDED, f"I8: {child.ref} has ended"
 
 
+def i9_schedules_come_due(state: State) -> None:
+    wall, mono = state.timers.plan(Clock.WALL), state.timers.plan(Clock.MONO)
+    assert set(state.schedules) == set(state.schedule_runs), "I9: a schedule knows what became of it"
+    names = {(record.user_id, record.name): record.id for record in state.schedules.values()}
+    assert state.schedule_names == names, "I9: a name means one schedule"
+    for record in state.schedules.values():
+        due, runs = wall.get((Due.SCHEDULE, record.id)), state.schedule_runs[record.id]
+        assert due == next_run_of(state, record), f"I9: {record.name} comes due when it should"
+        waits = runs.probing is not None and not runs.probing.is_answered
+        assert waits == ((Due.SCHEDULE_PROBE, record.id) in mono), f"I9: {record.name} waits for a probe for ever"
+    unfinished: dict[str, set[str]] = {}
+    for task in state.tasks.values():
+        if task.schedule_id in state.schedules and task.status not in ENDED:
+            unfinished.setdefault(task.schedule_id or "", set()).add(task.id)
+    found = {schedule_id: set(tasks) for schedule_id, tasks in state.unfinished.items()}
+    assert found == unfinished, "I9: a schedule knows what it made and is unfinished"
+
+
 CHECKS = (
     i1_open_tasks_are_in_a_lasting_status,
     i2_a_held_task_is_held_once,
@@ -179,4 +201,5 @@ CHECKS = (
     i6_keys_name_tasks,
     i7_timers_follow_from_the_rows,
     i8_waiting_tasks_hear,
+    i9_schedules_come_due,
 )

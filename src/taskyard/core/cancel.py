@@ -42,13 +42,18 @@ def cancel(turn: Turn, command: CancelTask) -> None:
         turn.effects.append(Reply(command.reply_to, not_possible(task, "cancelled")))
         return
     also = tuple(heirs_of(turn.state, task.id))
+    call_off(turn, task, command.reason)
+    turn.effects.append(Reply(command.reply_to, Done(task.id, also)))
+
+
+def call_off(turn: Turn, task: Task, reason: str | None) -> None:
+    """A task that can be cancelled is, or is asked to stop."""
     if task.status in HELD:
-        _ask_to_stop(turn, task, command.reason)
+        _ask_to_stop(turn, task, reason)
     else:
         leave_lane(turn, task)
         turn.state.tasks[task.id] = task
-        end(turn, task, Status.CANCELLED, data={"reason": command.reason} if command.reason else None)
-    turn.effects.append(Reply(command.reply_to, Done(task.id, also)))
+        end(turn, task, Status.CANCELLED, data={"reason": reason} if reason else None)
 
 
 def _ask_to_stop(turn: Turn, task: Task, reason: str | None) -> None:

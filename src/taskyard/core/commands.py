@@ -19,6 +19,13 @@ from taskyard.core.notification_commands import (
     ReportDelivery,
     ResendDelivery,
 )
+from taskyard.core.schedule_commands import (
+    AnswerProbe,
+    ChangeSchedule,
+    CreateSchedule,
+    DeleteSchedule,
+    RunSchedule,
+)
 from taskyard.core.settings import Queue
 from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Usage
 from taskyard.core.told import KEEP, Keep, Told
@@ -82,6 +89,8 @@ class Draft(Struct):
     digest: str | None = None
     correlation_id: str | None = None
     traceparent: str | None = None
+    schedule_id: str | None = None
+    """The schedule that makes it; never of a submission from outside."""
 
 
 class SubmitTasks(Told):
@@ -430,6 +439,11 @@ Command = (
     | ChangeHook
     | RotateHook
     | DeleteHook
+    | CreateSchedule
+    | ChangeSchedule
+    | DeleteSchedule
+    | RunSchedule
+    | AnswerProbe
     | Archive
     | Tick
     | HearEnded

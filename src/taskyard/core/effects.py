@@ -147,8 +147,18 @@ class SignalPressure(Struct, frozen=True):
     signal: Signal
 
 
+class AskProbe(Struct, frozen=True):
+    """Ask this address whether there is something to do; the answer comes back as a command."""
+
+    schedule_id: str
+    due_at: int
+    url: str
+    timeout_ms: int
+
+
 Effect = (
     Reply
+    | AskProbe
     | Welcome
     | Execute
     | CancelWork

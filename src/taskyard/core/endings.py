@@ -9,6 +9,7 @@ from typing import Final
 from taskyard.core.changes import Data
 from taskyard.core.commands import Known
 from taskyard.core.lifecycle import move
+from taskyard.core.occurrences import hear_end
 from taskyard.core.state import Echo, State, Turn
 from taskyard.core.suspects import let_go
 from taskyard.core.task import Task
@@ -38,6 +39,8 @@ def end(turn: Turn, task: Task, status: Status, *, event: EventName | None = Non
         unlist(turn.state.dependants, dependency.id, task.id)
     if task.parent_id is not None:
         unlist(turn.state.children, task.parent_id, task.id)
+    if task.schedule_id is not None:
+        hear_end(turn, task, task.schedule_id, status)
     announce(turn, task.id, status)
 
 

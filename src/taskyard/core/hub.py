@@ -12,6 +12,7 @@ from taskyard.core import (
     cancel,
     cooling,
     daemons,
+    due_runs,
     hooks,
     imports,
     in_place,
@@ -25,6 +26,7 @@ from taskyard.core import (
     queues,
     readiness,
     revival,
+    schedules,
     suspects,
 )
 from taskyard.core.breakers import open_breaker, reset_breaker
@@ -66,6 +68,13 @@ from taskyard.core.notification_commands import (
     DeleteNotification,
     ReportDelivery,
     ResendDelivery,
+)
+from taskyard.core.schedule_commands import (
+    AnswerProbe,
+    ChangeSchedule,
+    CreateSchedule,
+    DeleteSchedule,
+    RunSchedule,
 )
 from taskyard.core.scheduler import dispatch, needs_dispatch
 from taskyard.core.state import Dice, Now, State, Turn
@@ -139,6 +148,9 @@ ON_TIMER: Final[dict[Due, Callable[[Turn, str], None]]] = {
     Due.AGEING: ageing.grow_old,
     Due.PREEMPTION: preemption.look_again,
     Due.DELIVERY: notifications.give_up,
+    Due.SCHEDULE: due_runs.come_due,
+    Due.SCHEDULE_PROBE: due_runs.give_up_probe,
+    Due.SCHEDULE_ASK: due_runs.ask_again,
 }
 """Timers of something with a name of its own."""
 ON_TASK_TIMER: Final[dict[Due, Callable[[Turn, Task], None]]] = {
@@ -197,6 +209,11 @@ _ON_COMMAND: Final[dict[type, object]] = {
     ChangeHook: hooks.change,
     RotateHook: hooks.rotate,
     DeleteHook: hooks.delete,
+    CreateSchedule: schedules.create,
+    ChangeSchedule: schedules.change,
+    DeleteSchedule: schedules.delete,
+    RunSchedule: schedules.run_now,
+    AnswerProbe: due_runs.answer_probe,
     Archive: _archive,
     HearEnded: hear_ended,
     ChangeSettings: _change_settings,
@@ -224,7 +241,9 @@ class Core:
         ON_COMMAND[type(command)](turn, command)
 
     def dispatch(self, turn: Turn) -> None:
-        """After the commands at hand: let dependants hear of ends, start what may start, say how many still wait."""
+        """After the commands at hand: let others hear of ends, start what may start, say how many still wait."""
+        if self.state.probed:
+            due_runs.hear_probes(turn)
         if self.state.echoes:
             spread(turn)
         if needs_dispatch(self.state):
@@ -240,7 +259,7 @@ class Core:
 
     def next_due_ms(self, now: Now) -> int | None:
         """How long nothing is to be done; 0 when something is left over, None when nothing is planned."""
-        if self.state.echoes:
+        if self.state.echoes or self.state.probed:
             return 0
         mono, wall = self.state.timers.next_due(Clock.MONO), self.state.timers.next_due(Clock.WALL)
         waits = [due - at for due, at in ((mono, now.mono), (wall, now.wall)) if due is not None]

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from taskyard.core import occurrences
 from taskyard.core.admission import Offer, charge_for, refusals_of
 from taskyard.core.commands import Draft, SubmitTasks
 from taskyard.core.dependencies import listen, outcome_of, warn
@@ -146,6 +147,10 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 
 def submit(turn: Turn, command: SubmitTasks) -> None:
+    turn.effects.append(Reply(command.reply_to, take(turn, command)))
+
+
+def take(turn: Turn, command: SubmitTasks) -> Refused | Submitted:
     """Take the tasks in, or say why not."""
     intake = Intake(turn, command)
     if command.under is not None:
@@ -153,8 +158,7 @@ def submit(turn: Turn, command: SubmitTasks) -> None:
             draft.parent_id = command.under
     refused, existing = _examine(intake)
     if refused and not command.partial:
-        turn.effects.append(Reply(command.reply_to, refused[min(refused)]))
-        return
+        return refused[min(refused)]
     ids, deduplicated = [], []
     counts: dict[SourceType, int] = {}
     for index, draft in enumerate(command.drafts):
@@ -169,7 +173,7 @@ def submit(turn: Turn, command: SubmitTasks) -> None:
     if counts:
         charge_for(turn, turn.state.users[command.user_id], counts)
     rejected = tuple(refused[index] for index in sorted(refused))
-    turn.effects.append(Reply(command.reply_to, Submitted(tuple(ids), tuple(deduplicated), rejected)))
+    return Submitted(tuple(ids), tuple(deduplicated), rejected)
 
 
 def _examine(intake: Intake) -> tuple[dict[int, Refused], dict[int, str]]:
@@ -302,6 +306,8 @@ def enter(turn: Turn, task: Task, body: bytes) -> None:
         for dependency in task.depends or ():
             if dependency.outcome not in (None, Status.COMPLETED):
                 warn(turn, task, dependency)
+    if task.schedule_id is not None:
+        occurrences.begin(turn, task, task.schedule_id)
     admit(turn, task, body)
     inherit(turn, task)
 
@@ -335,6 +341,7 @@ def task_of(intake: Intake, draft: Draft) -> Task:
     task.digest = draft.digest
     task.correlation_id = draft.correlation_id
     task.traceparent = draft.traceparent
+    task.schedule_id = draft.schedule_id
     if parent is not None:
         task.parent_id, task.depth = parent.id, parent.depth + 1
     if draft.depends_on:

@@ -9,7 +9,7 @@ it was (`served`), how long tasks took lately, and which attempts were accepted 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from taskyard.core import breakers, cooling, hooks, preemption, pressure, queues, rates, usage
+from taskyard.core import breakers, cooling, hooks, occurrences, preemption, pressure, queues, rates, schedules, usage
 from taskyard.core.ageing import watch_age
 from taskyard.core.attempts import take_slot, watch_attempt
 from taskyard.core.changes import DaemonRecord, Kept, KeyRecord, UserRecord
@@ -56,6 +56,7 @@ def restore(
     for task in tasks:
         _restore_task(turn, task)
     cooling.take_up(turn)
+    schedules.take_up(turn)
     state.log_bytes = dict(log_bytes)
 
 
@@ -68,6 +69,8 @@ REMEMBER: Final[dict[Keeps, Callable[[State, str, bytes], None]]] = {
     Keeps.HOOK: hooks.remember,
     Keeps.PRESSURE: pressure.remember,
     Keeps.QUEUE: queues.remember,
+    Keeps.SCHEDULE: schedules.remember,
+    Keeps.SCHEDULE_RUNS: schedules.remember_runs,
     Keeps.USAGE: usage.remember,
 }
 """How each policy takes up what it kept."""
@@ -88,6 +91,8 @@ def _restore_task(turn: Turn, task: Task) -> None:
         state.keys[task.user_id, task.key] = task.id
     listen(state, task)
     watch_clock(turn, task)
+    if task.schedule_id is not None:
+        occurrences.listen(state, task, task.schedule_id)
     user = state.users[task.user_id]
     user.pending += task.status in UNHELD
     if task.status in HELD:

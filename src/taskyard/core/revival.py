@@ -6,6 +6,7 @@ and why.
 
 from typing import assert_never
 
+from taskyard.core import occurrences
 from taskyard.core.cancel import find_own, leave_lane, not_found, not_possible
 from taskyard.core.changes import Data
 from taskyard.core.commands import ChangeTask, RetryTask, ReviewTask
@@ -70,6 +71,8 @@ def revive(turn: Turn, command: RetryTask | ReviewTask, task: Task, *, at: int |
         kept = task.trouble
         task.trouble = Trouble(preemptions=kept.preemptions, notes=kept.notes, told_sla=kept.told_sla)
     reopen(turn, task)
+    if task.schedule_id is not None:
+        occurrences.reopen(turn, task, task.schedule_id)
     watch_clock(turn, task)
     if at is not None:
         hold_until(turn, task, at)

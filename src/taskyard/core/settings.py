@@ -266,6 +266,19 @@ class Hooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long the secret before a rotation is good, unless it is said then."""
 
 
+class Schedules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    per_user_max: int = 100
+    interval_min_s: float = 1.0
+    """Of heartbeats."""
+    catch_up_max: int = 100
+    """Missed runs that `catch_up: all` makes up."""
+    late_after_s: float = 60.0
+    """A run that comes later than this was missed: `catch_up: none` does not make it up."""
+    probe_s: float = 60.0
+    """How long a run waits for its probe, if that does not say."""
+    probe_max_s: float = 600.0
+
+
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lease: Lease = Lease()
     retry: Retry = Retry()
@@ -280,6 +293,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     breakers: Breakers = Breakers()
     cooling: Cooling = Cooling()
     hooks: Hooks = Hooks()
+    schedules: Schedules = Schedules()
     plans: dict[str, Plan] = field(default_factory=_plans)
     queues: dict[str, Queue] = {}
     default_queue: str = DEFAULT_QUEUE

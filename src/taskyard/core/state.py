@@ -31,6 +31,7 @@ from taskyard.core.fairness import Rank
 from taskyard.core.lanes import Lane, LaneKey
 from taskyard.core.lines import Line, LineKey, Party, Pool
 from taskyard.core.pace import Pace
+from taskyard.core.schedule_records import RunsRecord, ScheduleRecord
 from taskyard.core.settings import Settings
 from taskyard.core.task import Attempt, Kind, Task, Terms
 from taskyard.core.timers import Timers
@@ -284,6 +285,15 @@ class State:
         """Whose events of which name are told to whom; empty as long as nobody wants to be told of anything."""
         self.deliveries: dict[str, Delivery] = {}
         """Those of all notifications, by id."""
+        self.schedules: dict[str, ScheduleRecord] = {}
+        self.schedule_names: dict[tuple[str, str], str] = {}
+        """(user, name) to the schedule that is called so."""
+        self.schedule_runs: dict[str, RunsRecord] = {}
+        """What has become of each so far (`due_runs.py`)."""
+        self.unfinished: dict[str, dict[str, None]] = {}
+        """Schedule to the open tasks that it made (`occurrences.py`)."""
+        self.probed: deque[str] = deque()
+        """Schedules whose probe has just been answered by a task."""
         self.grants = 0
         self._kinds: dict[Kind, Kind] = {}
         self._terms: dict[Terms, Terms] = {}

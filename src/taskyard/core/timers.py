@@ -39,6 +39,12 @@ class Due(IntEnum):
     """A user's low task has run long enough to make room for a critical one."""
     DELIVERY = 20
     """A notification that could not be delivered is given up."""
+    SCHEDULE = 13
+    """A schedule's next run."""
+    SCHEDULE_PROBE = 14
+    """A due run has waited for its probe as long as it may."""
+    SCHEDULE_ASK = 15
+    """A probe that was asked before a restart is asked again."""
 
 
 Name = tuple[Due, str | tuple[str, ...]]

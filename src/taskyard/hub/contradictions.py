@@ -63,6 +63,8 @@ AT_LEAST_ONE: Final = (
     "auth.addresses_max",
     "auth.session_s",
     "auth.ticket_s",
+    "schedules.per_user_max",
+    "schedules.catch_up_max",
     "cascade_rows_max",
     "subtask_depth_max",
 )
@@ -87,6 +89,8 @@ ABOVE_ZERO: Final = (
     "retention.archive_after_days",
     "retention.events_days",
     "priorities.estimated_s",
+    "schedules.interval_min_s",
+    "schedules.probe_s",
 )
 FRACTIONS: Final = (
     "shares.critical_reserve",
@@ -215,6 +219,7 @@ def _of_orders(settings: "FileSettings") -> Iterator[str]:
             "priorities.assign_high_factor",
             priorities.assign_high_factor,
         ),
+        ("schedules.probe_s", settings.schedules.probe_s, "schedules.probe_max_s", settings.schedules.probe_max_s),
     )
     for small, less, large, more in pairs:
         if less > more:

@@ -11,6 +11,7 @@ import msgspec
 from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
 from taskyard.core.effects import (
     Answer,
+    AskProbe,
     CloseSession,
     Done,
     Execute,
@@ -57,6 +58,8 @@ class Outbox:
         """Called when a release that others waited behind is out."""
         self.on_failure: Callable[[BaseException], None] = lambda error: None
         """Called when a release cannot leave: those behind it never will."""
+        self.on_probe: Callable[[AskProbe], None] = lambda probe: None
+        """Called with a request that a schedule wants made."""
         self.observers: list[Callable[[Batch], None]] = []
         """Called with every commit that is released."""
         self.handed_context: HandedContext | None = None
@@ -202,6 +205,8 @@ class Outbox:
             elif isinstance(effect, Execute) and effect.task_id not in loads:
                 # It ended before its body was read (cancelled in a later commit): there is nothing to send.
                 continue
+            elif isinstance(effect, AskProbe):
+                self.on_probe(effect)
             else:
                 outgoing.setdefault(effect.session, []).append(frame_of(effect, release.seq, loads))
                 if isinstance(effect, CloseSession):

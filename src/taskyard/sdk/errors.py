@@ -112,6 +112,8 @@ class Unavailable(Refused):
 BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.TOO_MANY_PENDING: Limited,
     Refusal.TOO_MANY_NOTIFICATIONS: Limited,
+    Refusal.TOO_MANY_SCHEDULES: Limited,
+    Refusal.TOO_MANY_NOTIFICATIONS: Limited,
     Refusal.TASK_ALREADY_COMPLETED: Conflict,
     Refusal.TOO_MANY_HOOKS: Limited,
     Refusal.UNAUTHENTICATED: NotAllowed,
@@ -123,6 +125,7 @@ BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.USER_NOT_FOUND: NotFound,
     Refusal.KEY_NOT_FOUND: NotFound,
     Refusal.QUEUE_NOT_FOUND: NotFound,
+    Refusal.SCHEDULE_NOT_FOUND: NotFound,
     Refusal.PLAN_NOT_FOUND: NotFound,
     Refusal.NOTIFICATION_NOT_FOUND: NotFound,
     Refusal.DELIVERY_NOT_FOUND: NotFound,
