@@ -11,6 +11,7 @@ WITH_GATEWAYS: Final = frozenset(
         "test_as_many_tasks_as_keys",
         "test_two_hundred_deliveries_of_one_at_once_are_one_task_also_if_the_hub_is_killed",
         "test_an_agent_submits_a_graph_waits_for_it_and_reads_the_results",
+        "test_directories_of_other_queues_come_in_whole_and_once",
         "test_tasks_are_commanded_and_asked_about_in_chinese",
     }
 )

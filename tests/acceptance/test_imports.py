@@ -1,0 +1,140 @@
+"""Imports and exports through the command line, against real hubs: whole, once, and whatever happens in between."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from taskyard.cli.main import run
+from taskyard.sdk.client import Client
+from tests.support.engines import Engine
+from tests.support.foreign_queues import a_directory_of_model_queues, a_loki_directory, a_loki_task, written
+from tests.support.live import ROOT, LiveHub, LiveYard, Said, environment, wait_until
+
+pytestmark = pytest.mark.slow
+MANY = {Engine.SQLITE: 10_000, Engine.POSTGRES: 2_500}
+"""What an import does does not depend on the engine; that a killed one loses nothing does."""
+
+
+def at(hub: LiveHub, *arguments: str) -> Said:
+    """A command of the command line, in this process: there are many of them, and each start takes half a second."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run([*arguments, "--hub", hub.url, "--key", hub.key])
+    return Said(code, out.getvalue(), err.getvalue())
+
+
+def imported(hub: LiveHub, *arguments: str) -> dict[str, object]:
+    said = at(hub, "import", *arguments, "--json")
+    assert said.code == 0, said
+    return dict(json.loads(said.out))
+
+
+def statuses(client: Client) -> dict[str, str]:
+    """By what each task was called where it comes from."""
+    found = [task for archived in (False, True) for task in client.tasks(archived=archived)]
+    return {next(iter(task.metadata.values()), {}).get("id", "-"): task.status for task in found}
+
+
+def digest_of(path: Path) -> str:
+    return str(json.loads(path.read_text().splitlines()[-1])["digest"])
+
+
+def test_directories_of_other_queues_come_in_whole_and_once(yard: LiveYard) -> None:
+    # Given a hub, and two directories as their documents describe them
+    hub = yard.hub()
+    loki = str(a_loki_directory(yard.directory / ".loki"))
+    queues = str(a_directory_of_model_queues(yard.directory / "queues"))
+
+    # When they are looked at, and taken in
+    assert imported(hub, "loki", loki, "--dry-run")["new"] == 9
+    with hub.client() as client:
+        assert list(client.tasks()) == []
+        assert imported(hub, "loki", loki)["new"] == 9
+
+        # Then every task stands as it stood, in our words
+        assert statuses(client) == {
+            "done": "completed",
+            "gone": "cancelled",
+            "dead": "permanently_failed",
+            "runs": "queued",
+            "waits": "waiting",
+            "retried": "queued",
+            "blocked": "blocked",
+            "orphan": "blocked",
+            "-": "skipped",
+        }
+        assert [breaker.type for breaker in client.breakers()] == ["eng-backend"]
+        assert imported(hub, "model-queues", queues)["new"] == 10
+        assert {queue.name for queue in client.queues()} >= {"ollama-local", "ollama-remote"}
+
+        # And a second time changes nothing
+        before = [(task.ref, task.status) for task in client.tasks()]
+        assert imported(hub, "loki", loki)["new"] == imported(hub, "model-queues", queues)["new"] == 0
+        assert [(task.ref, task.status) for task in client.tasks()] == before
+
+
+def test_an_exported_yard_is_the_same_elsewhere(yard: LiveYard) -> None:
+    # Given a yard with tasks of two users, open and ended ones
+    hub, other = yard.hub(), yard.hub("other")
+    with hub.client() as client:
+        client.add_user("ann", plan="pro", overrides={"max_pending": 9})
+        imported(hub, "loki", str(a_loki_directory(yard.directory / ".loki")))
+        imported(hub, "model-queues", str(a_directory_of_model_queues(yard.directory / "q")), "--user", "ann")
+        client.submit("the last", depends_on=["T-001"], context={"a": [1, {"b": "…"}]}, priority=6)
+
+    # When it is exported and imported elsewhere, twice
+    first, second = yard.directory / "first.jsonl", yard.directory / "second.jsonl"
+    assert at(hub, "export", str(first)).code == 0
+    assert imported(other, "yard", str(first))["new"] == 20
+    assert imported(other, "yard", str(first))["new"] == 0
+    assert at(other, "export", str(second)).code == 0
+
+    # Then both are the same, users and plans too, and at home nothing is new
+    assert digest_of(first) == digest_of(second)
+    with other.client() as client:
+        ann = next(user for user in client.users() if user.name == "ann")
+        assert (ann.plan, ann.overrides) == ("pro", {"max_pending": 9})
+    assert imported(hub, "yard", str(first))["new"] == 0
+
+
+@contextmanager
+def importing(hub: LiveHub, path: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    command = [sys.executable, "-m", "taskyard.cli", "import", "loki", str(path)]
+    env = environment(TASKYARD_HUB=hub.url, TASKYARD_KEY=hub.key)
+    with subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as child:
+        yield child
+
+
+def test_ten_thousand_tasks_come_in_although_the_hub_is_killed_in_the_middle(yard: LiveYard) -> None:
+    # Given ten thousand tasks, each waiting for the one before it in its row of ten
+    many = MANY[yard.engine]
+    tasks = [
+        a_loki_task(f"t{n:05d}", dependencies=[f"t{n - 1:05d}"] if n % 10 else [], idempotencyKey=None)
+        for n in range(many)
+    ]
+    done = [task | {"completedAt": "2026-03-04T17:10:00Z"} for task in tasks[::10]]
+    written(yard.directory / "queue" / "pending.json", [task for n, task in enumerate(tasks) if n % 10])
+    written(yard.directory / "queue" / "completed.json", done)
+    hub = yard.hub()
+
+    # When the hub is killed while they come in
+    with hub.client() as client, importing(hub, yard.directory) as child:
+        wait_until(lambda: next(client.tasks(limit=1), None), within_s=30, what="the first of them", every_s=0.005)
+        hub.kill()
+        assert child.wait(30) in (0, 3)
+    hub.start()
+
+    # Then asking again goes on where it was, and all are there once
+    with hub.client() as client:
+        there = imported(hub, "loki", str(yard.directory))
+        assert there["there"] != 0
+        assert there["new"] == many - int(str(there["there"]))
+        refs = [task.ref for task in client.tasks(limit=500)]
+    assert (len(refs), len(set(refs))) == (many, many)
+    assert imported(hub, "loki", str(yard.directory))["there"] == many
