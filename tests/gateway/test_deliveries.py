@@ -108,6 +108,12 @@ def test_githubs_form_holds_the_payload_as_json() -> None:
     assert brought(GITHUB, body, [*FROM_GITHUB, form]).payload == {"ref": "refs/heads/größe"}
 
 
+@pytest.mark.parametrize("body", [b'{"a": "b=1&c"}', b'\n {"a": "b=1&c"}'])
+def test_json_that_calls_itself_a_form_is_json(body: bytes) -> None:
+    assert brought(GITHUB, body, [*FROM_GITHUB, FORM]).payload == {"a": "b=1&c"}
+    assert brought(STRIPE, b"[1]", [FORM]).payload == [1]
+
+
 @pytest.mark.parametrize("body", [b"a=%ff", b"a=\xff", b"&".join([b"a=1"] * 101)])
 def test_a_form_that_cannot_be_read_is_refused(body: bytes) -> None:
     assert refusal(body, [*FROM_GITHUB, FORM]) == "The form cannot be read; send JSON instead."

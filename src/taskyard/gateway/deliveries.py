@@ -45,9 +45,14 @@ class Delivery(Struct, frozen=True):
 
 def read(provider: HookProvider, headers: RawHeaders, body: bytes, edge: Edge) -> Delivery:
     """Raises `RequestRefused` for what cannot be read."""
-    kind = (only(headers, b"content-type") or b"").partition(b";")[0].strip().lower()
-    payload = _of_form(body, edge) if kind == FORM else _of_json(body, edge)
+    payload = _of_form(body, edge) if _is_form(headers, body) else _of_json(body, edge)
     return READERS[provider](headers, payload, body)
+
+
+def _is_form(headers: RawHeaders, body: bytes) -> bool:
+    """Many senders say so of JSON, because it is what their libraries say unless told. No form begins like that."""
+    kind = (only(headers, b"content-type") or b"").partition(b";")[0].strip().lower()
+    return kind == FORM and not body.lstrip().startswith((b"{", b"["))
 
 
 def _of_json(raw: bytes, edge: Edge) -> object:
