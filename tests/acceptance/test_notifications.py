@@ -1,0 +1,23 @@
+"""Notifications by real hubs: who is killed between commit, sending and report still tells each event, and no other."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.notified import run
+from tests.support.engines import Engine
+
+KILLS = {Engine.SQLITE: 3, Engine.POSTGRES: 1}
+FRONTS = {Engine.SQLITE: 2, Engine.POSTGRES: 0}
+# A file's hub is restarted behind its gateways, a database's leader is followed by the other hub. The soak makes
+# more of them, of each both ways: `python -m tests.acceptance.notified`.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept_in", KILLS)
+def test_killed_hubs_tell_each_event_at_least_once_and_nothing_that_was_rolled_back(
+    tmp_path: Path, kept_in: Engine
+) -> None:
+    told = run(tmp_path / "yard", engine=kept_in, kills=KILLS[kept_in], gateways=FRONTS[kept_in])
+    assert told.broken() == []
+    assert len(told.acknowledged) > KILLS[kept_in]
