@@ -14,8 +14,11 @@ from taskyard.core.effects import Effect
 from taskyard.core.hub import Core
 from taskyard.core.state import Now, State, Turn
 from taskyard.core.yard_commands import (
+    ChangeHook,
     ChangeUser,
+    CreateHook,
     CreateKey,
+    DeleteHook,
     DeleteQueue,
     OpenBreaker,
     PauseQueue,
@@ -23,8 +26,9 @@ from taskyard.core.yard_commands import (
     ResetBreaker,
     ResumeQueue,
     RevokeKey,
+    RotateHook,
 )
-from taskyard.vocabulary import Scope
+from taskyard.vocabulary import HookProvider, Level, Scope
 from tests.simulation.clockwork import Clockwork
 from tests.simulation.shell import Hub
 from tests.simulation.world import USERS, World
@@ -152,7 +156,12 @@ ASIDES: tuple[Command, ...] = (
     PauseQueue("default", "root"),
     ChangeUser(USERS[0], "root", overrides={"max_concurrent_agents": 7}),
     CreateKey("k_2", USERS[1], "another key", "1" * 64, (Scope.TASKS, Scope.DAEMON), "root"),
+    CreateHook("wh_1", USERS[0], "prs", HookProvider.GITHUB, "a secret — “so”", '{"input":"a"}', "root", Level.HIGH),
+    CreateHook("wh_2", USERS[1], "gone", HookProvider.SLACK, "another", '{"input":"b"}', "root"),
     ResumeQueue("default", "root"),
+    RotateHook("wh_1", USERS[0], "a new secret", "root"),
+    DeleteHook("wh_2", USERS[1], "root"),
+    ChangeHook("wh_1", USERS[0], "root", name="reviews"),
     ResetBreaker(USERS[0], "code", "root"),
     RevokeKey("k_1", "root"),
     DeleteQueue("cloud", "root"),

@@ -51,7 +51,7 @@ def compare(hub: Hub) -> None:
         kept=image.kept,
     )
     live = hub.core.state
-    for part in (tasks, places, dependants, keys, holdings, timers, people):
+    for part in (tasks, places, dependants, keys, holdings, timers, people, hooks):
         expected, found = part(live), part(loaded)
         if expected != found:
             raise Violation(f"{part.__name__} would not survive a crash: {difference(expected, found)}")
@@ -93,6 +93,10 @@ def dependants(state: State) -> dict[str, object]:
 
 def keys(state: State) -> dict[str, object]:
     return {f"{user} {key}": i for (user, key), i in state.keys.items() if state.tasks[i].status not in ENDED}
+
+
+def hooks(state: State) -> dict[str, object]:
+    return dict(state.hooks)
 
 
 def holdings(state: State) -> dict[str, object]:

@@ -24,7 +24,16 @@ from taskyard.core.commands import (
 from taskyard.core.effects import Answer, Done, Refused, Submitted
 from taskyard.core.task import Kind, Needs, Terms
 from taskyard.core.yard_commands import CreateUser
-from taskyard.vocabulary import Backoff, DependsPolicy, Level, LostPolicy, Refusal, Status, Verdict
+from taskyard.vocabulary import (
+    HOOK_KEY_PREFIX,
+    Backoff,
+    DependsPolicy,
+    Level,
+    LostPolicy,
+    Refusal,
+    Status,
+    Verdict,
+)
 from tests.simulation.history import Acked, Violation
 
 if TYPE_CHECKING:
@@ -96,7 +105,9 @@ class Person:
         if self.clock.happens(0.5):
             for draft in drafts:
                 self._made += 1
-                draft.key, draft.digest = f"k{self._made}", f"digest-{self._made}"
+                # Every third as a webhook's delivery has it, which outlives whatever becomes of its task.
+                prefix = HOOK_KEY_PREFIX if self._made % 3 == 0 else ""
+                draft.key, draft.digest = f"{prefix}k{self._made}", f"digest-{self._made}"
         self._offer(drafts)
 
     def _old_ones(self) -> list[str]:

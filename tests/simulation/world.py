@@ -11,7 +11,7 @@ from taskyard.core.changes import Batch
 from taskyard.core.commands import Command, Draft
 from taskyard.core.effects import Answer
 from taskyard.core.settings import Lease, Queue, Settings, Suspects
-from taskyard.vocabulary import ENDED, EventName, Status
+from taskyard.vocabulary import ENDED, HOOK_KEY_PREFIX, EventName, Status
 from tests.simulation import checkers, mirror
 from tests.simulation.clockwork import Clockwork
 from tests.simulation.faults import Faults
@@ -119,7 +119,8 @@ class World:
             if other_id != task_id and (other.user_id, other.key) == (acked.user_id, acked.key):
                 task = self.history.durable[other_id]
                 is_archived = other_id in self.hub.store._disk.archive
-                if task.status not in NEVER_KEYED and not is_archived:
+                is_keyed = task.status not in NEVER_KEYED or (acked.key or "").startswith(HOOK_KEY_PREFIX)
+                if is_keyed and not is_archived:
                     raise Violation(f"key {acked.key}: {other_id} ({task.status}) and {task_id} were made of it")
 
     def _follow(self, history: History, batch: Batch) -> None:
