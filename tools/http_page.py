@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from taskyard.core.settings import Settings
-from taskyard.gateway.agent_routes import AGENT_ROUTES, MCP_PATH
+from taskyard.gateway.agent_routes import CLAIM_ROUTES, MCP_PATH, MCP_ROUTES
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
@@ -65,6 +65,7 @@ def lines() -> Iterator[str]:
     yield from refusals()
     for title, routes in (
         ("Tasks", TASK_ROUTES),
+        ("Pulling", CLAIM_ROUTES),
         ("Everything else", OTHER_ROUTES),
         ("Webhooks", HOOK_ROUTES),
         ("Notifications", NOTIFICATION_ROUTES),
@@ -82,7 +83,7 @@ def lines() -> Iterator[str]:
     yield ""
     yield "## The agents' tools"
     yield ""
-    yield f"`POST {MCP_PATH}`, the Model Context Protocol, for {who(AGENT_ROUTES[0].policy)}: see [mcp.md](mcp.md)."
+    yield f"`POST {MCP_PATH}`, the Model Context Protocol, for {who(MCP_ROUTES[0].policy)}: see [mcp.md](mcp.md)."
     yield ""
     yield SHAPES
     schemas = described["components"]["schemas"]
@@ -168,7 +169,8 @@ def answer(route: Route[Any, Any], operation: Schema) -> str:
         return f"{route.status}, `{route.media_type}`"
     schema = operation["responses"][str(route.status)]["content"][route.media_type]["schema"]
     again = "" if route.again_status is None else f"; {route.again_status} if nothing new was made"
-    return f"{route.status}, {linked(schema)}{again}"
+    nothing = "" if route.nothing_status is None else f"; {route.nothing_status} without a body if there is nothing"
+    return f"{route.status}, {linked(schema)}{again}{nothing}"
 
 
 def item(name: str, text: str) -> Iterator[str]:

@@ -6,14 +6,14 @@ from taskyard.core.changes import BreakerRecord, DaemonRecord, UserRecord
 from taskyard.core.settings import Queue, Settings
 from taskyard.core.state import Daemon, State, User
 from taskyard.core.yard_commands import PauseQueue
-from taskyard.hub.views import breaker_view, breaker_views, daemon_views, queue_views
+from taskyard.hub.views import breaker_view, breaker_views, daemon_views, queue_views, status_of
 from taskyard.vocabulary import BreakerState, DaemonStatus, QueueState
 from tests.support.harness import HubHarness
 
 
-def a_state(*, session: int, slots: int = 5, draining: bool = False) -> State:
+def a_state(*, session: int, slots: int = 5, draining: bool = False, pulls: bool = False) -> State:
     state = State(Settings(), cluster_id="c_test", epoch=1, seq=0)
-    record = DaemonRecord("d_1", "u_1", "mac", "boot", 7, slots=slots, draining=draining, memory_mb=512)
+    record = DaemonRecord("d_1", "u_1", "mac", "boot", 7, slots=slots, draining=draining, memory_mb=512, pulls=pulls)
     state.daemons["d_1"] = daemon = Daemon(record, 0)
     daemon.session = session
     return state
@@ -33,6 +33,15 @@ def test_a_daemon_is_shown_as_it_is(state: State, status: DaemonStatus) -> None:
     (view,) = daemon_views(state)
     assert (view.id, view.status, view.memory_free_mb, view.running) == ("d_1", status, 512, [])
     assert view.last_heartbeat is None, "it has yet to give a sign of life"
+
+
+def test_an_agent_that_claims_is_busy_while_it_works_although_it_is_not_connected() -> None:
+    state = a_state(session=0, pulls=True)
+    assert daemon_views(state)[0].status is DaemonStatus.OFFLINE
+    hub = HubHarness()
+    task = hub.submit()
+    state.daemons["d_1"].holding[task.id] = task
+    assert status_of(state.daemons["d_1"]) is DaemonStatus.BUSY
 
 
 def a_user_with(*breakers: BreakerRecord) -> State:

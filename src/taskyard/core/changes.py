@@ -68,6 +68,8 @@ class DaemonRecord(Struct, omit_defaults=True):
     online: bool = False
     draining: bool = False
     last_seen_at: int = 0
+    pulls: bool = False
+    """A slot of an agent that claims (`claims.py`)."""
 
 
 class AuditRecord(Struct, omit_defaults=True):

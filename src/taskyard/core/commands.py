@@ -239,6 +239,8 @@ class JoinDaemon(Told):
     version: str = ""
     seen: Seen | None = None
     inventory: Sequence[Held] = ()
+    pulls: bool = False
+    """A claim: `daemon_id` is what its slots are called, and which one it gets is decided here (`claims.py`)."""
 
 
 class LeaveDaemon(Told):

@@ -5,6 +5,9 @@ lists what it still has, and the list decides, not the clock (`inventory.py`). W
 Only a lease that ran out, judged with a fifth to spare, speaks for a daemon that does not come back.
 """
 
+from msgspec.structs import replace
+
+from taskyard.core import claims
 from taskyard.core.attempts import (
     current,
     is_overdue,
@@ -58,7 +61,14 @@ NOTED_MS = 60_000
 
 
 def join(turn: Turn, command: JoinDaemon) -> None:
-    """`hello`: take the daemon in, compare lists, welcome it."""
+    """`hello`: take the daemon in, compare lists, welcome it. A claim is one that gets whatever slot is free."""
+    if command.pulls:
+        slot = claims.free_slot(turn.state, command)
+        if slot is None:
+            said = "So many agents of this name claim already that no more are taken; use another name."
+            turn.effects.append(CloseSession(command.session, claims.TOO_MANY_CLAIMS, said))
+            return
+        command = replace(command, daemon_id=slot)
     refusal = _objection(turn, command)
     if refusal is not None:
         turn.effects.append(CloseSession(command.session, *refusal))
@@ -147,6 +157,7 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
         online=True,
         draining=daemon is not None and daemon.record.draining and daemon.record.boot_id == command.boot_id,
         last_seen_at=turn.now.wall,
+        pulls=command.pulls,
     )
     if daemon is None:
         daemon = state.daemons[record.id] = Daemon(record, turn.now.mono)
@@ -161,7 +172,10 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
         pool_changed(state, daemon)
     reconsider(turn, daemon)
     _watch_lease(turn, daemon)
-    turn.tell_of_daemon(EventName.DAEMON_CONNECTED, daemon)
+    if record.pulls:
+        claims.came(turn, record)
+    else:
+        turn.tell_of_daemon(EventName.DAEMON_CONNECTED, daemon)
     return daemon
 
 
@@ -190,9 +204,12 @@ def _lose_unlisted(turn: Turn, daemon: Daemon, command: JoinDaemon) -> None:
 def leave(turn: Turn, command: LeaveDaemon) -> None:
     """Its socket closed; what it holds goes on until its lease ends."""
     daemon = turn.state.daemons.get(command.daemon_id)
-    if daemon is None or daemon.session != command.session:
-        return
-    _go_offline(turn, daemon)
+    if daemon is None:
+        claimed = claims.slot_of(turn.state, command.daemon_id, command.session)
+        if claimed is not None:
+            claims.go(turn, claimed)
+    elif daemon.session == command.session:
+        _go_offline(turn, daemon)
 
 
 def _go_offline(turn: Turn, daemon: Daemon) -> None:

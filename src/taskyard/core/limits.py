@@ -182,12 +182,12 @@ def hub_has_room(turn: Turn) -> Hold | None:
 
 
 @lru_cache(maxsize=1024)
-def shares_of(slots: int, shares: Shares) -> tuple[int, ...]:
+def shares_of(slots: int, shares: Shares, claiming: int = 0) -> tuple[int, ...]:
     """Per rank, of so many slots: for what is not critical all that the reserve leaves, then each level's share.
 
-    A share is a guarantee under contention, or, if strict, a cap.
+    A share is a guarantee under contention, or, if strict, a cap. Of the slots of agents that claim nothing is kept.
     """
-    rest = slots - shares.reserve_of(slots)
+    rest = slots - shares.reserve_of(slots - claiming)
     return rest, *(max(1, floor(fraction * rest)) for fraction in (shares.high, shares.normal, shares.low))
 
 
@@ -195,7 +195,7 @@ def reserve_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
     """What is not critical leaves the reserve alone, whether or not critical tasks run."""
     if rank == CRITICAL:
         return None
-    used, limit = pool.others_running, shares_of(pool.slots, turn.state.settings.shares)[0]
+    used, limit = pool.others_running, shares_of(pool.slots, turn.state.settings.shares, pool.claiming)[0]
     return None if used < limit else Hold(Reason.CRITICAL_RESERVE, ("room", pool.id), used, limit)
 
 
@@ -204,7 +204,7 @@ def share_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
     shares = turn.state.settings.shares
     if rank == CRITICAL or not shares.strict:
         return None
-    used, limit = pool.running[rank], shares_of(pool.slots, shares)[rank]
+    used, limit = pool.running[rank], shares_of(pool.slots, shares, pool.claiming)[rank]
     return None if used < limit else Hold(Reason.PRIORITY_SHARE, ("room", pool.id), used, limit, name=LEVELS[rank])
 
 
@@ -215,7 +215,7 @@ LEVEL_RULES: Final[tuple[LevelRule, ...]] = (reserve_is_kept, share_is_kept)
 def levels_with_room(turn: Turn, pool: Pool) -> tuple[int, ...]:
     """Ranks, in the order in which a slot is offered: critical first, then who is below its share, then the others."""
     shares = turn.state.settings.shares
-    rest, high, normal, low = shares_of(pool.slots, shares)
+    rest, high, normal, low = shares_of(pool.slots, shares, pool.claiming)
     _, highs, normals, lows = pool.running
     if highs + normals + lows >= rest:
         return (CRITICAL,)

@@ -129,12 +129,14 @@ class Pool:
     Only daemons that are there count, with what they hold: a daemon that went away took its slots with it.
     """
 
-    __slots__ = ("_roomy", "daemons", "eased", "id", "queues", "running", "slots", "starved", "woken")
+    __slots__ = ("_roomy", "claiming", "daemons", "eased", "id", "queues", "running", "slots", "starved", "woken")
 
     def __init__(self, id: str) -> None:
         self.id = id
         self.daemons: dict[str, Daemon] = {}
         self.slots = 0
+        self.claiming = 0
+        """How many of these are agents' that claim: of them none is kept for critical work."""
         self.running = [0] * len(RANK)
         """Live attempts per level, as they were granted."""
         self.queues: dict[str, int] = {}
@@ -150,7 +152,9 @@ class Pool:
 
     def recount(self) -> None:
         """A daemon came, went, or is not what it was."""
-        self.slots = sum(daemon.record.slots for daemon in self.daemons.values() if daemon.is_open)
+        there = [daemon.record for daemon in self.daemons.values() if daemon.is_open]
+        self.slots = sum(record.slots for record in there)
+        self.claiming = sum(record.slots for record in there if record.pulls)
         self.running, self.queues = [0] * len(RANK), {}
         self._roomy, self.eased = Ordered(standing_of), dict.fromkeys(self.daemons.values())
         for daemon in self.daemons.values():

@@ -12,6 +12,7 @@ from taskyard.core.attempts import accept as accept_attempt
 from taskyard.core.attempts import cancelled, close, current, fail, is_overdue, newest_of, release, time_out
 from taskyard.core.attempts import start as start_attempt
 from taskyard.core.changes import LateResult, LogChunk
+from taskyard.core.claims import heard
 from taskyard.core.commands import (
     AcceptTask,
     BeatTask,
@@ -134,7 +135,7 @@ def confirm_cancel(turn: Turn, command: ConfirmCancel) -> None:
 
 def progress(turn: Turn, command: ReportProgress) -> None:
     found = current(turn, command.task_id, command.attempt, command.daemon_id)
-    if found is None:
+    if found is None or (command.daemon_id is None and not heard(turn, *found)):
         refuse_stale(turn, command.reply_to)
         return
     task, attempt = found
@@ -147,7 +148,7 @@ def progress(turn: Turn, command: ReportProgress) -> None:
 
 def checkpoint(turn: Turn, command: SaveCheckpoint) -> None:
     found = current(turn, command.task_id, command.attempt, command.daemon_id)
-    if found is None:
+    if found is None or (command.daemon_id is None and not heard(turn, *found)):
         refuse_stale(turn, command.reply_to)
         return
     task = found[0]
@@ -159,7 +160,7 @@ def checkpoint(turn: Turn, command: SaveCheckpoint) -> None:
 
 def beat_task(turn: Turn, command: BeatTask) -> None:
     found = current(turn, command.task_id, command.attempt, None)
-    if found is None:
+    if found is None or not heard(turn, *found):
         refuse_stale(turn, command.reply_to)
     else:
         _reply(turn, command.reply_to, found[0])

@@ -1,16 +1,31 @@
-"""The routes of agents: by their own protocol. `routes.py` has the others."""
+"""The routes of agents: those that pull, and those that speak a protocol of their own. `routes.py` has the others."""
 
 from typing import Any, Final
 
 from taskyard.gateway import mcp
 from taskyard.gateway.call import Empty
-from taskyard.gateway.route import ANYONE_OR_TOKEN, Route
-from taskyard.vocabulary import Refusal
+from taskyard.gateway.rest import claims
+from taskyard.gateway.route import ANYONE_OR_TOKEN, Policy, Route
+from taskyard.vocabulary import Refusal, Scope
+from taskyard.wire.claims import Claim, ClaimAnswer
 from taskyard.wire.mcp import McpMessage
 
 MCP_PATH: Final = "/mcp"
 
-AGENT_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
+CLAIM_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
+    Route(
+        method="POST",
+        path="/api/v1/claim",
+        policy=Policy(scopes=frozenset({Scope.DAEMON})),
+        handler=claims.claim,
+        summary="Pull one task, for agents without a socket; 204 if none came in `wait_s`",
+        body=Claim,
+        query=Empty,
+        answer=ClaimAnswer,
+        nothing_status=claims.NOTHING_STATUS,
+    ),
+)
+MCP_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     Route(
         method="POST",
         path=MCP_PATH,
@@ -25,3 +40,4 @@ AGENT_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         is_described=False,
     ),
 )
+AGENT_ROUTES: Final = (*CLAIM_ROUTES, *MCP_ROUTES)

@@ -41,6 +41,7 @@ BODY_S: Final = 30.0
 WRAPS, BATCH_WRAPS = 1, 3
 # What stands around a field's value: the object; in a batch also the list and the batch itself.
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+NO_CONTENT: Final = 204
 ROUTE: Final = "taskyard.route"
 NO_ROUTE: Final = ("", "")
 # Where a request's method and path, as the table has them, are noted once they are known.
@@ -333,12 +334,9 @@ def _fault() -> Reply:
 
 async def _send_reply(reply: Reply, send: Send) -> None:
     body = reply.value if isinstance(reply.value, bytes) else _encoder.encode(reply.value)
-    headers = [
-        *_SECURITY,
-        (b"content-type", reply.media_type.encode()),
-        (b"content-length", str(len(body)).encode()),
-        *reply.headers,
-    ]
+    headers = [*_SECURITY, *reply.headers]
+    if reply.status != NO_CONTENT:
+        headers += [(b"content-type", reply.media_type.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

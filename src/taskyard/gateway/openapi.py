@@ -126,6 +126,8 @@ def _responses(route: Route[Any, Any], schema_of: dict[str, Any]) -> dict[str, A
     responses: dict[str, Any] = {str(route.status): answered}
     if route.again_status is not None:
         responses[str(route.again_status)] = answered
+    if route.nothing_status is not None:
+        responses[str(route.nothing_status)] = {"description": "There is nothing"}
     if route.media_type == "text/html" and route.policy.public:
         responses["303"] = {"description": "Signed in"}
         responses["401"] = {"description": "The link is spent", "content": answered["content"]}

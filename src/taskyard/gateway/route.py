@@ -62,6 +62,8 @@ class Route(Generic[B, Q]):
     status: int = 200
     again_status: int | None = None
     """Answered instead when all of it was there already."""
+    nothing_status: int | None = None
+    """Answered instead, without a body, when there is nothing to give."""
     media_type: str = "application/json"
     body: type[B]
     """`bytes`: handed on as it came, since whoever signed it signed the bytes."""

@@ -94,7 +94,8 @@ def _view(daemon: Daemon) -> DaemonView:
 
 def status_of(daemon: Daemon) -> DaemonStatus:
     if not daemon.session:
-        return DaemonStatus.OFFLINE
+        # An agent that claims is not connected while it works.
+        return DaemonStatus.BUSY if daemon.record.pulls and daemon.holding else DaemonStatus.OFFLINE
     if daemon.record.draining:
         return DaemonStatus.DRAINING
     return DaemonStatus.ONLINE if daemon.has_room() else DaemonStatus.BUSY

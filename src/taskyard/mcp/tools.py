@@ -113,7 +113,9 @@ async def _queue_status(yard: Yard, _: given.QueueStatus) -> Outcome:
 
 async def _report_progress(yard: Yard, arguments: given.ReportProgress) -> Outcome:
     body, path = _body(arguments, "task", "token"), of_task(arguments.task, "progress")
-    return await yard.ask(Ask(method="POST", path=path, body=body, token=arguments.token))
+    # Lines for the log would be there twice.
+    idempotent = arguments.log is None
+    return await yard.ask(Ask(method="POST", path=path, body=body, token=arguments.token, idempotent=idempotent))
 
 
 async def _complete(yard: Yard, arguments: given.CompleteTask) -> Outcome:

@@ -1,0 +1,166 @@
+"""`POST /claim`: agents without a socket, from the asking to the result."""
+
+import asyncio
+
+import pytest
+
+from taskyard.core.commands import Beat, JoinDaemon
+from taskyard.core.settings import Lease, Settings
+from taskyard.core.yard_commands import RevokeKey
+from taskyard.gateway.app import GatewayApp, build_app
+from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.rest import claims
+from taskyard.vocabulary import Scope
+from taskyard.wire import frames
+from tests.support.gateway_client import WAIT_S, Client, Response
+from tests.support.gateway_hub import GatewayHub
+
+pytestmark = pytest.mark.anyio
+TASKS = "/api/v1/tasks"
+CLAIM = "/api/v1/claim"
+
+
+@pytest.fixture
+def owner(hub: GatewayHub, app: GatewayApp) -> Client:
+    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+
+
+async def claim(agent: Client, hang_up: asyncio.Event | None = None, **body: object) -> Response:
+    given = {"name": "agent", "wait_s": 0, **body}
+    return await agent.post(CLAIM, given, hang_up=hang_up or asyncio.Event())
+
+
+async def open_claims(hub: GatewayHub, count: int = 1) -> None:
+    """Until so many wait."""
+    async with asyncio.timeout(WAIT_S):
+        while sum(daemon.session != 0 for daemon in hub.core.state.daemons.values()) != count:
+            await asyncio.sleep(0)
+
+
+async def test_a_task_is_pulled_worked_on_and_handed_in(hub: GatewayHub, owner: Client) -> None:
+    # Given a task that waits
+    made = (await owner.post(TASKS, {"input": "a", "context": {"b": 1}, "execution": {"timeout": 60}})).json
+
+    # When an agent asks for one
+    answer = await claim(owner)
+    given = answer.json
+
+    # Then it is given it with all it needs, and it counts as started
+    assert (answer.status, given["attempt"], given["timeout"], given["lease_s"]) == (200, 1, 60, 30)
+    assert (given["task"]["id"], given["task"]["input"], given["task"]["context"]) == (made["id"], "a", {"b": 1})
+    assert (given["context_input"], given["checkpoint"], given["previous_attempts"]) == ([], None, [])
+    shown = (await owner.get(f"{TASKS}/T-001")).json
+    assert (shown["status"], shown["attempts"][0]["daemon_name"]) == ("running", "agent")
+    (daemon,) = (await owner.get("/api/v1/daemons")).json
+    assert (daemon["name"], daemon["active_tasks"], daemon["max_concurrent_tasks"]) == ("agent", 1, 1)
+
+    # And its token speaks for it until it is done
+    agent = Client(owner.app, given["token"])
+    for word, body in (("heartbeat", {}), ("progress", {"percent": 5}), ("checkpoint", {"data": [1]})):
+        assert (await agent.post(f"{TASKS}/T-001/{word}", body)).json == {"ok": True}
+    assert (await agent.post(f"{TASKS}/T-001/complete", {"status": "completed", "result": 7})).json == {"ok": True}
+    assert (await owner.get(f"{TASKS}/T-001")).json["result"] == 7
+
+
+async def test_where_there_is_nothing_it_says_so_without_a_word(owner: Client) -> None:
+    answer = await claim(owner)
+    assert (answer.status, answer.body) == (204, b"")
+    assert not {"content-length", "content-type"} & answer.headers.keys()
+    await owner.post(TASKS, {"input": "a", "requirements": {"capabilities": ["browser"]}})
+    await owner.post(TASKS, {"input": "a", "type": "draw"})
+    assert (await claim(owner, types=["write"])).status == 204
+    assert (await claim(owner, types=["write"], capabilities=["browser"])).status == 204
+    assert (await claim(owner, types=["draw"])).json["task"]["type"] == "draw"
+    assert (await claim(owner, capabilities=["browser"])).status == 200
+
+
+async def test_who_waits_is_given_what_comes(hub: GatewayHub, owner: Client) -> None:
+    waiting = [asyncio.create_task(claim(owner, wait_s=10)) for _ in range(2)]
+    await open_claims(hub, 2)
+    for name in "ab":
+        await owner.post(TASKS, {"input": name})
+    answers = [await one for one in waiting]
+    assert sorted(answer.json["task"]["input"] for answer in answers) == ["a", "b"]
+    assert len(hub.core.state.daemons) == 2
+
+
+async def test_an_agent_that_waits_is_kept_alive_and_its_time_is_kept_to(hub: GatewayHub) -> None:
+    hub = GatewayHub(Settings(lease=Lease(heartbeat_s=0.01)))
+    agent = Client(build_app(hub, GatewaySettings()), hub.a_key(hub.a_user("ann"), Scope.DAEMON))
+    assert (await claim(agent, wait_s=0.05)).status == 204
+    assert len([command for command in hub.told if isinstance(command, Beat)]) >= 3
+    assert [daemon.session for daemon in hub.core.state.daemons.values()] == [0]
+
+
+async def test_who_hangs_up_is_given_nothing(hub: GatewayHub, owner: Client) -> None:
+    hang_up = asyncio.Event()
+    waiting = asyncio.create_task(claim(owner, hang_up, wait_s=30))
+    await open_claims(hub)
+    hang_up.set()
+    async with asyncio.timeout(WAIT_S):
+        assert (await waiting).status == 204
+    await owner.post(TASKS, {"input": "a"})
+    assert (await owner.get(f"{TASKS}/T-001")).json["status"] == "queued"
+
+
+async def test_when_the_lead_moves_whoever_waits_asks_the_next_one(hub: GatewayHub, owner: Client) -> None:
+    waiting = asyncio.create_task(claim(owner, wait_s=10))
+    await open_claims(hub)
+    hub.lead_moves()
+    assert len([command for command in hub.told if isinstance(command, JoinDaemon)]) == 2
+    await owner.post(TASKS, {"input": "a"})
+    assert (await waiting).json["task"]["input"] == "a"
+
+
+async def test_a_key_that_ends_meanwhile_gets_nothing(hub: GatewayHub, owner: Client) -> None:
+    waiting = asyncio.create_task(claim(owner, wait_s=30))
+    await open_claims(hub)
+    assert owner.key is not None
+    hub.decide(RevokeKey(hub.key_named(owner.key).id, actor="test"))
+    async with asyncio.timeout(WAIT_S):
+        assert (await waiting).status == 401
+
+
+async def test_a_hub_that_stops_sends_whoever_waits_home(hub: GatewayHub, app: GatewayApp, owner: Client) -> None:
+    waiting = asyncio.create_task(claim(owner, wait_s=30))
+    await open_claims(hub)
+    await app.door.close()
+    answer = await waiting
+    assert (answer.status, answer.json["code"]) == (503, "NO_LEADER")
+
+
+async def test_a_hub_that_says_nothing_is_not_waited_for_without_end(
+    hub: GatewayHub, owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "ANSWER_S", 0.0)
+    monkeypatch.setattr(hub, "tell", lambda command: None)
+    hub.core.state.settings = Settings(lease=Lease(heartbeat_s=0.01))
+    assert (await claim(owner)).status == 503
+
+
+async def test_too_many_claims_of_one_name_are_refused(hub: GatewayHub, owner: Client) -> None:
+    waiting = asyncio.create_task(claim(owner, wait_s=10))
+    await open_claims(hub)
+    (session,) = (one for one in hub._sessions.values() if isinstance(one, claims.ClaimSession))
+    session.send([frames.encode(frames.Error("TOO_MANY_CLAIMS", "Too many."))])
+    answer = await waiting
+    assert (answer.status, answer.json["code"], answer.headers["retry-after"]) == (503, "OVERLOADED", "1")
+
+
+async def test_only_a_daemons_key_claims_and_only_its_own_users_tasks(
+    hub: GatewayHub, app: GatewayApp, bob: Client
+) -> None:
+    await bob.post(TASKS, {"input": "b"})
+    assert (await claim(bob)).status == 403
+    assert (await claim(Client(app, hub.a_key(hub.a_user("ann"), Scope.DAEMON)))).status == 204
+    assert (await claim(Client(app, hub.a_key("u_bob", Scope.DAEMON)))).status == 200
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"name": ""}, {"name": "a\nb"}, {"wait_s": 61}, {"wait_s": -1}, {"shared": True}, {"types": [1]}]
+)
+async def test_a_wrong_claim_is_told_and_changes_nothing(
+    hub: GatewayHub, owner: Client, wrong: dict[str, object]
+) -> None:
+    assert (await claim(owner, **wrong)).status == 422
+    assert hub.core.state.daemons == {}
