@@ -28,6 +28,7 @@ def real_ids(client: Client) -> dict[str, str]:
         "daemons": client.daemons()[0].id,
         "users": user.id,
         "keys": client.add_key(user.id, name="fuzzed", scopes=["tasks"]).id,
+        "hooks": client.add_hook("fuzzed", provider="github", template={"input": "a"}).id,
     }
 
 

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from taskyard.core import attempts, cancel, daemons, hub, lifecycle, losses, outcomes, recovery, retry
+from taskyard.core import attempts, cancel, daemons, endings, hub, lifecycle, losses, outcomes, recovery, retry
 from taskyard.core.changes import Batch
 from taskyard.core.commands import CompleteTask, HearEnded, JoinDaemon, LeaveDaemon
 from taskyard.core.effects import Done, Effect, Execute
@@ -276,6 +276,10 @@ def never_write_what_stays_unconfirmed() -> Any:
     return patch.object(ledger, "JOURNAL_AFTER_MS", 1 << 40)
 
 
+def free_the_key_of_a_delivery_that_was_cancelled() -> Any:
+    return everywhere(endings.keeps_key, lambda key, status: status in endings.KEEPS_KEY)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     acknowledge_before_commit,
     release_effects_of_a_failed_commit,
@@ -301,4 +305,5 @@ MORE: Final[tuple[Mutant, ...]] = (
     free_an_exclusive_key_while_its_work_is_stopping,
     forget_ends_that_a_crash_kept_unheard,
     never_write_what_stays_unconfirmed,
+    free_the_key_of_a_delivery_that_was_cancelled,
 )
