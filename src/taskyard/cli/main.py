@@ -29,6 +29,7 @@ from taskyard.cli import (
     people,
     pressure,
     queues,
+    report,
     say,
     status,
     submit,
@@ -87,6 +88,7 @@ app.add_typer(people.user_app, name="user")
 app.add_typer(people.key_app, name="key")
 app.command("plans")(people.plans)
 app.command("audit")(people.audit)
+app.command("report")(report.report)
 app.add_typer(exchange.app, name="import")
 app.command("export")(exchange.export)
 app.command("mcp")(mcp.mcp)

@@ -1,13 +1,14 @@
-"""The routes by which tasks come from and go to other places."""
+"""The routes by which tasks come from and go to other places, and by which one hears what became of them."""
 
 from typing import Any, Final
 
 from taskyard.gateway.call import OfUser
-from taskyard.gateway.rest import imports
+from taskyard.gateway.rest import imports, report
 from taskyard.gateway.route import OWNER, Route, get
 from taskyard.gateway.task_routes import V1
 from taskyard.vocabulary import Refusal
 from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
+from taskyard.wire.report import ReportAnswer
 
 EXCHANGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     Route(
@@ -29,6 +30,15 @@ EXCHANGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
             Refusal.NAME_TAKEN,
             Refusal.TOO_MANY_PENDING,
         ),
+    ),
+    get(
+        f"{V1}/report",
+        report.show,
+        policy=OWNER,
+        summary="What happened since: done, failed, waiting, hours used, what needs a person",
+        query=report.ReportQuery,
+        answer=ReportAnswer,
+        refusals=(Refusal.USER_NOT_FOUND,),
     ),
     get(
         f"{V1}/export",

@@ -57,6 +57,7 @@ from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask, bind
 from taskyard.wire.addresses import Turn, each_hub
 from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
+from taskyard.wire.report import ReportAnswer
 
 T = TypeVar("T")
 
@@ -116,6 +117,10 @@ class AsyncClient(AsyncHookCalls, AsyncNotificationCalls):
     async def import_piece(self, piece: Import) -> ImportAnswer:
         """A piece of an import, or a look at what it would do; asked again it changes nothing."""
         return await self.call(requests.import_piece(piece))
+
+    async def report(self, *, since: str | None = None) -> ReportAnswer:
+        """What happened since an instant (ISO 8601), or in the last twelve hours."""
+        return await self.call(requests.report(since=since))
 
     def export(self, *, archived: bool = False) -> AsyncIterator[CarriedTask]:
         """All one's tasks and what became of them, newest first: those that are not archived, or those that are."""

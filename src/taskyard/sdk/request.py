@@ -22,6 +22,7 @@ PERSONAL: Final = tuple(
         "intake",
         "import",
         "export",
+        "report",
         "daemons",
         "dead-letters",
         "breakers",

@@ -37,6 +37,7 @@ from taskyard.sdk.records import (
 from taskyard.sdk.request import API, Request, encode, get, given, send
 from taskyard.sdk.submission import is_keyed, wire_shape
 from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
+from taskyard.wire.report import ReportAnswer
 
 PAGE_TASKS: Final = 200
 # What a page of a walk over all tasks asks for: 4 times the hub's default, well under its most (500), so that
@@ -107,6 +108,10 @@ def import_piece(piece: Import) -> Request[ImportAnswer]:
         body=encode(piece),
         idempotent=True,
     )
+
+
+def report(*, since: str | None = None) -> Request[ReportAnswer]:
+    return get("/report", ReportAnswer, since=since)
 
 
 def export_tasks(*, archived: bool = False, limit: int = PAGE_TASKS) -> Request[list[CarriedTask]]:
