@@ -63,8 +63,6 @@ def _of_json(raw: bytes, edge: Edge) -> object:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeError):
         raise plain_json.not_json() from None
-    except RecursionError:
-        raise plain_json.too_deep(edge) from None
 
 
 def _of_form(raw: bytes, edge: Edge) -> object:
