@@ -249,6 +249,25 @@ async def test_a_failure_is_told_with_what_went_wrong(owner: Client, agent: Agen
         )
 
 
+async def test_a_task_is_claimed_worked_on_and_handed_in(owner: Client, agent: Agent) -> None:
+    assert await agent.use("claim_task", name="reader", wait_s=0) == {"claimed": False}
+    await owner.post(TASKS, {"input": "read", "requirements": {"capabilities": ["eyes"]}})
+    assert await agent.use("claim_task", name="reader", wait_s=0) == {"claimed": False}
+    given = await agent.use("claim_task", name="reader", capabilities=["eyes"], wait_s=5)
+    assert (given["claimed"], given["task"]["input"], given["attempt"]) == (True, "read", 1)
+    own = {"task": given["task"]["ref"], "token": given["token"]}
+    part = await agent.use("submit_subtask", input="a part", token=given["token"])
+    assert part["parent_task_id"] == given["task"]["id"]
+    assert await agent.use("report_progress", **own, percent=50) == {"ok": True}
+    assert await agent.use("complete_task", **own, result="seen") == {"ok": True}
+    assert (await agent.use("get_task", task=given["task"]["ref"]))["result"] == "seen"
+
+
+async def test_who_has_no_daemons_key_claims_nothing(hub: GatewayHub, app: GatewayApp) -> None:
+    async with agent_with(app, hub.a_key(hub.a_user("eve"), Scope.TASKS, Scope.AGENT)) as agent:
+        assert await agent.refused("claim_task", name="eve") == "FORBIDDEN"
+
+
 async def test_a_request_stands_behind_the_same_door_as_any_other(app: GatewayApp, owner: Client) -> None:
     for headers, status in (
         ({}, 200),

@@ -7,7 +7,7 @@ import pytest
 
 from taskyard.sdk import answers, records
 from taskyard.sdk.requests import Batch
-from taskyard.wire import breakers, hubs, intake, metrics, people, plans, queues, tasks, why
+from taskyard.wire import breakers, claims, hubs, intake, metrics, people, plans, queues, tasks, why
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,7 @@ from taskyard.wire import breakers, hubs, intake, metrics, people, plans, queues
         (people.AuditAnswer, records.AuditEntry),
         (people.RunningAnswer, records.RunningTask),
         (people.DaemonAnswer, records.DaemonRecord),
+        (claims.ClaimAnswer, answers.Claimed),
         (hubs.HubAnswer, records.HubRecord),
         (queues.QueueAnswer, records.QueueRecord),
         (breakers.BreakerAnswer, records.BreakerRecord),

@@ -35,14 +35,19 @@ async def _serve(yard: Yard) -> None:
 
     from mcp.server.stdio import stdio_server
 
+    from taskyard.mcp.keeping import Keeping
     from taskyard.mcp.server import build_server
     from taskyard.sdk.async_client import AsyncClient
 
     key = yard.key or os.environ.get(TOKEN_VARIABLE)
     async with AsyncClient(yard.hub, key, data=yard.data, user=yard.user) as client:
-        server = build_server(version("taskyard"), Remote(client))
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        way = Keeping(Remote(client))
+        server = build_server(version("taskyard"), way)
+        try:
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+        finally:
+            await way.close()
 
 
 class Remote:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from taskyard.mcp import arguments as given
 from taskyard.mcp import words
 from taskyard.mcp.brief import state, whole
-from taskyard.mcp.yard import API, Ask, Outcome, Yard, of_task, problem
+from taskyard.mcp.yard import API, Ask, Outcome, Yard, claim_path, of_task, problem
 from taskyard.vocabulary import ENDED, Refusal, SourceType
 
 WAIT_S_MAX: Final = 50.0
@@ -111,6 +111,14 @@ async def _queue_status(yard: Yard, _: given.QueueStatus) -> Outcome:
     return _shown(pressure, lambda line: {**status.value, "backpressure": line})
 
 
+async def _claim(yard: Yard, arguments: given.ClaimTask) -> Outcome:
+    wait_s = min(max(arguments.wait_s, 0.0), WAIT_S_MAX)
+    body = {**_body(arguments), "wait_s": wait_s}
+    # Asked again it would be another claim.
+    outcome = await yard.ask(Ask(method="POST", path=claim_path(), body=body, wait_s=wait_s, idempotent=False))
+    return _shown(outcome, lambda claimed: {"claimed": bool(claimed), **(claimed or {})})
+
+
 async def _report_progress(yard: Yard, arguments: given.ReportProgress) -> Outcome:
     body, path = _body(arguments, "task", "token"), of_task(arguments.task, "progress")
     # Lines for the log would be there twice.
@@ -195,6 +203,13 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         do=_queue_status,
         reads_only=True,
         description=words.QUEUE_STATUS,
+    ),
+    Tool(
+        name="claim_task",
+        title="Claim a task to work on",
+        takes=given.ClaimTask,
+        do=_claim,
+        description=words.CLAIM_TASK,
     ),
     Tool(
         name="report_progress",

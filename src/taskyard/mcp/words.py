@@ -87,6 +87,15 @@ How many of your tasks run and wait, whether one more would start now, the month
 warning submit less, at critical only what matters. Use it before you hand in much. Not possible with a task's token.
 """)
 
+CLAIM_TASK: Final = _flowing("""
+Ask for a task to do yourself, when you are here to work for the queue. Comes back with `claimed` false if none came in
+`wait_s` seconds, else with the `task` (input, context, goal), `context_input` (results of tasks it depended on),
+`previous_attempts`, `timeout` in seconds, and a `token`: give that token to report_progress, submit_subtask,
+wait_for_tasks and complete_task. The task is yours from then on: end it with complete_task, also if you fail. If you
+are connected over HTTP, call report_progress at least every `lease_s` seconds, or it is given to somebody else. Needs
+a key of scope daemon.
+""")
+
 REPORT_PROGRESS: Final = _flowing("""
 Tell how far the task is that you run: percent, a few words, lines for its log. People see it at once, and the hub
 knows that you are alive. STALE_ATTEMPT: it is yours no longer, stop working on it.

@@ -40,6 +40,10 @@ def of_task(task: str, word: str = "") -> str:
     return f"{API}/tasks/{quote(task, safe='')}" + (f"/{word}" if word else "")
 
 
+def claim_path() -> str:
+    return f"{API}/claim"
+
+
 def problem(code: str, detail: str) -> Outcome:
     """A problem that is found before any hub is asked."""
     return Outcome({"code": code, "detail": detail}, is_error=True)

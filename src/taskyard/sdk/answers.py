@@ -224,6 +224,21 @@ class Acknowledged(Struct, kw_only=True):
     ok: bool = True
 
 
+class Claimed(Struct, kw_only=True):
+    """A task that was pulled. It is kept by a word with its `token` within each `lease_s` seconds."""
+
+    task: dict[str, Any]
+    """What is to be done: `id`, `ref`, `type`, `input`, `context`, …"""
+    attempt: int
+    token: str
+    """To call with about this task: `Client(hub, claimed.token)`."""
+    lease_s: float = 30.0
+    timeout: float = 300.0
+    context_input: list[Any] = []
+    checkpoint: Any = None
+    previous_attempts: list[Any] = []
+
+
 class Event(Struct, kw_only=True, rename={"was": "from", "now": "to"}):
     """One thing that happened. `was` and `now` are statuses (`from` and `to` on the wire).
 

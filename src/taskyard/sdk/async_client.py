@@ -23,6 +23,7 @@ from taskyard.sdk.answers import (
     Acknowledged,
     Backpressure,
     Cancellation,
+    Claimed,
     Event,
     LogLine,
     Overview,
@@ -162,6 +163,10 @@ class AsyncClient(AsyncHookCalls, AsyncNotificationCalls):
 
     async def skip(self, task: str, *, reason: str | None = None) -> AsyncTask:
         return await self.call(requests.skip_task(AsyncTask, task, reason=reason))
+
+    async def claim(self, name: str, **terms: Any) -> Claimed | None:
+        """One task to work on, as `requests.claim` says; None if none came in time. Needs a key of scope `daemon`."""
+        return await self.call(requests.claim(name, **terms))
 
     async def complete(self, task: str, **outcome: Any) -> Acknowledged:
         return await self.call(requests.complete_task(task, **outcome))

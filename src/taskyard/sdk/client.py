@@ -30,6 +30,7 @@ from taskyard.sdk.answers import (
     Acknowledged,
     Backpressure,
     Cancellation,
+    Claimed,
     Event,
     LogLine,
     Overview,
@@ -173,6 +174,10 @@ class Client(HookCalls, NotificationCalls):
 
     def skip(self, task: str, *, reason: str | None = None) -> Task:
         return self.call(requests.skip_task(Task, task, reason=reason))
+
+    def claim(self, name: str, **terms: Any) -> Claimed | None:
+        """One task to work on, as `requests.claim` says; None if none came in time. Needs a key of scope `daemon`."""
+        return self.call(requests.claim(name, **terms))
 
     def complete(self, task: str, **outcome: Any) -> Acknowledged:
         return self.call(requests.complete_task(task, **outcome))

@@ -15,6 +15,8 @@ from msgspec import Struct
 from taskyard.sdk.errors import BadAnswer, refusal
 
 API: Final = "/api/v1"
+NOTHING: Final = 204
+"""The status of an answer that there is nothing to answer with."""
 PERSONAL: Final = tuple(
     f"{API}/{name}"
     for name in (
@@ -95,7 +97,7 @@ def settle(request: Request[T], status: int, headers: Mapping[str, str], body: b
     if decoder is None:
         decoder = _decoders[request.answer] = msgspec.json.Decoder(request.answer)
     try:
-        answer: T = decoder.decode(body or b"{}")
+        answer: T = decoder.decode(body or (b"null" if status == NOTHING else b"{}"))
     except msgspec.DecodeError as error:
         raise BadAnswer(f"{request.method} {request.path} did not answer as a hub does: {error}") from error
     return answer

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from taskyard.sdk.answers import (
     Acknowledged,
     Backpressure,
     Cancellation,
+    Claimed,
     Event,
     LogLine,
     Overview,
@@ -230,6 +231,23 @@ def complete_task(
         attempt=attempt,
     )
     return send("POST", f"{_task(task)}/complete", Acknowledged, body, idempotent=True)
+
+
+def claim(
+    name: str,
+    *,
+    capabilities: Sequence[str] | None = None,
+    types: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+    wait_s: float = WAIT_S_MAX,
+) -> Request[Claimed | None]:
+    """Not repeated once it was sent: that would be another claim. One whose answer was lost ends with its lease."""
+    body = {"name": name, "wait_s": wait_s, **given(capabilities=capabilities, types=types, models=models)}
+    request: Request[Claimed | None] = send(
+        "POST", "/claim", cast("type[Claimed]", Claimed | None), body, idempotent=False
+    )
+    request.wait_s = wait_s
+    return request
 
 
 def report_progress(

@@ -1,0 +1,127 @@
+"""`taskyard mcp`: how its tools reach a hub, and how it keeps what its agent has claimed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from taskyard.cli.mcp import Remote
+from taskyard.mcp import keeping
+from taskyard.mcp.keeping import Keeping
+from taskyard.mcp.yard import Ask, Outcome, problem
+from taskyard.sdk.async_client import AsyncClient
+from taskyard.sdk.retry import NEVER, RetryPolicy
+from tests.support.http_stub import KEY, Reply, Reset, StubHub, a_task, running_stub
+from tests.support.http_stub import problem as problem_reply
+from tests.support.live import taskyard
+
+pytestmark = pytest.mark.anyio
+WAIT_S = 5.0
+CLAIM = Ask(method="POST", path="/api/v1/claim", body={"name": "agent"}, idempotent=False)
+CLAIMED = {"task": {"id": "t1"}, "token": "tyt_x", "lease_s": 0.03}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def hub() -> Iterator[StubHub]:
+    with running_stub() as stub:
+        yield stub
+
+
+@asynccontextmanager
+async def remote(hub: StubHub, retry: RetryPolicy = NEVER) -> AsyncIterator[Remote]:
+    async with AsyncClient(hub.url, KEY, retry=retry) as client:
+        yield Remote(client)
+
+
+async def test_a_submission_has_a_key_of_its_own_and_is_repeated_without_harm(hub: StubHub) -> None:
+    hub.on("POST", "tasks", Reset(), Reply(status=201, body=a_task()))
+    hub.on("POST", "tasks/batch", Reply(status=201, body={"tasks": [], "rejected": []}))
+    async with remote(hub, RetryPolicy(delay_s=0.001)) as yard:
+        told = await yard.ask(Ask(method="POST", path="/api/v1/tasks", body={"input": "a"}))
+        assert (told.is_error, told.value["ref"]) == (False, a_task()["ref"])
+        await yard.ask(
+            Ask(method="POST", path="/api/v1/tasks/batch", body={"tasks": [{"input": "a"}], "partial": True})
+        )
+    first, second = hub.asked("POST", "tasks")
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+    assert first.body == {"input": "a"}
+    (batch,) = hub.asked("POST", "tasks/batch")
+    assert (batch.body["partial"], "idempotency-key" in batch.headers) == (True, True)
+
+
+async def test_a_tasks_token_takes_the_place_of_the_key(hub: StubHub) -> None:
+    hub.on("GET", "tasks/T-001", Reply(body=a_task()))
+    async with remote(hub) as yard:
+        for token in (None, "tyt_x"):
+            await yard.ask(Ask(method="GET", path="/api/v1/tasks/T-001", query={"wait_s": 1}, token=token))
+    asked = hub.asked("GET", "tasks/T-001")
+    assert [call.headers["authorization"] for call in asked] == [f"Bearer {KEY}", "Bearer tyt_x"]
+    assert asked[0].query == {"wait_s": "1"}
+
+
+async def test_what_goes_wrong_is_told_with_a_code(hub: StubHub) -> None:
+    pressed = {"level": "critical", "queue_depth": 9}
+    hub.on("POST", "tasks", problem_reply(429, "RATE_LIMITED", "Too fast.", retry_after=3, backpressure=pressed))
+    async with remote(hub) as yard:
+        told = await yard.ask(Ask(method="POST", path="/api/v1/tasks", body={"input": "a"}))
+        assert told.is_error
+        assert (told.value["code"], told.value["detail"], told.value["retry_after"]) == ("RATE_LIMITED", "Too fast.", 3)
+        assert told.value["backpressure"]["level"] == "critical"
+        hub.on("GET", "tasks", Reset())
+        told = await yard.ask(Ask(method="GET", path="/api/v1/tasks"))
+        assert (told.is_error, told.value["code"]) == (True, "HUB_UNREACHABLE")
+
+
+class Beaten:
+    """A yard that gives one task and counts its heartbeats; it answers them as told, the last for ever."""
+
+    def __init__(self, *answers: Outcome) -> None:
+        self._answers = list(answers)
+        self.beats = 0
+        self.beaten = asyncio.Event()
+
+    async def ask(self, ask: Ask) -> Outcome:
+        if ask.path == CLAIM.path:
+            return Outcome(CLAIMED)
+        assert (ask.path, ask.token) == ("/api/v1/tasks/t1/heartbeat", "tyt_x")
+        self.beats += 1
+        self.beaten.set()
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+    async def beat(self, times: int) -> None:
+        async with asyncio.timeout(WAIT_S):
+            while self.beats < times:
+                self.beaten.clear()
+                await self.beaten.wait()
+
+
+async def test_a_claim_is_kept_alive_until_it_is_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "PAUSE_S_MIN", 0.001)
+    yard = Beaten(Outcome({"ok": True}), problem("HUB_UNREACHABLE", "…"), Outcome({}), problem("STALE_ATTEMPT", "…"))
+    way = Keeping(yard)
+    assert (await way.ask(CLAIM)).value == CLAIMED
+    await yard.beat(4)
+    async with asyncio.timeout(WAIT_S):
+        while way._kept:
+            await asyncio.sleep(0)
+    assert yard.beats == 4
+
+
+async def test_at_the_end_nothing_is_kept_any_more() -> None:
+    yard = Beaten(Outcome({"ok": True}))
+    way = Keeping(yard)
+    await way.ask(CLAIM)
+    await way.close()
+    assert (way._kept, yard.beats) == ({}, 0)
+
+
+def test_who_has_no_key_is_told_before_an_agent_is() -> None:
+    said = taskyard("mcp", "--hub", "http://127.0.0.1:1", TASKYARD_DATA="/nonexistent")
+    assert (said.code, "No key" in said.err or "does not exist" in said.err) == (4, True)
+    assert said.out == ""
