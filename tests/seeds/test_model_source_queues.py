@@ -1,7 +1,7 @@
 """Queues by model source: routing, refs, dependencies with policies, context, control commands.
 
 Covered here: routing, refs, states, limits per queue, dependencies, retries, skip and retry. Chat intake is in
-`test_model_source_chat.py`; imports come with those.
+`test_model_source_chat.py`, imports are in `test_model_source_import.py`.
 """
 
 from typing import Any
