@@ -122,6 +122,7 @@ soak: setup $(VENV)/.installed-postgres ## many simulated lives, then real proce
 	@$(PY) -m tests.simulation.crowd_soak --budget-s $(BUDGET_S)
 	@$(PY) -m tests.simulation.calendar_oracle --budget-s $(BUDGET_S)
 	@$(PY) -m tests.acceptance.soak --faults $(FAULTS) --budget-s $(BUDGET_S)
+	@$(PY) -m tests.acceptance.hook_flood --deliveries $$((50 * $(FAULTS)))
 	@$(PY) -m tests.acceptance.notified --kills $(FAULTS)
 
 .PHONY: bench
