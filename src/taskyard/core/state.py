@@ -278,7 +278,6 @@ class State:
         self.probes: dict[str, tuple[str, str]] = {}
         """Held task to the (queue, pool) that it is the probe of."""
         self.hooks: dict[str, HookRecord] = {}
-        """By id (`hooks.py`)."""
         self.notifications: dict[str, dict[str, Notification]] = {}
         """User to their notifications, by id (`notifications.py`)."""
         self.watched: dict[str | None, dict[EventName, list[Notification]]] = {}
