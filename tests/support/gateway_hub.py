@@ -48,6 +48,7 @@ from taskyard.gateway.port import (
     ProgressView,
     QueueView,
     Receiver,
+    ScheduleView,
     Session,
     Subscriber,
     Unavailable,
@@ -59,6 +60,7 @@ from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.metrics import Metrics
 from taskyard.hub.notification_views import delivery_page, delivery_view, notification_views
 from taskyard.hub.release import CLOSE_CODES, Frames
+from taskyard.hub.schedule_views import schedule_view, schedule_views
 from taskyard.hub.spent import Spent
 from taskyard.hub.tokens import Tokens
 from taskyard.hub.views import breaker_view, breaker_views, hook_views, queue_views, receiver_of, usage_view
@@ -331,6 +333,12 @@ class GatewayHub:
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
         return breaker_view(self.core.state, user_id, type, self.wall_ms)
+
+    async def schedules(self, user_id: str | None) -> list[ScheduleView]:
+        return schedule_views(self.core.state, user_id)
+
+    async def schedule(self, user_id: str, schedule: str) -> ScheduleView | None:
+        return schedule_view(self.core.state, user_id, schedule)
 
     async def hooks(self, user_id: str | None) -> list[HookView]:
         return hook_views(self.core.state, user_id, self.wall_ms)

@@ -31,6 +31,7 @@ from taskyard.cli import (
     queues,
     report,
     say,
+    schedules,
     status,
     submit,
     tasks,
@@ -75,6 +76,7 @@ app.command("retry")(tasks.retry)
 app.command("skip")(tasks.skip)
 app.add_typer(dead_letters.app, name="dlq")
 app.add_typer(breakers.app, name="breakers")
+app.add_typer(schedules.app, name="schedule")
 app.add_typer(hooks.app, name="hook")
 app.add_typer(notify.app, name="notify")
 app.add_typer(queues.app, name="queues")

@@ -24,11 +24,14 @@ class ChangeSchedule(Told):
     every_ms: int | None = None
     cron: str | Keep = KEEP
     timezone: str | Keep = KEEP
-    what: What | Keep = KEEP
+    what: What | None = None
+    """None: it stays."""
     enabled: bool | Keep = KEEP
     catch_up: CatchUp | Keep = KEEP
     max_lateness_ms: int | Keep | None = KEEP
-    probe: Probe | Keep | None = KEEP
+    probe: Probe | None = None
+    """None: it stays, unless it is dropped."""
+    drops_probe: bool = False
     reply_to: int = 0
 
 
@@ -59,4 +62,3 @@ class AnswerProbe(Told):
     due_at: int
     objection: SkipReason | None = None
     """None: there is something to do."""
-    reply_to: int = 0

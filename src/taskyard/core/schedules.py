@@ -161,10 +161,12 @@ def change(turn: Turn, command: ChangeSchedule) -> None:
 
 def _changed(old: ScheduleRecord, command: ChangeSchedule) -> ScheduleRecord:
     new = msgspec.structs.replace(old)
-    for field in ("name", "timezone", "what", "enabled", "catch_up", "max_lateness_ms", "probe"):
+    for field in ("name", "timezone", "enabled", "catch_up", "max_lateness_ms"):
         value = getattr(command, field)
         if not isinstance(value, Keep):
             setattr(new, field, value)
+    new.what = command.what or old.what
+    new.probe = command.probe or (None if command.drops_probe else old.probe)
     if not isinstance(command.every, Keep):
         new.every, new.every_ms, new.cron = command.every, command.every_ms, None
     if not isinstance(command.cron, Keep):

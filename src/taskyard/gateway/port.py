@@ -16,18 +16,21 @@ from taskyard.core.effects import Answer, Signal
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
 from taskyard.core.notices import Delivery
+from taskyard.core.schedule_records import Probe, Skip
 from taskyard.core.settings import Settings
 from taskyard.core.why import Why
 from taskyard.gateway.figures import Figures
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
 from taskyard.vocabulary import (
     BreakerState,
+    CatchUp,
     DaemonStatus,
     DeliveryStatus,
     HookProvider,
     Level,
     NoticeName,
     QueueState,
+    Status,
 )
 
 T = TypeVar("T")
@@ -120,6 +123,33 @@ class Receiver(Struct):
     """Those that are good now."""
     template: str
     max_priority: Level | None
+
+
+class ScheduleView(Struct):
+    """A schedule as `GET /schedules` shows it, with what its next runs follow from."""
+
+    id: str
+    name: str
+    every: str | None
+    every_ms: int | None
+    cron: str | None
+    timezone: str
+    task: bytes
+    """As its owner wrote it down."""
+    enabled: bool
+    catch_up: CatchUp
+    max_lateness_ms: int | None
+    probe: Probe | None
+    created_at: int
+    anchor: int
+    through: int
+    next_run_at: int | None
+    last_run_at: int | None
+    last_task_id: str | None
+    last_outcome: Status | None
+    runs: int
+    skipped: int
+    last_skip: Skip | None
 
 
 class UsageView(Struct):
@@ -287,6 +317,12 @@ class Hub(Protocol):
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
         """One of them; what never failed is closed."""
+
+    async def schedules(self, user_id: str | None) -> list[ScheduleView]:
+        """A user's, the newest first; None: everybody's."""
+
+    async def schedule(self, user_id: str, schedule: str) -> ScheduleView | None:
+        """One of a user's, by id or name."""
 
     async def hooks(self, user_id: str | None) -> list[HookView]:
         """Those of a user, newest first; None: everybody's."""

@@ -35,6 +35,7 @@ from taskyard.gateway.route import (
     Route,
     get,
 )
+from taskyard.gateway.schedule_routes import SCHEDULE_ROUTES
 from taskyard.gateway.task_routes import NO_TASK, ON_ACT, TASK_ROUTES, V1
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire import people as bodies
@@ -406,6 +407,7 @@ ROUTES: Final = (
     *EXCHANGE_ROUTES,
     *AGENT_ROUTES,
     *NOTIFICATION_ROUTES,
+    *SCHEDULE_ROUTES,
     *PAGE_ROUTES,
 )
 SOCKET_PATH: Final = f"{V1}/daemons/connect"

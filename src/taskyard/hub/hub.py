@@ -12,6 +12,7 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
 from taskyard.core.notices import Delivery
 from taskyard.core.pressure import signal_for
+from taskyard.core.schedule_commands import RunSchedule
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.core.why import Why
@@ -27,6 +28,7 @@ from taskyard.gateway.port import (
     ProgressView,
     QueueView,
     Receiver,
+    ScheduleView,
     Session,
     Subscriber,
     Unavailable,
@@ -44,7 +46,9 @@ from taskyard.hub.notifier import Notifier
 from taskyard.hub.observe import Log
 from taskyard.hub.outbound import Outbound
 from taskyard.hub.outbox import Outbox
+from taskyard.hub.prober import Prober
 from taskyard.hub.readers import Readers
+from taskyard.hub.schedule_views import schedule_view, schedule_views
 from taskyard.hub.spent import Spent
 from taskyard.hub.tokens import Tokens
 from taskyard.hub.traces import Traces
@@ -106,7 +110,9 @@ class Hub:
         self.commits = self._outbox.observers
         """Told of every commit that is released."""
         self._loop.on_commit = self._metrics.committed
-        self._notifier = Notifier(self, outbound or Outbound(), clock)
+        outbound = outbound or Outbound()
+        self._notifier = Notifier(self, outbound, clock)
+        self._outbox.on_probe = Prober(self, outbound).ask
         self._outbox.observers.append(self._notifier.observe)
         if traces is not None:
             self._outbox.observers.append(traces.observe)
@@ -195,6 +201,8 @@ class Hub:
             # A task's id says its place in the line, so it is ours to give: a gateway's clock may be wrong.
             for draft in command.drafts:
                 draft.id = self.mint()
+        elif request and isinstance(command, RunSchedule):
+            command.task_id = self.mint()
         answered = await self._loop.ask(command, request) if given is None else given
         if not self.is_trusted():
             # What needed no commit may be answered otherwise by whoever leads; what was committed is found there.
@@ -283,6 +291,12 @@ class Hub:
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
         return breaker_view(self.state, user_id, type, self.now_ms())
+
+    async def schedules(self, user_id: str | None) -> list[ScheduleView]:
+        return schedule_views(self.state, user_id)
+
+    async def schedule(self, user_id: str, schedule: str) -> ScheduleView | None:
+        return schedule_view(self.state, user_id, schedule)
 
     async def hooks(self, user_id: str | None) -> list[HookView]:
         return hook_views(self.state, user_id, self.now_ms())

@@ -54,6 +54,7 @@ from taskyard.sdk.records import (
 from taskyard.sdk.request import Request, next_page, on_behalf, settle
 from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
+from taskyard.sdk.schedules import AsyncScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask, bind
 from taskyard.wire.addresses import Turn, each_hub
@@ -63,7 +64,7 @@ from taskyard.wire.report import ReportAnswer
 T = TypeVar("T")
 
 
-class AsyncClient(AsyncHookCalls, AsyncNotificationCalls):
+class AsyncClient(AsyncHookCalls, AsyncNotificationCalls, AsyncScheduleCalls):
     def __init__(
         self,
         hub: str | None = None,

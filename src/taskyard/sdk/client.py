@@ -60,6 +60,7 @@ from taskyard.sdk.records import (
 from taskyard.sdk.request import Request, next_page, on_behalf, settle
 from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
+from taskyard.sdk.schedules import ScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import Task, bind
 from taskyard.wire.addresses import Turn, each_hub
@@ -75,7 +76,7 @@ STREAM_SILENCE_S = 60.0
 # A hub writes to an idle stream every 15 s. Four of them missed: the connection is dead, take another.
 
 
-class Client(HookCalls, NotificationCalls):
+class Client(HookCalls, NotificationCalls, ScheduleCalls):
     def __init__(
         self,
         hub: str | None = None,

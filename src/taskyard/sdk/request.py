@@ -30,6 +30,7 @@ PERSONAL: Final = tuple(
         "breakers",
         "events",
         "hooks",
+        "schedules",
         "notifications",
         "backpressure",
         "queues",

@@ -24,6 +24,7 @@ from taskyard.gateway.port import (
     ProgressView,
     QueueView,
     Receiver,
+    ScheduleView,
     UsageView,
 )
 from taskyard.vocabulary import DeliveryStatus
@@ -37,6 +38,8 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "queues": (tuple[str | None], list[QueueView]),
     "breakers": (tuple[str], list[BreakerView]),
     "breaker": (tuple[str, str], BreakerView),
+    "schedules": (tuple[str | None], list[ScheduleView]),
+    "schedule": (tuple[str, str], ScheduleView | None),
     "hooks": (tuple[str | None], list[HookView]),
     "receiver": (tuple[str], Receiver | None),
     "usage": (tuple[str], UsageView),
@@ -90,6 +93,12 @@ class LiveViews:
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
         return await self._look("breaker", user_id, type)  # type: ignore[no-any-return]
+
+    async def schedules(self, user_id: str | None) -> list[ScheduleView]:
+        return await self._look("schedules", user_id)  # type: ignore[no-any-return]
+
+    async def schedule(self, user_id: str, schedule: str) -> ScheduleView | None:
+        return await self._look("schedule", user_id, schedule)  # type: ignore[no-any-return]
 
     async def hooks(self, user_id: str | None) -> list[HookView]:
         return await self._look("hooks", user_id)  # type: ignore[no-any-return]
