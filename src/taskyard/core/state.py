@@ -283,7 +283,6 @@ class State:
         self.watched: dict[str | None, dict[EventName, list[Notification]]] = {}
         """Whose events of which name are told to whom; empty as long as nobody wants to be told of anything."""
         self.deliveries: dict[str, Delivery] = {}
-        """Those of all notifications, by id."""
         self.schedules: dict[str, ScheduleRecord] = {}
         self.schedule_names: dict[tuple[str, str], str] = {}
         """(user, name) to the schedule that is called so."""
