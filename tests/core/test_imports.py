@@ -6,7 +6,7 @@ from taskyard.core.breakers import state_of
 from taskyard.core.changes import BreakerRecord, UserRecord
 from taskyard.core.commands import Arrival, Draft, ImportTasks, Known
 from taskyard.core.effects import Imported, Refused
-from taskyard.core.imports import NUMBER_MAX
+from taskyard.core.imports import AHEAD_MS_MAX, NUMBER_MAX
 from taskyard.core.lookups import missing
 from taskyard.core.settings import Plan, Queue, Settings
 from taskyard.core.task import Attempt, Failure, Needs, Task, Terms
@@ -263,9 +263,12 @@ def test_sub_tasks_know_how_deep_they_are() -> None:
 
 
 @pytest.mark.parametrize("field", ["created_at", "queued_at", "scheduled_at", "started_at", "completed_at"])
-def test_what_has_been_lies_not_ahead(field: str) -> None:
-    answer = refusal(HubHarness(), an_arrival("a", Status.COMPLETED, **{field: START_WALL + 1}))
+def test_what_has_been_lies_not_far_ahead_and_what_lies_a_little_ahead_is_now(field: str) -> None:
+    ahead = {field: START_WALL + AHEAD_MS_MAX + 1}
+    answer = refusal(HubHarness(), an_arrival("a", Status.COMPLETED, **ahead))
     assert (answer.code, answer.field, answer.index) == (Refusal.INVALID_INPUT, field, 0)
+    task = taken(HubHarness(), an_arrival("a", Status.COMPLETED, **{field: START_WALL + AHEAD_MS_MAX}))[0]
+    assert getattr(task, field) == START_WALL
 
 
 def test_a_key_bound_to_a_source_imports_as_nothing_else() -> None:

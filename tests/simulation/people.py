@@ -12,20 +12,23 @@ from msgspec.structs import replace
 
 from taskyard.core.commands import (
     Archive,
+    Arrival,
     CancelTask,
     ChangeTask,
     Command,
     Draft,
+    ImportTasks,
     RetryTask,
     ReviewTask,
     SkipTask,
     SubmitTasks,
 )
-from taskyard.core.effects import Answer, Done, Refused, Submitted
-from taskyard.core.task import Kind, Needs, Terms
+from taskyard.core.effects import Answer, Done, Imported, Refused, Submitted
+from taskyard.core.task import Attempt, Kind, Needs, Terms
 from taskyard.core.yard_commands import CreateUser
 from taskyard.vocabulary import (
     HOOK_KEY_PREFIX,
+    AttemptStatus,
     Backoff,
     DependsPolicy,
     Level,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 MODELS = ("llama", "qwen")
 """Each with a queue of its own: one that cools down, if need be for an hour by a clock set back, does not stop all."""
 OPEN_MAX = 40
+ACTS_PER_IMPORT = 25
 RECENT = 30
 Answered = Callable[[Answer | None], None]
 
@@ -59,6 +63,7 @@ class Person:
         self.keys: dict[str, str] = {}
         self.is_done = False
         self._made = 0
+        self._acts = 0
         self.is_known = False
 
     def arrive(self) -> None:
@@ -76,6 +81,9 @@ class Person:
         """One thing, then a while of nothing."""
         if self.is_done:
             return
+        self._acts += 1
+        if self._acts % ACTS_PER_IMPORT == 0:
+            self._bring(self._arrivals())
         dice = self.clock.rng.random()
         if dice < 0.6 and self._open() < OPEN_MAX:
             self._submit()
@@ -175,6 +183,43 @@ class Person:
         if refused.code not in (Refusal.INVALID_INPUT, Refusal.IDEMPOTENCY_KEY_REUSED):
             raise Violation(f"a submission that names only acknowledged tasks was refused: {refused}")
 
+    # Importing
+
+    def _arrivals(self) -> list[Arrival]:
+        """One that is done, one that was left out, and two that wait for them, of which one was tried already."""
+        done, out, ready, stuck = (self.world.mint() for _ in range(4))
+        wall = self.world.hub.now.wall
+        tried = Attempt(1, "elsewhere", "elsewhere", "imported", wall, status=AttemptStatus.FAILED)
+        succeeded = replace(tried, status=AttemptStatus.SUCCESS)
+        return [
+            _arrival(stuck, Status.WAITING, wall, depends_on=(out, ready)),
+            _arrival(ready, Status.RUNNING, wall, attempts=[tried], depends_on=(done,)),
+            _arrival(done, Status.COMPLETED, wall, attempts=[succeeded]),
+            _arrival(out, Status.SKIPPED, wall),
+        ]
+
+    def _bring(self, arrivals: list[Arrival], *, was_answered: bool = False) -> None:
+        """Unlike a submission it can always be repeated: it is known by its ids."""
+        copies = [
+            replace(one, draft=replace(one.draft), attempts=[replace(a) for a in one.attempts]) for one in arrivals
+        ]
+        command = ImportTasks(self.user_id, "elsewhere", copies, self.user_id)
+        self._ask(command, lambda answer: self._brought(arrivals, answer, was_answered=was_answered))
+
+    def _brought(self, arrivals: list[Arrival], answer: Answer | None, *, was_answered: bool) -> None:
+        if isinstance(answer, Imported):
+            if was_answered and not all(answer.there):
+                raise Violation(f"an import that was acknowledged was not recognised: {answer}")
+            for one in arrivals:
+                self.world.acknowledged(one.draft.id, one.draft, Acked(self.user_id, None, None))
+            if not was_answered:
+                self.own += [one.draft.id for one in arrivals]
+                self.clock.later(self.clock.about(20_000), lambda: self._bring(arrivals, was_answered=True))
+        elif answer is None:
+            self.clock.later(200 + self.clock.about(2_000), lambda: self._bring(arrivals, was_answered=was_answered))
+        elif not isinstance(answer, Refused) or answer.code not in LIMITS:
+            raise Violation(f"an import of what is whole in itself was refused: {answer}")
+
     # Meddling
 
     def _meddle(self) -> None:
@@ -222,6 +267,14 @@ class Person:
 
     def _ask(self, command: Command, then: Answered | None = None) -> None:
         self.world.ask(command, then or _nothing)
+
+
+def _arrival(
+    task_id: str, status: Status, wall: int, *, attempts: list[Attempt] | None = None, **fields: object
+) -> Arrival:
+    terms = Terms(max_attempts=3)
+    draft = Draft(task_id, Kind(), terms, body_of(task_id, terms), **fields)  # type: ignore[arg-type]
+    return Arrival(draft, status, wall, attempts=attempts or [])
 
 
 def body_of(task_id: str, terms: Terms) -> bytes:

@@ -43,6 +43,10 @@ NUMBER_MAX: Final = 1_000_000_000
 # A number that is kept lifts those of all later tasks. Beyond this refs would no longer be read aloud.
 
 
+AHEAD_MS_MAX: Final = 24 * 3600 * 1000
+# How far the clock of where they come from may be ahead: a zone that was left out, at most.
+
+
 class Import:
     """One piece of an import while it is looked at."""
 
@@ -96,7 +100,8 @@ def source_is_the_keys(one: Import, arrival: Arrival) -> Refused | None:
 
 
 def times_have_been(one: Import, arrival: Arrival) -> Refused | None:
-    now = one.turn.now.wall
+    """Clocks differ; what is a little ahead is taken for now. Far ahead it would drag the ids of all others along."""
+    now = one.turn.now.wall + AHEAD_MS_MAX
     for field in ("created_at", "queued_at", "scheduled_at", "started_at", "completed_at"):
         at = getattr(arrival, field)
         if at is not None and at > now:
@@ -267,21 +272,26 @@ def _task_of(one: Import, arrival: Arrival) -> Task:
         draft.key = draft.digest = None
     task = task_of(one.intake, draft)
     task.number = one.numbers[task.id]
-    task.created_at = arrival.created_at
+    task.created_at = min(arrival.created_at, one.turn.now.wall)
     task.parent_id, task.depth = draft.parent_id, depth_of(one, arrival)
     if arrival.attempts:
         task.attempts = arrival.attempts
         task.series = arrival.attempts[-1].series
-    task.started_at, task.scheduled_at = arrival.started_at, arrival.scheduled_at
+    task.started_at, task.scheduled_at = _past(one, arrival.started_at), _past(one, arrival.scheduled_at)
     return task
+
+
+def _past(one: Import, at: int | None) -> int | None:
+    return None if at is None else min(at, one.turn.now.wall)
 
 
 def _take_history(one: Import, arrival: Arrival) -> None:
     state, task = one.state, _task_of(one, arrival)
     state.intern(task)
     task.not_before = None
-    task.queued_at = arrival.queued_at
-    task.completed_at = arrival.created_at if arrival.completed_at is None else arrival.completed_at
+    task.queued_at, task.completed_at = _past(one, arrival.queued_at), _past(one, arrival.completed_at)
+    if task.completed_at is None:
+        task.completed_at = task.created_at
     task.error, task.summary, task.result_status = arrival.error, arrival.summary, arrival.result_status
     task.shelved = arrival.archived
     if arrival.status is Status.SKIPPED:

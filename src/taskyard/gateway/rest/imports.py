@@ -83,7 +83,8 @@ def _whose(call: Call[OfUser], named: CarriedUser | None) -> tuple[str, UserReco
     found = call.hub.directory.user_by_name(named.name)
     if found is not None:
         return found.id, None
-    created_at = call.hub.now_ms() if named.created_at is None else ms_of(named.created_at)
+    now_ms = call.hub.now_ms()
+    created_at = now_ms if named.created_at is None else min(max(ms_of(named.created_at), 0), now_ms)
     given = {} if named.overrides is None else msgspec.to_builtins(named.overrides)
     overrides = {name: value for name, value in given.items() if value is not None}
     user_id = user_id_of(call.hub.identity.cluster_id, named.name)
