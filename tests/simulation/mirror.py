@@ -51,7 +51,7 @@ def compare(hub: Hub) -> None:
         kept=image.kept,
     )
     live = hub.core.state
-    for part in (tasks, places, dependants, keys, holdings, timers, people, hooks):
+    for part in (tasks, places, dependants, keys, holdings, timers, people, hooks, notices):
         expected, found = part(live), part(loaded)
         if expected != found:
             raise Violation(f"{part.__name__} would not survive a crash: {difference(expected, found)}")
@@ -120,6 +120,17 @@ def timers(state: State) -> dict[str, object]:
 def _due_at(state: State, due: Due, whose: str) -> int | None:
     entry = state.timers._due[Clock.WALL].get((due, whose))
     return None if entry is None else entry[0]
+
+
+def notices(state: State) -> dict[str, object]:
+    """Who is told of what, and what is still to be told."""
+    wanted: dict[str, object] = {
+        f"{user_id} {notification.id}": (_encode(notification.record), sorted(d.id for d in notification.deliveries()))
+        for user_id, own in state.notifications.items()
+        for notification in own.values()
+    }
+    waiting = {each.id: (_encode(each), _due_at(state, Due.DELIVERY, each.id)) for each in state.deliveries.values()}
+    return {**wanted, **waiting}
 
 
 def people(state: State) -> dict[str, object]:

@@ -12,7 +12,19 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from taskyard.core import attempts, cancel, daemons, endings, hub, lifecycle, losses, outcomes, recovery, retry
+from taskyard.core import (
+    attempts,
+    cancel,
+    daemons,
+    endings,
+    hub,
+    lifecycle,
+    losses,
+    notifications,
+    outcomes,
+    recovery,
+    retry,
+)
 from taskyard.core.changes import Batch
 from taskyard.core.commands import CompleteTask, HearEnded, JoinDaemon, LeaveDaemon
 from taskyard.core.effects import Done, Effect, Execute
@@ -280,6 +292,10 @@ def free_the_key_of_a_delivery_that_was_cancelled() -> Any:
     return everywhere(endings.keeps_key, lambda key, status: status in endings.KEEPS_KEY)
 
 
+def forget_the_outbox() -> Any:
+    return patch.object(notifications, "gather", lambda state, at: None)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     acknowledge_before_commit,
     release_effects_of_a_failed_commit,
@@ -305,5 +321,6 @@ MORE: Final[tuple[Mutant, ...]] = (
     free_an_exclusive_key_while_its_work_is_stopping,
     forget_ends_that_a_crash_kept_unheard,
     never_write_what_stays_unconfirmed,
+    forget_the_outbox,
     free_the_key_of_a_delivery_that_was_cancelled,
 )

@@ -19,6 +19,7 @@ from tests.simulation.fleet import GoodDaemon
 from tests.simulation.history import Acked, History, Violation
 from tests.simulation.hostile import HostileDaemon
 from tests.simulation.network import End, Wire
+from tests.simulation.notices import Notices
 from tests.simulation.people import MODELS, Person
 from tests.simulation.shell import WALL_OFFSET, Hub
 
@@ -40,7 +41,11 @@ class World:
         self.clock = clock = Clockwork(seed)
         self.faults = faults or Faults.swarm(clock.rng)
         self.history = History(clock)
-        self.history.on = {**checkers.MOMENTS, "committed": (*checkers.COMMITTED, self._follow)}
+        self.notices = Notices(self)
+        self.history.on = {
+            **checkers.MOMENTS,
+            "committed": (*checkers.COMMITTED, self._follow, self.notices.committed),
+        }
         self.work_ms = clock.rng.choice((300, 2_000, LONG_MS))
         self.act_ms = clock.rng.choice((200, 600, 1_500))
         queues = {name: Queue(models=(name,), max_concurrent=3) for name in MODELS}
@@ -187,6 +192,7 @@ class World:
             daemon.boot()
         for liar in self.liars:
             liar.boot()
+        self.notices.begin()
         self._plan(faults.hub_crash_ms, self._crash_hub)
         self._plan(faults.hub_pause_ms, self._pause_hub)
         self._plan(faults.wall_jump_ms, self._jump_wall)
@@ -237,7 +243,7 @@ class World:
         for daemon in self.daemons:
             if not daemon.is_alive or not daemon.machine.welcomed or daemon.machine.ledger.ended or daemon.work:
                 left.append(f"{daemon.name} is not back or owes results")
-        return left
+        return [*left, *(self.notices.left(self.hub.core.state) if self.hub.is_up else ())]
 
     def _is_quiet(self) -> bool:
         hub = self.hub
