@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import psycopg
+
 from bench.ceiling import measure, measure_postgres
 from bench.gateways import compare
 from bench.load import submit_as_crowd, submit_batched, submit_paced, submit_singly
@@ -121,6 +123,41 @@ async def _latencies(yard: BenchYard, bench: Bench, load: float) -> list[float]:
         await noise
     runs = await asyncio.to_thread(yard.wait_for_runs, 300 + background)
     return [started - submitted for started, submitted in runs if submitted]
+
+
+SNAPSHOT_S = 300
+SNAPSHOT_LOAD = 0.25
+
+
+def snapshot(bench: Bench) -> None:
+    """What somebody costs who keeps an old view of the database open: p99 before, and at the end of five minutes."""
+    url = new_yard()
+    with a_yard(database=url) as yard:
+        yard.daemons(1, 64)
+        asyncio.run(submit_paced(yard.address, 20, 50))
+        yard.wait_for_runs(20)
+        before = _p99(yard, bench)
+        with psycopg.connect(url) as held:
+            held.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            held.execute("SELECT count(*) FROM taskyard.task")
+            tasks = round(SNAPSHOT_S * 2000 * SNAPSHOT_LOAD)
+            yard.forget_runs()
+            asyncio.run(submit_paced(yard.address, tasks, tasks / SNAPSHOT_S, timed=False))
+            yard.wait_for_runs(tasks)
+            after = _p99(yard, bench)
+        bench.note("submit to start, busy hub, p99", before, "ms")
+        bench.note(f"the same after {SNAPSHOT_S} s beside an open snapshot", after, "ms")
+        bench.note("the same as a ratio", after / before, "")
+
+
+def _p99(yard: BenchYard, bench: Bench) -> float:
+    """The median of three, in milliseconds."""
+    found = []
+    for _ in range(ROUNDS):
+        yard.forget_runs()
+        waits = asyncio.run(_latencies(yard, bench, SNAPSHOT_LOAD))
+        found.append(statistics.quantiles(waits, n=100)[98] * 1000)
+    return statistics.median(found)
 
 
 def backlog(bench: Bench) -> None:
@@ -257,7 +294,10 @@ PARTS: dict[str, Callable[[Bench], None]] = {
     "backlog": backlog,
     "policy": policy,
     "gateways": gateways,
+    "snapshot": snapshot,
 }
+LONG = ("snapshot",)
+"""Run only if named."""
 
 
 def main() -> None:
@@ -270,7 +310,7 @@ def main() -> None:
     options = parser.parse_args()
     bench = Bench(quick=options.quick, gateways=options.gateways, on_postgres=options.postgres)
     begun = time.perf_counter()
-    for name in options.only.split(",") if options.only else PARTS:
+    for name in options.only.split(",") if options.only else [part for part in PARTS if part not in LONG]:
         PARTS[name](bench)
     sys.stdout.write(f"took {time.perf_counter() - begun:.0f} s\n")
     if options.json:

@@ -24,6 +24,7 @@ from taskyard.core.settings import Depth, Limits, Queue, Rate, Settings
 from taskyard.core.state import Now, State, User
 from taskyard.core.task import Kind, Needs, Terms
 from taskyard.core.why import why
+from taskyard.hub.interpreter import settle
 from taskyard.vocabulary import HUB_RATE, Level, SourceType
 
 BATCH = 500
@@ -111,7 +112,7 @@ def measure(tasks: int, users: int) -> Costs:
     gc.collect()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     core, now = a_yard(tasks, users, limited())
-    gc.freeze()
+    settle()
     size = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / tasks
     took_us = decisions(core, now)
     return Costs(took_us, size, why_ms(core, now))
