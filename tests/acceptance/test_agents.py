@@ -1,9 +1,10 @@
-"""Agents by the official client, over HTTP and over standard input, with a real hub and a real daemon behind it."""
+"""Agents with a real hub and a real daemon: by the official MCP client, over HTTP and standard input, and by claims."""
 
 import asyncio
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any
 
 import httpx2
@@ -12,8 +13,9 @@ import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from taskyard.sdk.errors import Conflict
 from tests.support.engines import Engine
-from tests.support.live import SHORT_LEASES, LiveHub, environment, live_yard
+from tests.support.live import SHORT_LEASES, LiveHub, environment, live_yard, wait_until
 from tests.support.wire_client import WireClient
 
 Entering = Callable[[LiveHub, str], AbstractAsyncContextManager[mcp.Client]]
@@ -105,6 +107,24 @@ def test_an_agent_submits_a_graph_waits_for_it_and_reads_the_results(hub: LiveHu
     run(scenario)
 
 
+@contextmanager
+def beating(daemon: WireClient, about: dict[str, Any]) -> Iterator[None]:
+    """The daemon says that it is at work, for as long as the block takes."""
+    is_over = threading.Event()
+
+    def beat() -> None:
+        while not is_over.wait(0.4):
+            daemon.send({"type": "heartbeat", "running": [about]})
+
+    beats = threading.Thread(target=beat)
+    beats.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        beats.join()
+
+
 @pytest.mark.slow
 def test_an_agent_that_runs_a_task_splits_it_reports_and_hands_in_its_result(hub: LiveHub, entering: Entering) -> None:
     async def scenario(token: str, parent: str) -> None:
@@ -126,21 +146,29 @@ def test_an_agent_that_runs_a_task_splits_it_reports_and_hands_in_its_result(hub
         order = daemon.receive("task.execute")
         about = {"task_id": task.id, "attempt": order["attempt"]}
         daemon.send({"type": "task.accepted", **about}, {"type": "task.started", **about})
-        run(lambda: scenario(order["token"], task.id))
+        with beating(daemon, about):
+            run(lambda: scenario(order["token"], task.id))
         assert client.task(task.id).result == {"parts": 1}
 
 
 @pytest.mark.slow
-def test_who_has_no_key_or_no_hub_is_told_so(hub: LiveHub) -> None:
-    async def by_http() -> None:
-        with pytest.raises(BaseExceptionGroup) as refused:
-            async with over_http(hub, "tyk_" + "x" * 43) as agent:
-                await agent.list_tools()
-        assert refused.group_contains(mcp.MCPError) or refused.group_contains(httpx2.HTTPError)
-
-    async def by_stdio() -> None:
-        async with over_stdio(hub, "tyk_" + "x" * 43) as agent:
-            assert await code_of(agent, "queue_status") == "UNAUTHENTICATED"
-
-    run(by_http)
-    run(by_stdio)
+def test_a_silent_agents_task_is_given_to_another_and_its_late_result_is_kept(hub: LiveHub) -> None:
+    with hub.client() as client:
+        task = client.submit("once")
+        silent = client.claim("silent", wait_s=5)
+        assert silent is not None
+        other = wait_until(lambda: client.claim("other", wait_s=5), within_s=20, what="the task, claimed anew")
+        assert (other.task["id"], other.attempt) == (task.id, 2)
+        with hub.client(key=silent.token) as late:
+            with pytest.raises(Conflict):
+                late.heartbeat(task.id)
+            with pytest.raises(Conflict, match="kept as late"):
+                late.complete(task.id, result="too late")
+        with hub.client(key=other.token) as own:
+            own.complete(task.id, result="in time")
+        ended = client.task(task.id)
+        assert (ended.result, ended.attempts[0].status, ended.attempts[0].late_result["result"]) == (
+            "in time",
+            "lost",
+            "too late",
+        )
