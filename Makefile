@@ -124,6 +124,7 @@ soak: setup $(VENV)/.installed-postgres ## many simulated lives, then real proce
 	@$(PY) -m tests.acceptance.soak --faults $(FAULTS) --budget-s $(BUDGET_S)
 	@$(PY) -m tests.acceptance.hook_flood --deliveries $$((50 * $(FAULTS)))
 	@$(PY) -m tests.acceptance.notified --kills $(FAULTS)
+	@$(PY) -m tests.acceptance.due --kills $$(( $(FAULTS) / 2 ))
 
 .PHONY: bench
 bench: setup ## measure through real sockets with durable commits (ARGS="…")
