@@ -142,3 +142,9 @@ async def test_what_was_imported_did_not_happen_last_night(ann: Client) -> None:
     old = {"id": "a", "input": "x", "status": "completed", "created_at": "2026-01-01T00:00:00Z"}
     await ann.post("/api/v1/import", {"origin": "o", "tasks": [old]})
     assert (await told(ann))["done_total"] == 0
+
+
+@pytest.mark.parametrize("since", ["soon", "0.5", "2026-01-31T18:00:00", "1"])
+async def test_a_time_that_is_none_is_refused(ann: Client, since: str) -> None:
+    answer = await ann.get(f"{REPORT}?since={since}")
+    assert (answer.status, answer.json["errors"][0]["path"]) == (422, "since")

@@ -6,19 +6,21 @@ It is read off the newest tasks and the live state, at most `LOOKED_AT_MAX` of t
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Struct, field
 
 from taskyard.core.idle import Overview
 from taskyard.core.task import Task
-from taskyard.gateway.call import Call, Empty, OfUser, Reply
+from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.edge import stored_decoder
 from taskyard.gateway.port import BreakerView
 from taskyard.gateway.rest.dead_letters import fingerprint_of, patterns_of
 from taskyard.gateway.rest.plans import HOUR_MS, hours_of
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
-from taskyard.vocabulary import ENDED, HELD, BreakerState, Reason, Status, ref_of
-from taskyard.wire.fields import PAGE_MAX, Instant, instant_of, ms_of
+from taskyard.vocabulary import ENDED, HELD, BreakerState, Reason, Refusal, Status, ref_of
+from taskyard.wire.fields import PAGE_MAX, Instant, Name, instant_of, ms_of
+from taskyard.wire.problems import FieldError
 from taskyard.wire.report import REPORT_S, DoneAnswer, FailedAnswer, NeedAnswer, ReportAnswer, WaitingAnswer
 from taskyard.wire.tasks import Content, Outcome
 
@@ -37,7 +39,8 @@ _outcome: Final = stored_decoder(Outcome)
 
 
 class ReportQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
-    since: Instant | None = None
+    since: Name | None = None
+    """A time in ISO 8601, read by ourselves: where all is text, a number would pass for one."""
 
 
 class Waits(Struct):
@@ -63,7 +66,7 @@ class Gathered(Struct):
 
 async def show(call: Call[ReportQuery], _body: Empty) -> Reply:
     user_id, until = call.user_id(call.query.user), call.hub.now_ms()
-    since = until - REPORT_S * 1000 if call.query.since is None else min(ms_of(call.query.since), until)
+    since = until - REPORT_S * 1000 if call.query.since is None else min(_instant(call.query.since), until)
     found = await call.hub.read(lambda reader: _gather(reader, user_id, since, until))
     overview, usage = await call.hub.overview(user_id), await call.hub.usage(user_id)
     user = call.hub.directory.user(user_id)
@@ -89,6 +92,16 @@ async def show(call: Call[ReportQuery], _body: Empty) -> Reply:
             truncated=found.truncated,
         )
     )
+
+
+def _instant(said: str) -> int:
+    try:
+        return ms_of(msgspec.convert(said, Instant))
+    except msgspec.ValidationError:
+        message = "is no time with a zone, as 2026-01-31T18:00:00Z"
+        raise RequestRefused(
+            Refusal.INVALID_INPUT, f"`since` {message}.", errors=(FieldError("since", message),)
+        ) from None
 
 
 def _gather(reader: Reader, user_id: str, since: int, until: int) -> Gathered:
