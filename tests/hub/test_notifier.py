@@ -26,6 +26,7 @@ from taskyard.vocabulary import EventName, NoticeName
 from taskyard.wire.tasks import EventAnswer
 from tests.support.engines import Engine, opener
 from tests.support.hub_scene import USER, WAIT_S, HeldStore, Scene, a_scene
+from tests.support.linked import linked
 from tests.support.receiver import FLOOD, HANG, Receiver, a_receiver
 from tests.support.room import without_rates
 
@@ -297,6 +298,30 @@ def test_a_sender_that_could_not_say_how_it_went_says_it_when_the_store_is_back(
             await scene.ready()
             await settled(scene, all_are(DELIVERED))
             assert len(set(receiver.ids)) == 1
+
+    lives(scenario)
+
+
+def test_a_gateway_in_a_process_of_its_own_shows_what_the_leader_has() -> None:
+    async def scenario() -> None:
+        async with a_receiver() as receiver, linked(settings=settings()) as both:
+            command = CreateNotification("n_1", USER, receiver.url, QUEUED, SECRET, "test")
+            answer, _ = await both.board.ask(command)
+            assert answer == Done()
+            await both.lead.submit()
+            [delivery] = await settled(both.lead, all_are(DELIVERED))
+            [view] = await both.board.notifications(USER)
+            assert (view.id, view.url, view.events, view.pending) == ("n_1", receiver.url, QUEUED, 0)
+            assert await both.board.notifications("u_bob") == []
+            assert await both.board.deliveries(USER, "n_1", DELIVERED, None, 10) == [delivery]
+            assert await both.board.deliveries(USER, "n_1", None, delivery.id, 10) == []
+            assert await both.board.deliveries("u_bob", "n_1", None, None, 10) is None
+            assert await both.board.delivery(USER, "n_1", delivery.id) == delivery
+            assert await both.board.delivery("u_bob", "n_1", delivery.id) is None
+            answer, _ = await both.board.ask(ResendDelivery("n_1", delivery.id, USER, "test"))
+            assert answer == Done()
+            await receiver.until(2)
+            assert set(receiver.ids) == {delivery.id}
 
     lives(scenario)
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import datetime
+import ipaddress
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -14,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from taskyard.gateway.destinations import Allowed, read_allowed
-from taskyard.hub.outbound import ANSWER_BYTES_MAX, Answer, Outbound, Request, Unreached
+from taskyard.hub.outbound import ANSWER_BYTES_MAX, Answer, Guard, Outbound, Request, Unreached
 
 LOOPBACK = read_allowed(["127.0.0.0/8"], [443])
 NOTHING = Allowed()
@@ -139,6 +141,13 @@ async def test_a_name_that_changes_its_mind_is_judged_at_every_request() -> None
     # And within a request it is asked once: there is no second answer to connect to
     assert len(names.asked) == 2
     assert len(heard) == 1
+
+
+async def test_no_socket_is_opened_to_an_address_that_was_not_judged() -> None:
+    guard = Guard([ipaddress.ip_address("127.0.0.1")])
+    guard.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 80))).close()
+    with pytest.raises(OSError, match="not the one that was judged"):
+        guard.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.2", 80)))
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

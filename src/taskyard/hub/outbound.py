@@ -104,7 +104,7 @@ class Outbound:
         if self._tls is None:
             # Reading the machine's authorities takes a while, and is done once.
             self._tls = await asyncio.to_thread(ssl.create_default_context)
-        guard = _Guard(addresses[:ADDRESSES_MAX])
+        guard = Guard(addresses[:ADDRESSES_MAX])
         connector = aiohttp.TCPConnector(
             resolver=guard, socket_factory=guard.socket, ssl=self._tls, force_close=True, use_dns_cache=False
         )
@@ -131,7 +131,7 @@ class Outbound:
         return [ipaddress.ip_address(address) for address in dict.fromkeys(found)]
 
 
-class _Guard(AbstractResolver):
+class Guard(AbstractResolver):
     """Hands out the addresses that were judged, and opens a socket to no other, whoever asks for one."""
 
     def __init__(self, addresses: Sequence[Address]) -> None:
