@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from taskyard.core.changes import HookRecord
 from taskyard.core.effects import Done, Refused, Reply
 from taskyard.core.priority import lower_of
-from taskyard.core.state import State, Turn
+from taskyard.core.state import State, Turn, User
 from taskyard.core.task import ms_of
 from taskyard.core.told import Keep
 from taskyard.core.yard_commands import ChangeHook, CreateHook, DeleteHook, RotateHook
@@ -30,8 +30,8 @@ _record: Final = Decoder(HookRecord)
 
 def hooks_of(state: State, user_id: str | None) -> list[HookRecord]:
     """A user's, newest first; None: everybody's."""
-    found = (hook for hook in state.hooks.values() if user_id in (None, hook.user_id))
-    return sorted(found, key=lambda hook: (hook.created_at, hook.id), reverse=True)
+    found = state.hooks if user_id is None else state.users[user_id].hooks
+    return sorted(found.values(), key=lambda hook: (hook.created_at, hook.id), reverse=True)
 
 
 def secrets_of(hook: HookRecord, now_ms: int) -> tuple[str, ...]:
@@ -42,8 +42,8 @@ def secrets_of(hook: HookRecord, now_ms: int) -> tuple[str, ...]:
 
 
 def create(turn: Turn, command: CreateHook) -> None:
-    state = turn.state
-    refusal = NO_USER if command.user_id not in state.users else _too_many(state, command.user_id)
+    user = turn.state.users.get(command.user_id)
+    refusal = NO_USER if user is None else _too_many(turn.state, user)
     if refusal is not None:
         turn.effects.append(Reply(command.reply_to, refusal))
         return
@@ -62,9 +62,9 @@ def create(turn: Turn, command: CreateHook) -> None:
     turn.effects.append(Reply(command.reply_to, Done()))
 
 
-def _too_many(state: State, user_id: str) -> Refused | None:
+def _too_many(state: State, user: User) -> Refused | None:
     most = state.settings.hooks.per_user_max
-    if sum(hook.user_id == user_id for hook in state.hooks.values()) < most:
+    if len(user.hooks) < most:
         return None
     return Refused(Refusal.TOO_MANY_HOOKS, f"You have {most} hooks, which is the most; delete one first.")
 
@@ -110,7 +110,7 @@ def delete(turn: Turn, command: DeleteHook) -> None:
     if hook is None:
         turn.effects.append(Reply(command.reply_to, NO_HOOK))
         return
-    del turn.state.hooks[hook.id]
+    del turn.state.hooks[hook.id], turn.state.users[hook.user_id].hooks[hook.id]
     turn.state.ledger.kept[Keeps.HOOK, hook.id] = None
     turn.audit(actor=command.actor, action="hook.delete", subject=hook.id, old=_told(hook))
     turn.effects.append(Reply(command.reply_to, Done()))
@@ -139,8 +139,13 @@ def _capped(wanted: Level | None, ceiling: Level | None) -> Level | None:
 
 
 def _keep(turn: Turn, hook: HookRecord) -> None:
-    turn.state.hooks[hook.id] = hook
+    _list(turn.state, hook)
     turn.state.ledger.kept[Keeps.HOOK, hook.id] = hook
+
+
+def _list(state: State, hook: HookRecord) -> None:
+    """By its id for deliveries, and with its owner's for them: there may be many users with many hooks."""
+    state.hooks[hook.id] = state.users[hook.user_id].hooks[hook.id] = hook
 
 
 def _told(hook: HookRecord) -> str:
@@ -148,6 +153,6 @@ def _told(hook: HookRecord) -> str:
     return f"{hook.name}, {hook.provider}, {f'up to {hook.max_priority}' if hook.max_priority else 'any priority'}"
 
 
-def remember(state: State, hook_id: str, record: bytes) -> None:
+def remember(state: State, _hook_id: str, record: bytes) -> None:
     """What was kept of a hook."""
-    state.hooks[hook_id] = _record.decode(record)
+    _list(state, _record.decode(record))

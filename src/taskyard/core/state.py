@@ -78,6 +78,7 @@ class User:
         "allowance",
         "allowance_under",
         "breakers",
+        "hooks",
         "id",
         "is_over_critical",
         "lanes",
@@ -120,6 +121,8 @@ class User:
         """Its critical work in the shared pool is ordered as high: it runs as much as it may call so."""
         self.breakers: dict[str, BreakerRecord] = {}
         """Per type of task: those that are not closed, or have failures to count (`breakers.py`)."""
+        self.hooks: dict[str, HookRecord] = {}
+        """Its inbound webhooks, by id (`hooks.py`)."""
         self.lately: dict[str, int] = {}
         """Per type of task: how long they took lately, in milliseconds (`estimates.py`)."""
         self.waiting = 0
