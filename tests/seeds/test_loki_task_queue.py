@@ -3,6 +3,7 @@
 Everything it says is covered here.
 """
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -17,10 +18,12 @@ from taskyard.core.retry import classify
 from taskyard.core.settings import Breaker, Breakers, Settings
 from taskyard.core.task import Failure, Terms
 from taskyard.core.yard_commands import ResetBreaker
+from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.translate import digest_of
-from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, BreakerState, Category, EventName, Verdict
+from taskyard.vocabulary import STATUS_ALIASES, AttemptStatus, BreakerState, Category, EventName, Scope, Verdict
 from taskyard.wire.submission import Submission
 from tests.support.gateway_client import Client
+from tests.support.gateway_hub import GatewayHub
 from tests.support.harness import ErrorCode, HubHarness, Level, Status, a_draft, attempt_of
 
 
@@ -79,6 +82,36 @@ def test_what_an_agent_had_in_progress_when_it_crashed_is_claimed_by_another() -
     hub.daemon("other")
     hub.advance(s=6)
     assert (task.status, attempt_of(task).daemon_name) == (Status.SCHEDULED, "other")
+
+
+@pytest.mark.anyio
+async def test_agents_that_pull_are_given_the_most_urgent_they_can_do_and_no_two_the_same(
+    hub: GatewayHub, app: GatewayApp
+) -> None:
+    agent = Client(app, hub.a_key(hub.a_user("loki"), Scope.TASKS, Scope.DAEMON))
+    for priority, type in ((3, "eng-backend"), (9, "eng-backend"), (10, "eng-frontend"), (6, "eng-backend")):
+        task = {"input": str(priority), "type": type, "priority": priority, "requirements": {"capabilities": [type]}}
+        await agent.post("/api/v1/tasks", task)
+    claim = {"name": "eng-backend-1", "capabilities": ["eng-backend"], "wait_s": 0}
+    claimed = [await agent.post("/api/v1/claim", claim, hang_up=asyncio.Event()) for _ in range(4)]
+    assert [answer.json["task"]["input"] for answer in claimed[:3]] == ["9", "6", "3"]
+    assert claimed[3].status == 204
+
+
+@pytest.mark.anyio
+async def test_whoever_claimed_a_task_heartbeats_and_completes_it_and_nobody_else_can(
+    hub: GatewayHub, app: GatewayApp
+) -> None:
+    agent = Client(app, hub.a_key(hub.a_user("loki"), Scope.TASKS, Scope.DAEMON))
+    other = Client(app, hub.a_key(hub.a_user("thor"), Scope.TASKS, Scope.DAEMON))
+    task = (await agent.post("/api/v1/tasks", {"input": "a"})).json["id"]
+    claimed = await agent.post("/api/v1/claim", {"name": "one", "wait_s": 0}, hang_up=asyncio.Event())
+    own = Client(app, claimed.json["token"])
+    done = {"status": "completed", "attempt": 1}
+    assert (await other.post(f"/api/v1/tasks/{task}/complete", done)).status == 404
+    assert (await own.post(f"/api/v1/tasks/{task}/heartbeat")).status == 200
+    assert (await own.post(f"/api/v1/tasks/{task}/complete", done)).status == 200
+    assert (await agent.get(f"/api/v1/tasks/{task}")).json["status"] == "completed"
 
 
 def test_a_failed_task_is_nobodys_while_it_waits_and_anybodys_when_its_wait_is_over() -> None:
