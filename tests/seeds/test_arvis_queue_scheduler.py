@@ -1,6 +1,6 @@
 """Arvis's job queue: order, retries, recovery, manual retry and cancel.
 
-Covered here: the queue. Its schedules come with schedules.
+Covered here: the queue. Its schedules are in `test_arvis_schedules.py`.
 """
 
 import pytest
