@@ -95,6 +95,7 @@ def test_tasks_add_up_to_the_same_whatever_ids_and_order_they_have() -> None:
     assert summed(first, second) == summed(moved, renamed)
     assert summed(first, second) != summed(first, second, user="bob")
     assert summed(first) != summed(a_task(1, priority=7))
+    assert summed(first) == summed(a_task(1, archived=True))
 
 
 def test_what_ran_adds_up_to_what_it_becomes_elsewhere() -> None:

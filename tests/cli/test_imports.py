@@ -515,6 +515,13 @@ def test_what_is_in_the_way_is_told_and_is_a_no(hub: StubHub, cli: Cli, tmp_path
     assert "In the way: a00: cannot be" in said.err
 
 
+def test_too_many_to_be_pending_is_a_limit(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
+    written(tmp_path / "pending.json", [a_loki_task("a")])
+    rejected = [{"index": 0, "status": 400, "code": "TOO_MANY_PENDING", "detail": "You have 50 of at most 50."}]
+    hub.on("POST", "import", Reply(body={"new": [], "there": [], "rejected": rejected}))
+    assert cli("import", "loki", str(tmp_path)).code == 5
+
+
 @pytest.mark.parametrize("arguments", [("loki",), ("model-queues",), ("yard",)])
 def test_what_is_not_there_is_a_no(hub: StubHub, cli: Cli, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     said = cli("import", *arguments, str(tmp_path / "nowhere"))
@@ -527,4 +534,12 @@ def test_programs_are_told_in_json(hub: StubHub, cli: Cli, tmp_path: Path) -> No
     written(tmp_path / "pending.json", [a_loki_task("a")])
     everything_is_new(hub, ["a"])
     said = plain(cli("import", "loki", str(tmp_path), "--json").out)
-    assert said == {"new": 1, "there": 1, "damaged": [], "rejected": [], "notes": [], "dry_run": False}
+    assert said == {
+        "new": 1,
+        "there": 1,
+        "damaged": [],
+        "rejected": [],
+        "notes": [],
+        "dry_run": False,
+        "limited": False,
+    }

@@ -92,6 +92,7 @@ async def test_what_failed_is_a_dead_letter_with_its_error(ann: Client) -> None:
 async def test_what_was_archived_there_is_archived_here(hub: GatewayHub, ann: Client) -> None:
     young = "2027-01-15T07:00:00Z"
     await ann.post(IMPORT, a_piece(a_record("a", status="completed", completed_at=young, archived=True)))
+    assert [record["archived"] for record in (await ann.get(EXPORT)).json] == [True], "until it is put there, too"
     hub.decide(Archive(START_MS - 7 * 86_400_000, 0))
     assert (await ann.get(TASKS)).json == []
     assert [task["ref"] for task in (await ann.get(f"{TASKS}?archived=true")).json] == ["T-001"]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NO: Final = 1
 NOT_ALLOWED: Final = 4
+LIMITED: Final = 5
 IN_PART: Final = 6
 SHOWN_MAX: Final = 20
 
@@ -53,6 +54,7 @@ class Outcome(Struct):
     rejected: list[str]
     notes: list[str]
     dry_run: bool
+    limited: bool = False
 
 
 @app.command("loki")
@@ -128,7 +130,7 @@ def _import(yard: Yard, read: "Callable[[], list[Cargo]]", *, dry_run: bool) -> 
         return NOT_ALLOWED
     _say(yard, outcome)
     if outcome.rejected:
-        return NO
+        return LIMITED if outcome.limited else NO
     return IN_PART if outcome.damaged else 0
 
 
@@ -136,6 +138,7 @@ def _add(outcome: Outcome, carried: "Carried") -> None:
     outcome.new += carried.new
     outcome.there += carried.there
     outcome.rejected += carried.rejected
+    outcome.limited |= carried.is_limited
 
 
 def _told(done: int, all_: int) -> None:

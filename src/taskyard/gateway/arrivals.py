@@ -185,7 +185,7 @@ def record_of(stored: StoredTask, checkpoint: bytes | None) -> CarriedTask:
     record.result_summary, record.result_status = task.summary, task.result_status
     record.error = _wire_error(task.error)
     record.checkpoint = UNSET if checkpoint is None else Raw(checkpoint)
-    record.archived = stored.archived
+    record.archived = stored.archived or task.shelved
     _tell_times(record, task, content)
     return record
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct, field
 
-from taskyard.vocabulary import ENDED
+from taskyard.vocabulary import ENDED, Refusal
 from taskyard.wire.fields import BATCH_TASKS_MAX, ms_of
 from taskyard.wire.imports import CarriedBreaker, CarriedQueue, CarriedTask, CarriedUser, Import, Place
 from taskyard.wire.tasks import Rejected
@@ -49,6 +49,8 @@ class Carried(Struct, kw_only=True):
     new: int = 0
     there: int = 0
     rejected: list[str] = field(default_factory=list)
+    is_limited: bool = False
+    """There is no room for so many, now."""
 
 
 def carry(client: "Client", cargo: Cargo, *, dry_run: bool, told: Callable[[int, int], None]) -> Carried:
@@ -76,6 +78,7 @@ def _look(client: "Client", cargo: Cargo, arranged: list[CarriedTask]) -> tuple[
         new.update(answer.new)
         carried.there += len(answer.there)
         carried.rejected += [_told(one, piece) for one in answer.rejected]
+        carried.is_limited |= any(one.code == Refusal.TOO_MANY_PENDING for one in answer.rejected)
     carried.new = len(new)
     return carried, new
 

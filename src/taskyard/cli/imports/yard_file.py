@@ -77,7 +77,10 @@ class Sum:
 
 
 def _digest(user: str | None, task: CarriedTask, refs: Mapping[str, str]) -> str:
-    """Of one, as it will be when it has been taken in: what ran is ready again, and its try was lost."""
+    """Of one, as it will be when it has been taken in: what ran is ready again, its try was lost.
+
+    Whether it lies in the archive yet is a matter of when a hub tidies up.
+    """
     attempts = [
         msgspec.structs.replace(one, status=AttemptStatus.LOST, ended_at=None)
         if one.status in (AttemptStatus.RUNNING, AttemptStatus.LOST)
@@ -91,6 +94,7 @@ def _digest(user: str | None, task: CarriedTask, refs: Mapping[str, str]) -> str
         depends_on=[refs.get(name, name) for name in task.depends_on],
         parent_task_id=None if task.parent_task_id is None else refs.get(task.parent_task_id, task.parent_task_id),
         attempts=attempts,
+        archived=False,
     )
     if task.status in ENDED:
         same.not_before, same.checkpoint = None, UNSET
