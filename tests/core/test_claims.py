@@ -9,6 +9,7 @@ from taskyard.core.commands import (
     Beat,
     BeatTask,
     CompleteTask,
+    Draft,
     JoinDaemon,
     LeaveDaemon,
     ReportProgress,
@@ -18,8 +19,9 @@ from taskyard.core.commands import (
 from taskyard.core.effects import CloseSession, Done, Effect, Execute, Refused, Welcome
 from taskyard.core.state import Daemon
 from taskyard.core.task import Task
-from taskyard.vocabulary import AttemptStatus, ErrorCode, EventName, Refusal, Status
-from tests.support.harness import HubHarness, attempt_of
+from taskyard.vocabulary import AttemptStatus, ErrorCode, EventName, Level, Reason, Refusal, Status
+from tests.core.test_holds import codes
+from tests.support.harness import HubHarness, a_draft, attempt_of
 
 LEASE_MS = 36_000
 """As the hub judges it."""
@@ -249,3 +251,37 @@ def test_a_hub_that_starts_again_gives_a_claim_its_lease_and_hears_its_agent() -
     assert again.status is Status.RUNNING
     later.step(CompleteTask(None, task.id, 1))
     assert again.status is Status.COMPLETED
+
+
+def gpu(**fields: object) -> Draft:
+    return a_draft(capabilities=("gpu",), **fields)  # type: ignore[arg-type]
+
+
+def test_a_claim_that_cannot_use_it_opens_no_slot_of_the_reserve_to_others() -> None:
+    # Given a machine with five slots, one of them for critical work, and an agent that claims something else
+    hub = HubHarness()
+    hub.daemon(slots=5, capabilities=("gpu",))
+    claim(hub, 100)
+
+    # When more comes that only the machine can do
+    tasks = [hub.submit(gpu()) for _ in range(6)]
+
+    # Then the reserve stays, why says so, and critical work has it
+    assert [task.status for task in tasks] == [Status.SCHEDULED] * 4 + [Status.QUEUED] * 2
+    assert codes(hub, tasks[-1]) == [Reason.CRITICAL_RESERVE]
+    assert hub.submit(gpu(level=Level.CRITICAL)).status is Status.SCHEDULED
+
+    # And the agent's slot is anybody's who can use it, until it is taken
+    assert hub.submit().status is Status.SCHEDULED
+    assert slot(hub).holding
+    hub.complete(tasks[0])
+    assert tasks[4].status is Status.SCHEDULED
+
+
+def test_who_waits_for_the_reserve_is_given_to_an_agent_that_comes() -> None:
+    hub = HubHarness()
+    hub.daemon(slots=5)
+    tasks = [hub.submit() for _ in range(5)]
+    assert tasks[4].status is Status.QUEUED
+    claim(hub, 100)
+    assert attempt_of(tasks[4]).daemon_id == "d-agent.0"

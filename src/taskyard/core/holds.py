@@ -10,7 +10,14 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.core.lanes import Lane
-from taskyard.core.limits import LANE_RULES, LEVEL_RULES, LINE_RULES, Hold, hub_has_room
+from taskyard.core.limits import (
+    LANE_RULES,
+    LEVEL_RULES,
+    LINE_RULES,
+    Hold,
+    hub_has_room,
+    leaves_to_claims,
+)
 from taskyard.core.lines import Line
 from taskyard.core.placement import STANDINGS, choose
 from taskyard.core.sentences import PRECEDENCE
@@ -70,6 +77,9 @@ def _in_line(turn: Turn, lane: Lane, line: Line) -> list[Hold]:
         # Where all slots are taken, a level that may have them all is held by the slots and not by its share.
         if hold is not None and not (is_full and (hold.limit or 0) >= slots):
             holds.append(hold)
+    left = leaves_to_claims(turn, line.pool, rank_in(lane, line.pool))
+    if left is not None and not is_full and choose(lane, line, claims_only=True) is None:
+        holds.append(left)
     return [*holds, _no_slot(lane, line)] if is_full else holds
 
 

@@ -199,6 +199,16 @@ def reserve_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
     return None if used < limit else Hold(Reason.CRITICAL_RESERVE, ("room", pool.id), used, limit)
 
 
+def leaves_to_claims(turn: Turn, pool: Pool, rank: int) -> Hold | None:
+    """Why only agents that claim may be given this: by their slots the pool has room, but what is left of the others'
+    slots is the reserve."""
+    if not pool.claiming or rank == CRITICAL:
+        return None
+    used, slots = pool.others_running - pool.others_claimed, pool.slots - pool.claiming
+    limit = slots - turn.state.settings.shares.reserve_of(slots)
+    return None if used < limit else Hold(Reason.CRITICAL_RESERVE, ("room", pool.id), used, limit)
+
+
 def share_is_kept(turn: Turn, pool: Pool, rank: int) -> Hold | None:
     """Only if shares are strict: then they are caps."""
     shares = turn.state.settings.shares

@@ -185,3 +185,10 @@ class Pool:
     def others_running(self) -> int:
         """Live attempts that are not critical."""
         return sum(self.running) - self.running[CRITICAL]
+
+    @property
+    def others_claimed(self) -> int:
+        """Those of them that were given to claims and not taken yet."""
+        claims = [daemon for daemon in self.daemons.values() if daemon.record.pulls and daemon.is_open]
+        given = [task.newest for daemon in claims for task in daemon.holding.values()]
+        return sum(attempt is not None and RANK[attempt.level] != CRITICAL for attempt in given)

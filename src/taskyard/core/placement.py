@@ -100,8 +100,9 @@ def could_serve(line: "Line", daemon: "Daemon") -> bool:
     return all(fit(line, daemon) is None for fit in FITS)
 
 
-def choose(lane: "Lane", line: "Line") -> "Daemon | None":
-    """The daemon for this lane's head, if one of the line's has room."""
+def choose(lane: "Lane", line: "Line", *, claims_only: bool = False) -> "Daemon | None":
+    """The daemon for this lane's head, if one of the line's has room; `claims_only`: of the agents that claim."""
+    servers = [daemon for daemon in line.servers if daemon.record.pulls] if claims_only else line.servers
     suspect, memory_mb = lane.special.suspect, line.needs.memory_mb
     is_plain = not lane.special.shunned and not line.needs.cpu_intensive
     if is_plain and suspect is None and not memory_mb and line.is_served_by_all():
@@ -110,7 +111,7 @@ def choose(lane: "Lane", line: "Line") -> "Daemon | None":
             return roomiest
     score = _plain_score if is_plain else _score
     best, least = None, None
-    for daemon in line.servers:
+    for daemon in servers:
         if not daemon.has_room():
             continue
         if (suspect is not None or daemon.alone is not None) and is_not_held(lane, daemon) is not None:

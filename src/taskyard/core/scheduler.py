@@ -15,7 +15,16 @@ from taskyard.core.attempts import grant, withdraw
 from taskyard.core.contest import Contest
 from taskyard.core.in_place import next_in_place
 from taskyard.core.lanes import Lane
-from taskyard.core.limits import LANE_RULES, LINE_RULES, Hold, ages_of, hub_has_room, levels_with_room, watch
+from taskyard.core.limits import (
+    LANE_RULES,
+    LINE_RULES,
+    Hold,
+    ages_of,
+    hub_has_room,
+    leaves_to_claims,
+    levels_with_room,
+    watch,
+)
 from taskyard.core.lines import Line, Pool
 from taskyard.core.placement import choose
 from taskyard.core.preemption import demand_room, next_start
@@ -116,7 +125,8 @@ def _fill(turn: Turn, pool: Pool) -> None:
                 return
             continue
         # 5. Where? A line whose daemons are full drops out until one of them has room again.
-        daemon = choose(lane, line)
+        left_to_claims = pool.claiming and leaves_to_claims(turn, pool, party.rank)
+        daemon = choose(lane, line, claims_only=True) if left_to_claims else choose(lane, line)
         if daemon is None:
             turn.state.yard.heed(lane)
             if lane.special.suspect is not None:
