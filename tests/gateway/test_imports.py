@@ -1,5 +1,6 @@
 """Imports and exports over HTTP: one's own only, all or none, and once."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from taskyard.core.commands import Archive
 from taskyard.core.settings import Settings
 from taskyard.gateway.app import GatewayApp
-from taskyard.vocabulary import Scope
+from taskyard.vocabulary import Scope, Status
 from tests.support.engines import Engine, opener
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import START_MS, GatewayHub
@@ -213,3 +214,19 @@ async def test_an_agents_key_imports_and_exports_nothing(hub: GatewayHub, app: G
     agent = Client(app, hub.a_key(hub.a_user("bot"), Scope.AGENT))
     assert (await agent.post(IMPORT, a_piece(a_record("a")))).status == 403
     assert (await agent.get(EXPORT)).status == 403
+
+
+@pytest.mark.parametrize("status", [*Status])
+async def test_whatever_it_was_every_page_of_an_imported_task_can_be_read(ann: Client, status: Status) -> None:
+    tried = [{"daemon": "elsewhere", "status": "failed", "error": {"code": "X", "message": "no"}, "usage": {}}]
+    await ann.post(IMPORT, a_piece(a_record("a", status=status, attempts=tried, error=tried[0]["error"])))
+    for page in ("", "/why", "/events", "/log"):
+        assert (await ann.get(f"{TASKS}/T-001{page}")).status == 200
+    assert (await ann.get(EXPORT)).json[0]["attempts"][0]["usage"] == {}
+
+
+async def test_two_imports_of_the_same_at_once_are_one(ann: Client) -> None:
+    piece = a_piece(*(a_record(f"t{n}") for n in range(50)))
+    answers = await asyncio.gather(*(ann.post(IMPORT, piece) for _ in range(4)))
+    assert sorted(len(answer.json["new"]) for answer in answers) == [0, 0, 0, 50]
+    assert len((await ann.get(f"{TASKS}?limit=500")).json) == 50

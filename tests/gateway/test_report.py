@@ -138,10 +138,14 @@ async def test_a_report_is_ones_own_unless_an_admin_names_another(
     assert (await told(admin, "?user=ann"))["done_total"] == 1
 
 
-async def test_what_was_imported_did_not_happen_last_night(ann: Client) -> None:
+async def test_what_was_imported_is_told_by_its_own_time_and_used_nobodys(ann: Client) -> None:
+    created, ended = "2027-01-15T05:00:00Z", "2027-01-15T06:00:00Z"
+    tried = [{"daemon": "elsewhere", "status": "success", "started_at": created, "ended_at": ended}]
+    young = {"id": "b", "input": "x", "status": "completed", "created_at": created, "completed_at": ended}
     old = {"id": "a", "input": "x", "status": "completed", "created_at": "2026-01-01T00:00:00Z"}
-    await ann.post("/api/v1/import", {"origin": "o", "tasks": [old]})
-    assert (await told(ann))["done_total"] == 0
+    await ann.post("/api/v1/import", {"origin": "o", "tasks": [old, {**young, "attempts": tried}]})
+    found = await told(ann)
+    assert (found["done_total"], found["done"][0]["completed_at"], found["hours"]) == (1, ended, 0)
 
 
 @pytest.mark.parametrize("since", ["soon", "0.5", "2026-01-31T18:00:00", "1"])

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from taskyard.core.idle import Overview
 from taskyard.core.task import Task
+from taskyard.gateway.arrivals import BOOT_ELSEWHERE
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.edge import stored_decoder
 from taskyard.gateway.port import BreakerView
@@ -154,8 +155,9 @@ def _take_waiting(found: Gathered, task: Task) -> None:
 
 
 def _used_ms(task: Task, since: int, until: int) -> int:
-    """What its tries ran within the period."""
-    spans = ((one.started_at, one.ended_at or until) for one in task.attempts or () if one.started_at is not None)
+    """What its tries ran within the period; those of before it was imported ran at others' cost."""
+    tries = [one for one in task.attempts or () if one.boot_id != BOOT_ELSEWHERE]
+    spans = ((one.started_at, one.ended_at or until) for one in tries if one.started_at is not None)
     return sum(max(0, min(end, until) - max(begin, since)) for begin, end in spans)
 
 
