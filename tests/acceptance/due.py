@@ -116,6 +116,8 @@ def run_due(yard: LiveYard, *, kills: int, seed: int) -> tuple[list[str], int]:
         made = made_by(client)
         found = broken_rules(schedules, made, aways, until_ms)
         shown = client.schedules()
+        if client.run_schedule("s0").type != "s0" or len(client.next_runs("s0", count=3)) != 3:
+            found.append("a run now is not what was asked for")
     if sum(each.skipped for each in shown):
         found.append(f"runs were skipped: {[each.last_skip for each in shown]}")
     if sum(each.runs for each in shown) != len(made):

@@ -1,13 +1,19 @@
 """Schedules against real hubs: each due time once, whatever dies and whatever the calendar does."""
 
 import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from taskyard.sdk.client import Client
 from tests.acceptance.due import a_task, due_ms_of, run_due
 from tests.support.engines import Engine
-from tests.support.live import STUBBORN, LiveHub, LiveYard, live_yard, wait_until
+from tests.support.live import SHORT_LEASES, STUBBORN, LiveHub, LiveYard, live_yard, wait_until
 
 MINUTE_MS = 60_000
 
@@ -53,18 +59,59 @@ def made_in(hub: LiveHub, *, at_least: int) -> list[int]:
 
 
 @pytest.mark.slow
-def test_a_probe_wakes_an_agent_only_when_there_is_something_to_do(yard: LiveYard) -> None:
-    # Given a heartbeat whose probe a daemon runs: one that finds something, one that finds nothing
-    hub = yard.hub(options=())
+def test_a_probe_wakes_an_agent_only_when_there_is_something_to_do(yard: LiveYard, mailbox: str) -> None:
+    # Given heartbeats whose probes are run by a daemon or ask an address, and find something or nothing
+    port = urlsplit(mailbox).port
+    allowed = f'{SHORT_LEASES}\n[notifications]\nallow = ["127.0.0.0/8"]\nports = [{port}]\n'
+    hub = yard.hub(options=(), settings=allowed)
+    probes = {
+        "mail": {"task": {"type": "echo", "input": "there is mail"}, "timeout": 20},
+        "no mail": {"task": {"type": "echo", "input": ""}, "timeout": 20},
+        "letters": {"url": f"{mailbox}/full"},
+        "no letters": {"url": f"{mailbox}/empty"},
+        "no such box": {"url": f"{mailbox}/nowhere"},
+    }
     with hub.client(retry=STUBBORN) as client:
-        for name, found in (("busy", "there is mail"), ("idle", "")):
-            probe = {"task": {"type": "echo", "input": found}, "timeout": 20}
+        for name, probe in probes.items():
             client.add_schedule(name, {"type": "echo", "title": name, "input": "work"}, every="1s", probe=probe)
 
-        # When they have come due
-        wait_until(lambda: client.schedule("busy").runs >= 1, within_s=20, what="a run that its probe asked for")
-        wait_until(lambda: client.schedule("idle").skipped >= 1, within_s=20, what="a skip that its probe asked for")
+        # When they have come due, those that found something make tasks
+        wait_until(lambda: client.schedule("mail").runs, within_s=20, what="a run that its probe asked for")
+        wait_until(lambda: client.schedule("letters").runs, within_s=20, what="a run that its probe asked for")
 
-        # Then only the first has made tasks
-        assert client.schedule("idle").runs == 0
-        assert {task.title for task in client.tasks(q="work")} == {"busy"}
+        # And the others make none, and say why not
+        for name, reason in (
+            ("no mail", "probe_said_no"),
+            ("no letters", "probe_said_no"),
+            ("no such box", "probe_failed"),
+        ):
+            wait_until(partial(_was_skipped, client, name, reason), within_s=20, what=f"{name} to be skipped")
+        assert {each.name for each in client.schedules() if each.runs} == {"mail", "letters"}
+
+
+def _was_skipped(client: Client, name: str, reason: str) -> bool:
+    skip = client.schedule(name).last_skip
+    return skip is not None and skip.reason == reason
+
+
+class Box(BaseHTTPRequestHandler):
+    """One address with something, one with nothing, and no others."""
+
+    def do_GET(self) -> None:
+        bodies = {"/full": b'["a letter"]', "/empty": b"[]"}
+        body = bodies.get(self.path, b"")
+        self.send_response(200 if self.path in bodies else 404)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def mailbox() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Box) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()

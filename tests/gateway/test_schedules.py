@@ -7,6 +7,7 @@ import pytest
 from taskyard.core.commands import Tick
 from taskyard.core.settings import Schedules, Settings
 from taskyard.gateway.app import GatewayApp
+from taskyard.gateway.present import event_answer
 from taskyard.vocabulary import Level, Scope, SourceType
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import GatewayHub
@@ -88,6 +89,18 @@ async def test_a_skip_is_shown_with_its_reason(hub: GatewayHub, ann: Client) -> 
         "code": None,
         "count": 1,
     }
+
+
+async def test_runs_and_skips_are_events(hub: GatewayHub, ann: Client) -> None:
+    schedule = (await ann.post(SCHEDULES, HOURLY)).json
+    pass_time(hub, s=3600)
+    pass_time(hub, s=3600)
+    batches = await hub.read(lambda reader: reader.events_after(epoch=1, seq=0, index=0, limit=100))
+    told = [event_answer(each) for each in batches or () if each.event.name.startswith("schedule.")]
+    assert [each.event for each in told] == ["schedule.ran", "schedule.skipped"]
+    facts = {"schedule_id": schedule["id"], "name": "prices"}
+    assert told[0].data == {**facts, "due_at": told[0].at, "task": "T-001", "task_id": told[0].data["task_id"]}
+    assert told[1].data == {**facts, "due_at": told[1].at, "reason": "unfinished", "code": None, "count": 1}
 
 
 async def test_a_run_now_answers_the_task(ann: Client) -> None:

@@ -329,8 +329,9 @@ def event_id(numbered: Numbered) -> str:
 
 def _data_of(event: Event) -> dict[str, Any]:
     data: dict[str, Any] = {} if event.data is None else dict(event.data)
-    if isinstance(data.get("until"), int):
-        data["until"] = instant_of(data["until"])
+    for name in ("until", "due_at"):
+        if isinstance(data.get(name), int):
+            data[name] = instant_of(data[name])
     return data
 
 
