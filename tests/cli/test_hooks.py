@@ -64,6 +64,12 @@ def test_a_hook_is_made_and_its_address_and_secret_are_shown(hub: StubHub, cli: 
     )
 
 
+def test_a_hook_may_take_some_events_only(hub: StubHub, cli: Cli, hook: dict[str, Any]) -> None:
+    hub.on("POST", "hooks", Reply(status=201, body={**hook, "secret": "s"}))
+    cli("hook", "add", "prs", "--provider", "github", "--input", "a", "--events", "push,pull_request.opened")
+    assert hub.calls[-1].body["events"] == ["push", "pull_request.opened"]
+
+
 def test_a_secret_is_read_from_standard_input_and_a_template_from_a_file(
     hub: StubHub, cli: Cli, hook: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,13 +89,21 @@ def test_a_secret_is_read_from_standard_input_and_a_template_from_a_file(
 def test_a_hook_is_shown_by_its_name_or_its_id(listed: StubHub, cli: Cli, hook: dict[str, Any]) -> None:
     for name in ("prs", "wh_1"):
         shown = cli("hook", "show", name).out
-        assert shown.startswith("prs (github), wh_1\nDeliveries go to http://hub/api/v1/hooks/wh_1\nTasks have any")
+        assert shown.startswith(
+            "prs (github), wh_1\nDeliveries go to http://hub/api/v1/hooks/wh_1\nIt takes all events."
+        )
+        assert "Its tasks have any priority.\n" in shown
         assert '"input": "PR {{payload.title}}"' in shown
     assert json.loads(cli("hook", "show", "prs", "--json").out)["id"] == "wh_1"
-    rotated = {**hook, "max_priority": "low", "previous_secret_until": "2026-01-02T03:04:05Z"}
+    rotated = {
+        **hook,
+        "max_priority": "low",
+        "events": ["push", "issues.opened"],
+        "previous_secret_until": "2026-01-02T03:04:05Z",
+    }
     listed.on("GET", "hooks/wh_1", Reply(body=rotated))
     shown = cli("hook", "show", "prs").out
-    assert "Tasks have a priority up to low.\n" in shown
+    assert "It takes push, issues.opened.\nIts tasks have a priority up to low.\n" in shown
     assert "The secret before this one is good until 2026-01-02 03:04 UTC.\n" in shown
 
 
@@ -104,6 +118,9 @@ def test_a_change_keeps_what_was_not_named(listed: StubHub, cli: Cli, hook: dict
     listed.on("PATCH", "hooks/wh_1", Reply(body=hook))
     assert cli("hook", "set", "prs", "--title", "T", "--max-priority", "none") == (0, "prs is changed.\n", "")
     assert listed.calls[-1].body == {"max_priority": None, "template": {**TEMPLATE, "title": "T"}}
+    for events, sent in (("push, issues.opened", ["push", "issues.opened"]), ("all", [])):
+        cli("hook", "set", "prs", "--events", events)
+        assert listed.calls[-1].body == {"events": sent}
     cli("hook", "set", "prs", "--name", "other", "--json")
     assert listed.calls[-1].body == {"name": "other"}
     file = tmp_path / "template.json"

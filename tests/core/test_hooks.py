@@ -47,8 +47,9 @@ def good(hub: HubHarness) -> tuple[str, ...]:
 
 def test_a_hook_is_its_owners_and_outlives_a_restart() -> None:
     hub = HubHarness(users=("ann", "bob"))
-    assert create(hub, max_priority=Level.HIGH) == Done()
-    record = HookRecord("wh_1", "ann", "pushes", GITHUB, "old", '{"input":"a"}', hub.now.wall, Level.HIGH)
+    assert create(hub, max_priority=Level.HIGH, events=("push",)) == Done()
+    told = ("wh_1", "ann", "pushes", GITHUB, "old", '{"input":"a"}')
+    record = HookRecord(*told, hub.now.wall, Level.HIGH, events=("push",))
     for each in (hub, hub.restarted()):
         assert hooks_of(each.state, "ann") == [record]
         assert hooks_of(each.state, "bob") == []
@@ -166,8 +167,10 @@ def test_no_secret_is_told_by_the_audit() -> None:
 def test_what_is_not_named_in_a_change_stays() -> None:
     hub = HubHarness()
     create(hub, max_priority=Level.LOW)
+    assert change(hub, name="other", events=("push",)) == Done()
     assert change(hub, name="other") == Done()
     hook = hub.state.hooks["wh_1"]
+    assert hook.events == ("push",)
     assert (hook.name, hook.template, hook.max_priority, hook.secret) == ("other", '{"input":"a"}', Level.LOW, "old")
     change(hub, template='{"input":"b"}', max_priority=Level.HIGH)
     (hook,) = hooks_of(hub.restarted().state, "ann")

@@ -99,6 +99,27 @@ def test_a_key_is_the_hooks_and_the_deliverys_and_always_short() -> None:
     assert all(len(key) < 100 and ":sha256:" in key for key in keys)
 
 
+@pytest.mark.parametrize(
+    ("events", "is_taken"),
+    [
+        ((), True),
+        (("pull_request",), True),
+        (("push", "pull_request.opened"), True),
+        (("pull_request.closed",), False),
+        (("opened",), False),
+        (("pull",), False),
+    ],
+)
+def test_a_hook_takes_all_events_or_those_it_names(events: tuple[str, ...], is_taken: bool) -> None:
+    assert Delivery("d", "pull_request", {"action": "opened"}).is_among(events) is is_taken
+
+
+def test_an_event_without_an_action_goes_by_its_name() -> None:
+    assert Delivery("d", "push", {}).is_among(("push",))
+    assert not Delivery("d", "push", {"action": ""}).is_among(("push.",))
+    assert not Delivery("d", "", []).is_among(("push",))
+
+
 # --- forms -------------------------------------------------------------------------------------------------
 
 

@@ -93,6 +93,7 @@ async def test_a_hook_is_made_and_its_secret_shown_once(app: GatewayApp, ann: Cl
         "provider": "github",
         "template": TEMPLATE,
         "max_priority": "high",
+        "events": [],
         "created_at": "2027-01-15T08:00:00Z",
         "previous_secret_until": None,
     }
@@ -454,6 +455,19 @@ async def test_githubs_ping_makes_no_task(app: GatewayApp, ann: Client) -> None:
     answer = await deliver(app, await a_hook(ann), event="ping")
     assert (answer.status, answer.json) == (202, {"task_id": None, "deduplicated": False})
     assert await made(ann) == []
+
+
+async def test_an_event_that_a_hook_does_not_take_is_answered_and_makes_no_task(app: GatewayApp, ann: Client) -> None:
+    hook = await a_hook(ann, events=["push", "pull_request.opened", "push"])
+    assert hook["events"] == ["push", "pull_request.opened"]
+    closed, opened = (a_body(action, action=action) for action in ("closed", "opened"))
+    left_out = await deliver(app, hook, closed, event="pull_request")
+    assert (left_out.status, left_out.json) == (202, {"task_id": None, "deduplicated": False})
+    assert (await deliver(app, hook, opened, event="pull_request")).json["task_id"] is not None
+    everything = await ann.request("PATCH", f"{HOOKS}/{hook['id']}", {"events": []})
+    assert everything.json["events"] == []
+    assert (await deliver(app, hook, closed, event="pull_request", delivery="d-2")).json["task_id"] is not None
+    assert (await ann.post(HOOKS, {**NEW, "events": [""]})).status == 422
 
 
 # --- rules -------------------------------------------------------------------------------------------------

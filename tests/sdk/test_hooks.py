@@ -22,10 +22,11 @@ def test_a_hook_is_made_with_what_was_named_and_its_secret_is_there(hub: StubHub
     hub.on("POST", "hooks", Reply(status=201, body={**HOOK, "secret": "s"}))
     made = driver.do(driver.client.add_hook("prs", provider="github", template={"input": "a"}))
     assert (made.id, made.secret, made.created_at) == ("wh_1", "s", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-    driver.do(driver.client.add_hook("prs", provider="slack", template={"input": "a"}, secret="x", max_priority="low"))
+    more = {"secret": "x", "max_priority": "low", "events": ["push"]}
+    driver.do(driver.client.add_hook("prs", provider="slack", template={"input": "a"}, **more))
     first, second = (call.body for call in hub.asked("POST", "hooks"))
     assert first == {"name": "prs", "provider": "github", "template": {"input": "a"}}
-    assert second == {**first, "provider": "slack", "secret": "x", "max_priority": "low"}
+    assert second == {**first, "provider": "slack", **more}
 
 
 def test_hooks_are_listed_and_shown_without_a_secret(hub: StubHub, driver: Driver) -> None:

@@ -161,7 +161,7 @@ ASIDES: tuple[Command, ...] = (
     ResumeQueue("default", "root"),
     RotateHook("wh_1", USERS[0], "a new secret", "root"),
     DeleteHook("wh_2", USERS[1], "root"),
-    ChangeHook("wh_1", USERS[0], "root", name="reviews"),
+    ChangeHook("wh_1", USERS[0], "root", name="reviews", events=("pull_request.opened",)),
     ResetBreaker(USERS[0], "code", "root"),
     RevokeKey("k_1", "root"),
     DeleteQueue("cloud", "root"),

@@ -36,6 +36,10 @@ InputOption = Annotated[
 TitleOption = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title, filled likewise.")]
 TypeOption = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Its type [general].")]
 PriorityOption = Annotated[str | None, typer.Option("--priority", metavar="LEVEL", help="Its priority.")]
+EventsOption = Annotated[
+    str | None,
+    typer.Option("--events", metavar="A,B", help="Those that become tasks (push, pull_request.opened), or all [all]."),
+]
 CeilingOption = Annotated[
     str | None, typer.Option("--max-priority", metavar="LEVEL", help="The highest that its tasks may have, or none.")
 ]
@@ -75,9 +79,8 @@ def show(hook: HookArgument, yard: Yard) -> None:
         return
     output.say(f"{found.name} ({found.provider}), {found.id}")
     output.say(f"Deliveries go to {found.url}")
-    output.say(
-        f"Tasks have a priority up to {found.max_priority}." if found.max_priority else "Tasks have any priority."
-    )
+    output.say(f"It takes {', '.join(found.events) or 'all events'}.")
+    output.say(f"Its tasks have {f'a priority up to {found.max_priority}' if found.max_priority else 'any priority'}.")
     if found.previous_secret_until is not None:
         output.say(f"The secret before this one is good until {found.previous_secret_until:%Y-%m-%d %H:%M} UTC.")
     output.say(msgspec.json.format(msgspec.json.encode(found.template), indent=2).decode())
@@ -98,6 +101,7 @@ def add(
     priority: PriorityOption = None,
     template: TemplateOption = None,
     secret: SecretOption = None,
+    events: EventsOption = None,
     max_priority: CeilingOption = None,
 ) -> None:
     """Make a hook. Its address and its secret are shown; the secret never again."""
@@ -105,7 +109,12 @@ def add(
     if whole is None:
         raise typer.BadParameter("say what task a delivery makes", param_hint="--input or --template")
     made = yard.client.add_hook(
-        name, provider=provider, template=whole, secret=_secret_of(secret), max_priority=max_priority
+        name,
+        provider=provider,
+        template=whole,
+        secret=_secret_of(secret),
+        max_priority=max_priority,
+        events=_events_of(events) or None,
     )
     if yard.json:
         output.say_json(made)
@@ -127,6 +136,7 @@ def set_hook(
     type: TypeOption = None,
     priority: PriorityOption = None,
     template: TemplateOption = None,
+    events: EventsOption = None,
     max_priority: CeilingOption = None,
 ) -> None:
     """Change a hook. What is not named stays; a file replaces the whole template."""
@@ -135,6 +145,8 @@ def set_hook(
         changes["name"] = name
     if max_priority is not None:
         changes["max_priority"] = None if max_priority == "none" else max_priority
+    if events is not None:
+        changes["events"] = _events_of(events)
     said = _template_of(template, input=input, title=title, type=type, priority=priority)
     if not changes and said is None:
         raise typer.BadParameter("say what to change", param_hint="--name, --input, --template or --max-priority")
@@ -198,6 +210,13 @@ def _template_of(file: str | None, **fields: str | None) -> dict[str, Any] | Non
         return msgspec.json.decode(text, type=dict[str, Any]) | named
     except msgspec.DecodeError as error:
         raise typer.BadParameter(f"is no JSON object: {error}", param_hint="--template") from None
+
+
+def _events_of(given: str | None) -> list[str]:
+    """`all` is none: no event is left out."""
+    from taskyard.cli.yard import names_of
+
+    return [] if given == "all" else names_of(given) or []
 
 
 def _secret_of(given: str | None) -> str | None:

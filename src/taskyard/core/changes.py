@@ -125,6 +125,8 @@ class HookRecord(Struct, frozen=True, omit_defaults=True):
     previous: str | None = None
     """The secret before this one, good until `previous_until`."""
     previous_until: int = 0
+    events: tuple[str, ...] = ()
+    """Those that become tasks; none: all do."""
 
 
 class UsageRecord(Struct):

@@ -56,6 +56,7 @@ def create(turn: Turn, command: CreateHook) -> None:
         command.template,
         turn.now.wall,
         _capped(command.max_priority, command.ceiling),
+        events=command.events,
     )
     _keep(turn, hook)
     turn.audit(actor=command.actor, action="hook.create", subject=hook.id, new=_told(hook))
@@ -83,6 +84,7 @@ def change(turn: Turn, command: ChangeHook) -> None:
             if isinstance(command.max_priority, Keep)
             else _capped(command.max_priority, command.ceiling)
         ),
+        events=hook.events if isinstance(command.events, Keep) else command.events,
     )
     _keep(turn, changed)
     turn.audit(actor=command.actor, action="hook.change", subject=hook.id, old=_told(hook), new=_told(changed))

@@ -103,6 +103,7 @@ class CreateHook(Told):
     max_priority: Level | None = None
     ceiling: Level | None = None
     """Of the key this was asked with; so for the others."""
+    events: tuple[str, ...] = ()
     reply_to: int = 0
 
 
@@ -114,6 +115,7 @@ class ChangeHook(Told):
     template: str | Keep = KEEP
     max_priority: Level | Keep | None = KEEP
     ceiling: Level | None = None
+    events: tuple[str, ...] | Keep = KEEP
     reply_to: int = 0
 
 

@@ -5,7 +5,7 @@ Where there is none, what was signed is its own id: the same bytes again are the
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 from urllib.parse import parse_qsl
@@ -36,6 +36,11 @@ class Delivery(Struct, frozen=True):
     """The provider only wants to see who is there."""
     challenge: str | None = None
     """What it asked to be given back for that."""
+
+    def is_among(self, events: Sequence[str]) -> bool:
+        """Whether a hook takes it that takes these, by its name alone or with its action; none are all."""
+        action = _word(self.payload, "action")
+        return not events or self.event in events or (action != "" and f"{self.event}.{action}" in events)
 
     def key(self, hook_id: str) -> str:
         """By which the task it makes is known, whatever that holds. An id that no key could hold stands by its hash."""

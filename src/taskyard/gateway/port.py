@@ -111,6 +111,8 @@ class HookView(Struct):
     created_at: int
     previous_until: int | None
     """How long the secret before this one is good; None: there is none that is."""
+    events: tuple[str, ...]
+    """Those that become tasks; none: all do."""
 
 
 class Receiver(Struct):
@@ -123,6 +125,7 @@ class Receiver(Struct):
     """Those that are good now."""
     template: str
     max_priority: Level | None
+    events: tuple[str, ...]
 
 
 class ScheduleView(Struct):

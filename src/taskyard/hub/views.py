@@ -50,6 +50,7 @@ def hook_views(state: State, user_id: str | None, now_ms: int) -> list[HookView]
             max_priority=hook.max_priority,
             created_at=hook.created_at,
             previous_until=hook.previous_until if len(secrets_of(hook, now_ms)) > 1 else None,
+            events=hook.events,
         )
         for hook in hooks_of(state, user_id)
     ]
@@ -66,6 +67,7 @@ def receiver_of(state: State, hook_id: str, now_ms: int) -> Receiver | None:
         secrets=secrets_of(hook, now_ms),
         template=hook.template,
         max_priority=hook.max_priority,
+        events=hook.events,
     )
 
 

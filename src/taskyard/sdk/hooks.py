@@ -1,8 +1,8 @@
 """Inbound webhooks, as both clients have them: what is asked, what comes back, and the calls."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Required, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -22,11 +22,24 @@ class HookRecord(Struct, kw_only=True, omit_defaults=True):
     provider: str = ""
     template: dict[str, Any] = {}
     max_priority: str | None = None
+    events: list[str] = []
+    """Those that become tasks; none: all do."""
     created_at: datetime | None = None
     previous_secret_until: datetime | None = None
     """After a rotation: how long the secret before is good as well."""
     secret: str | None = None
     """Shown once, in the answer that made it."""
+
+
+class NewHook(TypedDict, total=False):
+    """What a new hook is told, besides its name."""
+
+    provider: Required[str]
+    """`github`, `stripe`, `slack` or `generic`."""
+    template: Required[Mapping[str, Any]]
+    secret: str | None
+    max_priority: str | None
+    events: Sequence[str] | None
 
 
 # Requests.
@@ -40,12 +53,9 @@ def get_hook(hook_id: str) -> Request[HookRecord]:
     return get(_path(hook_id), HookRecord)
 
 
-def add_hook(
-    name: str, *, provider: str, template: Mapping[str, Any], secret: str | None, max_priority: str | None
-) -> Request[HookRecord]:
+def add_hook(name: str, options: Mapping[str, Any]) -> Request[HookRecord]:
     """Not repeated: there would be two."""
-    body = {"name": name, "provider": provider, "template": template}
-    return send("POST", "/hooks", HookRecord, body | given(secret=secret, max_priority=max_priority), idempotent=False)
+    return send("POST", "/hooks", HookRecord, {"name": name, **given(**options)}, idempotent=False)
 
 
 def change_hook(hook_id: str, changes: Mapping[str, Any]) -> Request[HookRecord]:
@@ -87,20 +97,12 @@ class HookCalls:
     def hook(self: _Calls, hook_id: str) -> HookRecord:
         return self.call(get_hook(hook_id))
 
-    def add_hook(
-        self: _Calls,
-        name: str,
-        *,
-        provider: str,
-        template: Mapping[str, Any],
-        secret: str | None = None,
-        max_priority: str | None = None,
-    ) -> HookRecord:
+    def add_hook(self: _Calls, name: str, **options: Unpack[NewHook]) -> HookRecord:
         """Its `url` is for the provider, and its `secret`, which is shown here only, if the provider has none."""
-        return self.call(add_hook(name, provider=provider, template=template, secret=secret, max_priority=max_priority))
+        return self.call(add_hook(name, options))
 
     def change_hook(self: _Calls, hook_id: str, **changes: Any) -> HookRecord:
-        """`name`, `template` or `max_priority`."""
+        """`name`, `template`, `max_priority` or `events`."""
         return self.call(change_hook(hook_id, changes))
 
     def rotate_hook(
@@ -122,18 +124,8 @@ class AsyncHookCalls:
     async def hook(self: _AsyncCalls, hook_id: str) -> HookRecord:
         return await self.call(get_hook(hook_id))
 
-    async def add_hook(
-        self: _AsyncCalls,
-        name: str,
-        *,
-        provider: str,
-        template: Mapping[str, Any],
-        secret: str | None = None,
-        max_priority: str | None = None,
-    ) -> HookRecord:
-        return await self.call(
-            add_hook(name, provider=provider, template=template, secret=secret, max_priority=max_priority)
-        )
+    async def add_hook(self: _AsyncCalls, name: str, **options: Unpack[NewHook]) -> HookRecord:
+        return await self.call(add_hook(name, options))
 
     async def change_hook(self: _AsyncCalls, hook_id: str, **changes: Any) -> HookRecord:
         return await self.call(change_hook(hook_id, changes))

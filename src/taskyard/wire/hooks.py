@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from taskyard.vocabulary import HookProvider, Level
-from taskyard.wire.fields import SECONDS_MAX, Instant, JsonObject, Name, Text
+from taskyard.wire.fields import SECONDS_MAX, Instant, JsonObject, Name, Names, Text
 from taskyard.wire.submission import Execution, Priority, Requirements
 
 Overlap = Annotated[float, Meta(ge=0, le=SECONDS_MAX)]
@@ -38,6 +38,8 @@ class NewHook(Struct, forbid_unknown_fields=True, kw_only=True):
     secret: Name | None = None
     """The provider's, where it makes them (Slack, Stripe); else one is made."""
     max_priority: Level | None = None
+    events: Names = []
+    """Those that become tasks, as `push` or, with an action, `pull_request.opened`; none: all do."""
 
 
 class HookChange(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -46,6 +48,7 @@ class HookChange(Struct, forbid_unknown_fields=True, kw_only=True):
     name: Name | UnsetType = UNSET
     template: HookTemplate | UnsetType = UNSET
     max_priority: Level | UnsetType | None = UNSET
+    events: Names | UnsetType = UNSET
 
 
 class HookRotation(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -65,6 +68,7 @@ class HookAnswer(Struct, kw_only=True):
     provider: HookProvider
     template: JsonObject
     max_priority: Level | None
+    events: list[str]
     created_at: Instant
     previous_secret_until: Instant | None
     """After a rotation: how long the secret before is good as well."""
@@ -80,6 +84,6 @@ class DeliveryAnswer(Struct):
     """What became of a delivery; or, where Slack asks who is there, what it asked to be given back."""
 
     task_id: str | UnsetType | None = UNSET
-    """None: it was no more than a greeting, and makes no task."""
+    """None: it makes no task, being a greeting or none of the events that the hook takes."""
     deduplicated: bool | UnsetType = UNSET
     challenge: str | UnsetType = UNSET

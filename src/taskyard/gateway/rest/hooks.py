@@ -72,6 +72,7 @@ async def create(call: Call[OfUser], body: NewHook) -> Reply:
         actor=call.principal.actor,
         max_priority=body.max_priority,
         ceiling=call.principal.max_priority,
+        events=tuple(dict.fromkeys(body.events)),
     )
     await ask(call, command)
     return Reply(_issued(call, await _view(call, user_id, command.hook_id), secret), status=201)
@@ -88,6 +89,7 @@ async def change(call: Call[OfUser], body: HookChange) -> Reply:
         template=KEEP if isinstance(body.template, UnsetType) else _template(call, body.template),
         max_priority=KEEP if isinstance(body.max_priority, UnsetType) else body.max_priority,
         ceiling=call.principal.max_priority,
+        events=KEEP if isinstance(body.events, UnsetType) else tuple(dict.fromkeys(body.events)),
     )
     await ask(call, command)
     return Reply(_answer(call, await _view(call, user_id, call.id)))
@@ -161,6 +163,7 @@ def _answer(call: Call[OfUser], view: HookView) -> HookAnswer:
         provider=view.provider,
         template=Raw(view.template),
         max_priority=view.max_priority,
+        events=list(view.events),
         created_at=instant_of(view.created_at),
         previous_secret_until=instant_or_none(view.previous_until),
     )
@@ -196,7 +199,7 @@ async def deliver(call: Call[Empty], body: bytes) -> Reply:
         raise
     if delivery.challenge is not None:
         return Reply(DeliveryAnswer(challenge=delivery.challenge))
-    if delivery.is_greeting:
+    if delivery.is_greeting or not delivery.is_among(receiver.events):
         return Reply(DeliveryAnswer(task_id=None, deduplicated=False), status=202)
     return await _submit(call, receiver, delivery)
 
