@@ -126,7 +126,7 @@ async def test_a_name_that_stands_for_a_private_address_is_not_called(addresses:
     answer = await Outbound(Names(addresses)).fetch(Request(url="https://hooks.test/"), NOTHING)
     assert isinstance(answer, Unreached)
     assert answer.is_refused
-    assert answer.reason == "hooks.test is not a public address, and `notifications.allow` does not list it."
+    assert answer.reason == "hooks.test has no public address, and `notifications.allow` does not list it."
 
 
 async def test_a_name_that_changes_its_mind_is_judged_at_every_request() -> None:
@@ -184,9 +184,23 @@ async def test_a_name_that_is_not_found_in_time_has_not_answered() -> None:
     assert answer == Unreached("hooks.test did not answer within 0.05 s.")
 
 
-async def test_a_name_without_an_address_is_said_to_have_none() -> None:
-    answer = await Outbound(Names([])).fetch(Request(url="https://hooks.test/"), NOTHING)
-    assert answer == Unreached("hooks.test has no address.")
+async def test_a_name_that_stands_for_nothing_is_told_from_a_private_one_by_nothing() -> None:
+    nothing, private = [
+        await Outbound(names).fetch(Request(url="https://hooks.test/"), NOTHING)
+        for names in (Names([]), Names(["10.0.0.1"]))
+    ]
+    assert nothing == private
+
+
+async def test_names_are_looked_up_by_the_machine_unless_told_otherwise() -> None:
+    async with a_receiver(says(OK)) as (port, heard):
+        answer = await Outbound().fetch(Request(url=f"http://localhost:{port}/"), read_allowed(["localhost"], [443]))
+    assert isinstance(answer, Answer)
+    assert len(heard) == 1
+    refused = await Outbound().fetch(Request(url="https://localhost/"), NOTHING)
+    unknown = await Outbound().fetch(Request(url="https://nobody.invalid/", timeout_s=10), NOTHING)
+    assert isinstance(refused, Unreached)
+    assert isinstance(unknown, Unreached)
 
 
 @pytest.mark.parametrize(

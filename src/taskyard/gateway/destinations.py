@@ -146,8 +146,14 @@ def objection_to_addresses(destination: Destination, addresses: Iterable[Address
     if not others:
         return None
     if not all(map(is_public, others)):
-        return f"{destination.host} is not a public address, and `notifications.allow` does not list it."
+        return not_public(destination)
     return _objection_to_way(destination, allowed)
+
+
+def not_public(destination: Destination) -> str:
+    """The same words for a name that stands for nothing and for one of a private network: who asks learns neither."""
+    said = "has no public address" if destination.address is None else "is not a public address"
+    return f"{destination.host} {said}, and `notifications.allow` does not list it."
 
 
 def _objection_to_way(destination: Destination, allowed: Allowed) -> str | None:

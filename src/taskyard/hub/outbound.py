@@ -12,7 +12,9 @@ import asyncio
 import ipaddress
 import socket
 import ssl
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import aiohttp
@@ -25,6 +27,7 @@ from taskyard.gateway.destinations import (
     Allowed,
     BadDestination,
     Destination,
+    not_public,
     objection_to,
     objection_to_addresses,
     read_destination,
@@ -34,6 +37,9 @@ ANSWER_BYTES_MAX: Final = 64 * 1024
 ADDRESSES_MAX: Final = 8
 # All are judged, and so many are tried: who names a thousand wants us to knock on a thousand doors.
 RETRY_AFTER_DIGITS_MAX: Final = 9
+LOOKUPS_MAX: Final = 256
+# A look-up cannot be called off and may take half a minute, so there are some that nobody waits for any more.
+_LOOKUPS: Final = threading.BoundedSemaphore(LOOKUPS_MAX)
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """A host's addresses, for this port; `OSError`: there are none."""
@@ -97,7 +103,7 @@ class Outbound:
         literal = destination.address
         addresses = [literal] if literal is not None else await self._look_up(destination)
         if not addresses:
-            return Unreached(f"{destination.host} has no address.")
+            return Unreached(not_public(destination), is_refused=True)
         objection = objection_to_addresses(destination, addresses, allowed)
         if objection is not None:
             return Unreached(objection, is_refused=True)
@@ -163,8 +169,36 @@ class Guard(AbstractResolver):
 
 
 async def _resolve(host: str, port: int) -> Sequence[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(place[0]) for *_, place in found]
+    """On a thread of its own: a pool that others use too would be held up by names that nobody answers for."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[str]] = loop.create_future()
+    if not _LOOKUPS.acquire(blocking=False):
+        raise OSError("too many names are being looked up")
+
+    def look_up() -> None:
+        try:
+            found: list[str] | OSError = [
+                str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            ]
+        except OSError as error:
+            found = error
+        finally:
+            _LOOKUPS.release()
+        # Whoever asked may have gone, and the loop with it.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, answer, found)
+
+    threading.Thread(target=look_up, name="lookup", daemon=True).start()
+    return await answer
+
+
+def _settle(answer: "asyncio.Future[list[str]]", found: list[str] | OSError) -> None:
+    if answer.done():
+        return
+    if isinstance(found, OSError):
+        answer.set_exception(found)
+    else:
+        answer.set_result(found)
 
 
 async def _read(response: aiohttp.ClientResponse) -> Answer:
