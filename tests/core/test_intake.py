@@ -263,6 +263,28 @@ def test_a_task_token_is_worth_nothing_once_its_task_is_over_or_told_to_stop() -
     assert refusal(hub.offer(a_draft(), under=stopped.id)).code is Refusal.STALE_ATTEMPT
 
 
+def test_a_token_depends_on_sub_tasks_of_its_own_task_and_sees_no_other() -> None:
+    # Given a running task with a sub-task, and others of the same user
+    hub = HubHarness()
+    hub.daemon(slots=1)
+    parent = hub.run(hub.submit())
+    other = hub.submit(key="k", digest="same")
+    (sibling,) = submitted(hub.offer(a_draft(key="own", digest="same"), under=parent.id)).ids
+
+    # Then its token can build on that sub-task alone, and on what comes with it
+    made = hub.offer(a_draft(name="a"), a_draft(depends_on=("a", sibling)), under=parent.id)
+    assert len(submitted(made).ids) == 2
+    for name in (other.id, parent.id, "nobody"):
+        code = refusal(hub.offer(a_draft(depends_on=(name,)), under=parent.id)).code
+        assert code is Refusal.DEPENDENCY_NOT_FOUND
+
+    # And a key that another task was made with shows it no more than that it is taken
+    known = hub.offer(a_draft(key="own", digest="same"), under=parent.id)
+    assert submitted(known).deduplicated == (True,)
+    taken = hub.offer(a_draft(key="k", digest="same"), under=parent.id)
+    assert refusal(taken).code is Refusal.IDEMPOTENCY_KEY_REUSED
+
+
 # Dependencies
 
 

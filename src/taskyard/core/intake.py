@@ -49,6 +49,11 @@ class Intake:
         task = self.state.tasks.get(task_id) or self.command.known.tasks.get(task_id)
         return task if task is not None and task.user_id == self.command.user_id else None
 
+    def is_seen(self, task: Task | None) -> bool:
+        """Whether it is there for this caller. With a task's token, only that task's sub-tasks are: a dependency hands
+        on what came of it, and a key that is recognised shows the task."""
+        return task is not None and self.command.under in (None, task.parent_id)
+
     def resolve(self, name: str) -> str:
         """The id behind a local name, a ref or an id."""
         if name in self.names:
@@ -129,7 +134,7 @@ def parent_takes_children(intake: Intake, draft: Draft) -> Refused | None:
 def dependencies_exist(intake: Intake, draft: Draft) -> Refused | None:
     for name in draft.depends_on:
         task_id = intake.resolve(name)
-        if task_id not in intake.planned and name not in intake.names and intake.find(task_id) is None:
+        if task_id not in intake.planned and name not in intake.names and not intake.is_seen(intake.find(task_id)):
             return Refused(Refusal.DEPENDENCY_NOT_FOUND, f"There is no task {name} of yours.", field="depends_on")
     return None
 
@@ -235,7 +240,7 @@ def recognise(intake: Intake, draft: Draft, key: str, keys: dict[str, Draft]) ->
     holder = holder_of(intake.state, intake.command.known, intake.command.user_id, key) or twin
     if holder is draft:
         return None
-    if holder.digest != draft.digest:
+    if holder.digest != draft.digest or (isinstance(holder, Task) and not intake.is_seen(holder)):
         detail = f"The idempotency key {key} was used for other content; use a new key."
         return Refused(Refusal.IDEMPOTENCY_KEY_REUSED, detail, field="idempotency_key")
     return holder.id
