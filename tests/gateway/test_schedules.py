@@ -126,6 +126,7 @@ async def test_changes_hold_at_once(hub: GatewayHub, ann: Client) -> None:
     assert changed["max_lateness"] is None
     changed = (await ann.request("PATCH", path, {"task": {"input": "another"}, "enabled": False})).json
     assert changed["next_run_at"] is None
+    assert (await ann.request("PATCH", path, {"name": "a/b"})).status == 422
     pass_time(hub, s=48 * 3600)
     assert (await ann.get("/api/v1/tasks")).json == []
     assert (await ann.request("DELETE", path)).json == {"ok": True}
@@ -135,6 +136,9 @@ async def test_changes_hold_at_once(hub: GatewayHub, ann: Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "path", "status"),
     [
+        ({"name": "a/b"}, "name", 422),
+        ({"name": "presets"}, "name", 422),
+        ({"name": "a\nb"}, "name", 422),
         ({"every": None}, "every", 422),
         ({"cron": "0 9 * * *"}, "every", 422),
         ({"every": "5 minutes"}, "every", 422),

@@ -22,14 +22,14 @@ from cronsim import CronSim, CronSimError
 
 FIELDS: Final = 5
 EXPRESSION_CHARS_MAX: Final = 255
-COUNTED_MAX: Final = 1000
-# Of runs that were missed, so many are counted one by one: of a schedule that is due every minute, those of most of a
-# day. What lies further back is passed over, since counting a year of minutes would hold up the hub for seconds.
+COUNTED_MAX: Final = 200
+# Of runs that were missed, so many are counted one by one, which takes about 2 ms: a thousand schedules may have missed
+# theirs when a hub starts. What lies between these and the newest is passed over; it could be a year of minutes.
 EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - times here are those of a place, whose zone is applied apart
 MS: Final = timedelta(milliseconds=1)
 SECOND: Final = timedelta(seconds=1)
-CHANGE_MAX: Final = timedelta(hours=26)
-# No clocks were ever put back or forth by more than a day.
+CHANGE_MAX: Final = timedelta(hours=3)
+# Clocks are put back or forth by two hours at most.
 
 
 class Cron:
@@ -66,7 +66,7 @@ class Cron:
     def _well_before(self, until: int, most: int) -> int:
         """An instant with at least `most` due ones between it and `until`, and not many more."""
         back = CronSim(self._expression, self._local(until), reverse=True)
-        # Twice as many, and a day: some of these times the clocks may have skipped.
+        # Twice as many, and some hours: a few of these times the clocks may have skipped.
         *_, earliest = islice(back, 2 * most)
         return _ms(earliest - CHANGE_MAX)
 

@@ -47,6 +47,8 @@ NOT_OF_A_TEMPLATE: Final = (
     "dedupe",
 )
 """What belongs to one task and not to each of many."""
+RESERVED: Final = ("presets", "preview")
+"""What stands where a schedule's name could."""
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _SAYS_NOTHING: Final = (NULL, b"[]")
@@ -77,6 +79,7 @@ async def show(call: Call[OfUser], _body: Empty) -> Reply:
 
 async def create(call: Call[OfUser], body: NewSchedule) -> Reply:
     user_id, schedule_id = call.user_id(call.query.user), call.hub.mint()
+    _check_name(body.name)
     every_ms = None if body.every is None else _every_ms(body.every)
     kind = ScheduleKind.CRON if body.every is None else ScheduleKind.HEARTBEAT
     if body.kind not in (None, kind):
@@ -106,6 +109,8 @@ async def change(call: Call[OfUser], body: ScheduleChange) -> Reply:
     for name in ("name", "cron", "timezone", "enabled", "catch_up"):
         value = getattr(body, name)
         setattr(command, name, KEEP if isinstance(value, UnsetType) else value)
+    if not isinstance(body.name, UnsetType):
+        _check_name(body.name)
     if not isinstance(body.every, UnsetType):
         command.every, command.every_ms = plain_every(body.every), _every_ms(body.every)
     if not isinstance(body.max_lateness, UnsetType):
@@ -157,6 +162,12 @@ async def preview(call: Call[PreviewQuery], _body: Empty) -> Reply:
 
 
 # From what was sent.
+
+
+def _check_name(name: str) -> None:
+    """It stands in an address."""
+    if "/" in name or not name.isprintable() or name in RESERVED:
+        raise _invalid("name", f"A name is printable, without a slash, and none of {', '.join(RESERVED)}.")
 
 
 def _every_ms(text: str) -> int:
