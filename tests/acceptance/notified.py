@@ -81,7 +81,7 @@ class Receiver:
                 with lock:
                     mine.under_way += 1
                     mine.notices.append(notice)
-                    wait_s, status = 0.02 * dice.random(), 500 if dice.random() < 0.1 else 204
+                    wait_s, status = 0.05 * dice.random(), 500 if dice.random() < 0.1 else 204
                 time.sleep(wait_s)
                 with lock:
                     mine.under_way -= 1
@@ -147,9 +147,12 @@ def run(directory: Path, *, engine: Engine, kills: int, seed: int = 1, gateways:
             receiver.secret = made.secret or ""
             submitter = Submitter(Client(everywhere, key, retry=RetryPolicy(attempts_max=1), timeout_s=5))
             try:
-                for _ in range(kills):
+                for number in range(kills):
                     time.sleep(0.1 + 0.4 * dice.random())
                     leader = _leader(client, hubs)
+                    if number % 2 == 0:
+                        # Every other time when something is sent and not yet noted; else whenever.
+                        wait_until(lambda: receiver.under_way > 0, within_s=SETTLE_S, what="a request", every_s=0.001)
                     under_way += receiver.under_way > 0
                     leader.restart()
             finally:
