@@ -42,7 +42,10 @@ class Life:
         self.hub.live(s=self.dice.choice((0.3, 2, 20, 90)))
 
     def crash(self) -> None:
-        """Everything decided is on disk; then the hub is away for a while."""
+        """Everything decided is on disk, and what is read from there is what was in memory; then the hub is away."""
+        memory, disk = self.hub.state, self.hub.restarted().state
+        for part in ("schedules", "schedule_names", "schedule_runs", "unfinished"):
+            assert getattr(memory, part) == getattr(disk, part), part
         self.hub.sleep(s=self.dice.choice((0, 3, 40, 400)))
         self.hub.daemon(slots=3)
 
