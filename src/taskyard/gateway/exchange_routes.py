@@ -1,14 +1,21 @@
 """The routes by which tasks come from and go to other places, and by which one hears what became of them."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, Raw
 
 from taskyard.gateway.call import OfUser
 from taskyard.gateway.rest import imports, report
 from taskyard.gateway.route import OWNER, Route, get
 from taskyard.gateway.task_routes import V1
 from taskyard.vocabulary import Refusal
-from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
+from taskyard.wire.imports import Import, ImportAnswer
 from taskyard.wire.report import ReportAnswer
+
+_EXPORTED: Final = list[
+    Annotated[Raw, Meta(extra_json_schema={"type": "object", "description": "as a task of `POST /import`"})]
+]
+# Not by its type: in a request its bounds are those that are configured, and one name would be two shapes.
 
 EXCHANGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     Route(
@@ -46,7 +53,7 @@ EXCHANGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=OWNER,
         summary="One's tasks with all that became of them, as `POST /import` takes them",
         query=imports.ExportQuery,
-        answer=list[CarriedTask],
+        answer=_EXPORTED,
         refusals=(Refusal.USER_NOT_FOUND,),
     ),
 )

@@ -10,6 +10,7 @@ import msgspec
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.route import Route
 from taskyard.vocabulary import Refusal
+from taskyard.wire.imports import CarriedTask
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, Problem
 from taskyard.wire.submission import INPUT_NAMES, BatchItem, Submission
 
@@ -31,7 +32,7 @@ def document(routes: Sequence[Route[Any, Any]], edge: Edge | None = None) -> dic
     schemas, components = msgspec.json.schema_components(
         types, schema_hook=_anything, ref_template="#/components/schemas/{name}"
     )
-    for kind in (Submission, BatchItem):
+    for kind in (Submission, BatchItem, CarriedTask):
         # The types cannot say this; `faults_of` does.
         components[kind.__name__]["oneOf"] = [{"required": [name]} for name in INPUT_NAMES]
     schema_of = {str(type_): schema for type_, schema in zip(types, schemas, strict=True)}
