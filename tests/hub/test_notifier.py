@@ -194,7 +194,10 @@ def test_what_nobody_takes_is_dead_after_a_day_and_can_be_sent_again() -> None:
             await scene.submit()
             [delivery] = await settled(scene, lambda found: bool(found) and found[0].attempts == 1)
             clock.ms += 86_400_000
-            await scene.log.line("notification.dead")
+            said = await scene.log.line("notification.dead")
+            assert (said["level"], said["data"]["delivery_id"]) == ("warning", delivery.id)
+            assert SECRET not in scene.log.text
+            assert receiver.url not in scene.log.text
             assert delivery.status in (DEAD, DELIVERED)
             await scene.ask(ResendDelivery("n_1", delivery.id, USER, "test"))
             await settled(scene, all_are(DELIVERED))

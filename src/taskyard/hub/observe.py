@@ -25,7 +25,7 @@ from taskyard.wire.fields import instant_of
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 
-LEVELS: Final = {EventName.SETTINGS_REFUSED: "error"}
+LEVELS: Final = {EventName.SETTINGS_REFUSED: "error", EventName.NOTIFICATION_DEAD: "warning"}
 """Of events that somebody should see who looks only for trouble."""
 
 CARRIED: Final = ("hook_id", "code")
