@@ -51,11 +51,17 @@ def test_directories_of_other_queues_come_in_whole_and_once(yard: LiveYard) -> N
     loki = str(a_loki_directory(yard.directory / ".loki"))
     queues = str(a_directory_of_model_queues(yard.directory / "queues"))
 
-    # When they are looked at, and taken in
+    # When they are looked at, and taken in, one file being broken at first
     assert imported(hub, "loki", loki, "--dry-run")["new"] == 9
+    letters = yard.directory / ".loki" / "queue" / "dead-letter.json"
+    whole = letters.read_text()
+    letters.write_text(whole[:-9])
     with hub.client() as client:
         assert list(client.tasks()) == []
-        assert imported(hub, "loki", loki)["new"] == 9
+        in_part = at(hub, "import", "loki", loki, "--json")
+        assert (in_part.code, json.loads(in_part.out)["new"], letters.read_text()) == (6, 5, whole[:-9])
+        letters.write_text(whole)
+        assert imported(hub, "loki", loki)["new"] == 4
 
         # Then every task stands as it stood, in our words
         assert statuses(client) == {

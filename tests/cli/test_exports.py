@@ -143,6 +143,14 @@ def test_an_export_is_a_file_for_its_owner_alone(hub: StubHub, cli: Cli, tmp_pat
     assert [one.name for one in tmp_path.iterdir()] == ["y.jsonl"]
 
 
+def test_an_export_goes_to_standard_output_unless_a_file_is_named(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
+    a_hub_with(hub)
+    said = cli("export")
+    (tmp_path / "y.jsonl").write_text(said.out)
+    assert [task.number for task in read(str(tmp_path / "y.jsonl"))[0].tasks] == [1, 2]
+    assert said.err == "7 lines were written.\n"
+
+
 def test_an_admin_exports_everybody_with_their_plans(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
     a_hub_with(hub, admin=True)
     cli("export", str(tmp_path / "y.jsonl"))

@@ -71,6 +71,7 @@ def test_a_loki_task_has_everything_in_its_place(tmp_path: Path) -> None:
     assert task.execution.require_decision_report
     kept = plain(task.metadata)["loki"]
     assert (kept["id"], kept["dependencies"], kept["maxRetries"]) == ("waits", ["runs", "done"], 3)
+    assert kept["file"] == "pending.json"
     assert task.idempotency_key == "key-of-waits"
 
 

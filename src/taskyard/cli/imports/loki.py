@@ -96,7 +96,7 @@ def _read(root: Directory | None, queue: Directory, origin: str) -> Cargo:
             cargo.damaged.append(str(damage))
             continue
         for task, text in found:
-            carried = carried_task(task, msgspec.json.decode(text), status)
+            carried = carried_task(task, {**msgspec.json.decode(text), "file": name}, status)
             if tasks.setdefault(carried.id, carried) is not carried:
                 cargo.notes.append(f"{carried.id} is also in {name}, and is {tasks[carried.id].status} as elsewhere.")
     cargo.tasks = list(tasks.values())
@@ -123,7 +123,7 @@ def carried_task(task: LokiTask, record: Mapping[str, Any], status: Status) -> C
         constraints=_texts(payload.get("constraints")),
         context=raw_of(payload["context"]) if isinstance(payload.get("context"), dict) else UNSET,
         payload=raw_of({name: value for name, value in payload.items() if name not in _PAYLOAD}),
-        metadata=metadata_of("loki", {**record, "file": status}, left_out=("payload", "result")),
+        metadata=metadata_of("loki", record, left_out=("payload", "result")),
         source=Source(channel=CHANNEL),
         priority=_priority(task.priority),
         status=status,
