@@ -86,7 +86,7 @@ async def test_the_landing_page_says_that_taskyard_is_up(app: GatewayApp) -> Non
 
 async def test_the_document_has_every_route_and_every_refusal(ann: Client) -> None:
     document = (await ann.get("/api/openapi.json")).json
-    for route in ROUTES:
+    for route in (one for one in ROUTES if one.is_described):
         operation = document["paths"][route.path][route.method.lower()]
         assert str(route.status) in operation["responses"]
         assert (operation["security"] == []) is route.policy.public

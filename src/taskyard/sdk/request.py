@@ -15,8 +15,6 @@ from msgspec import Struct
 from taskyard.sdk.errors import BadAnswer, refusal
 
 API: Final = "/api/v1"
-NOTHING: Final = 204
-"""The status of an answer that there is nothing to answer with."""
 PERSONAL: Final = tuple(
     f"{API}/{name}"
     for name in (
@@ -52,6 +50,8 @@ class Request(Struct, Generic[T], kw_only=True):
     body: bytes | None = None
     idempotent: bool
     """Whether a second arrival changes nothing that the first did not."""
+    may_be_nothing: bool = False
+    """Whether an answer without a body is None, and not the answer that says nothing."""
     wait_s: float = 0.0
     """How long the hub may take on purpose, on top of what any call takes."""
 
@@ -98,7 +98,7 @@ def settle(request: Request[T], status: int, headers: Mapping[str, str], body: b
     if decoder is None:
         decoder = _decoders[request.answer] = msgspec.json.Decoder(request.answer)
     try:
-        answer: T = decoder.decode(body or (b"null" if status == NOTHING else b"{}"))
+        answer: T = decoder.decode(body or (b"null" if request.may_be_nothing else b"{}"))
     except msgspec.DecodeError as error:
         raise BadAnswer(f"{request.method} {request.path} did not answer as a hub does: {error}") from error
     return answer

@@ -246,7 +246,7 @@ def claim(
     request: Request[Claimed | None] = send(
         "POST", "/claim", cast("type[Claimed]", Claimed | None), body, idempotent=False
     )
-    request.wait_s = wait_s
+    request.wait_s, request.may_be_nothing = wait_s, True
     return request
 
 
