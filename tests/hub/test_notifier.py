@@ -32,7 +32,7 @@ from tests.support.room import without_rates
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 QUEUED = (NoticeName.TASK_QUEUED,)
-LIVES = int(os.environ.get("NOTIFIER_LIVES", "2"))
+LIVES = int(os.environ.get("NOTIFIER_LIVES", "1"))
 """How many seeds are lived; a soak asks for more."""
 
 
