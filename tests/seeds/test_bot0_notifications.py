@@ -1,5 +1,7 @@
 """Bot0's queue manager, where it notifies a user: by the names and at the moments it gives."""
 
+from collections import Counter
+
 from taskyard.core.effects import Done
 from taskyard.core.notices import PENDING
 from taskyard.core.notification_commands import CreateNotification
@@ -31,10 +33,22 @@ def test_task_queued_is_told_of_a_task_that_waits_for_a_daemon_to_come_online() 
     assert "task_queued" in told(hub)
 
 
+def test_a_task_that_waits_is_told_of_once_for_each_reason_however_often_it_is_looked_at() -> None:
+    hub = a_hub()
+    hub.disconnect(hub.daemon("mac"))
+    hub.submit(target="mac")
+    hub.submit(level=Level.CRITICAL, capabilities=("browser",))
+    for _ in range(5):
+        hub.disconnect(hub.daemon("other"))
+        hub.advance(s=20)
+    events = [delivery.event for delivery in hub.state.deliveries.values() if delivery.event.task_id is not None]
+    times = Counter((event.task_id, event.name, (event.data or {}).get("reason")) for event in events)
+    assert set(times.values()) == {1}
+
+
 def test_task_blocked_is_told_at_once_of_an_urgent_task_that_no_daemon_can_run() -> None:
     hub = a_hub()
     hub.submit(level=Level.CRITICAL, capabilities=("browser",))
-    hub.advance(s=60)
     assert "task_blocked" in told(hub)
 
 
