@@ -166,10 +166,13 @@ def test_a_configuration_that_says_nothing_is_not_told() -> None:
     [
         (b"defaults:\n  a: [1, 2\n", "c.yaml:3:1: "),
         (b"a: \x00", "c.yaml: is no YAML"),
-        (b"[" * 5000, "c.yaml"),
+        (b"[" * 60_000, "c.yaml: is nested deeper"),
+        (b"".join(b" " * n + b"- a:\n" for n in range(0, 600, 2)), "c.yaml"),
         (b"a: !!python/object:os.system {}", "c.yaml:1:4: "),
+        (b"a: &a {x: 1}\nb: {<<: [*a, *a]}", "c.yaml:2:10: a configuration is read without aliases"),
+        (b"a: " + b"9" * 5000, "c.yaml: is no YAML"),
     ],
-    ids=["unclosed", "control", "deep", "object"],
+    ids=["unclosed", "control", "brackets", "deep", "object", "aliases", "number"],
 )
 def test_a_configuration_that_cannot_be_read_says_where(content: bytes, said: str) -> None:
     with pytest.raises(Damaged, match=said):

@@ -15,11 +15,14 @@ from taskyard.cli.imports.cargo import Cargo
 from taskyard.cli.imports.files import Damaged, Directory, parsed
 from taskyard.cli.imports.foreign import instant_of
 from taskyard.vocabulary import BreakerState
+from taskyard.wire.depth import DEPTH_MAX, is_too_deep
 from taskyard.wire.imports import BREAKERS_MAX, CarriedBreaker
 
 STATE_FILES: Final = (("state", "circuit-breakers.json"), ("state", "orchestrator.json"))
 CONFIG_FILES: Final = (("config", "circuit-breakers.yaml"), ("config", "circuit-breakers.yml"))
-BYTES_MAX: Final = 1024 * 1024
+STATE_BYTES_MAX: Final = 1024 * 1024
+CONFIG_BYTES_MAX: Final = 64 * 1024
+# A hundred times what such a file has. YAML is read slowly, and a hostile one more slowly.
 HALF_OPEN_AFTER_S: Final = 60
 NAMES: Final = {
     "failureThreshold": "failure_threshold",
@@ -44,7 +47,7 @@ def breakers_in(root: Directory, cargo: Cargo) -> list[CarriedBreaker]:
     """Those that count something or hold something back."""
     found: dict[str, CarriedBreaker] = {}
     for folder, name in STATE_FILES:
-        content = _content(root, folder, name, cargo)
+        content = _content(root, folder, name, cargo, bytes_max=STATE_BYTES_MAX)
         if content is None:
             continue
         try:
@@ -78,7 +81,7 @@ def _carried(type: str, breaker: LokiBreaker) -> CarriedBreaker:
 def settings_in(root: Directory, cargo: Cargo) -> None:
     """Say what was configured, as a piece of the hub's file."""
     for folder, name in CONFIG_FILES:
-        content = _content(root, folder, name, cargo)
+        content = _content(root, folder, name, cargo, bytes_max=CONFIG_BYTES_MAX)
         if content is None:
             continue
         try:
@@ -109,7 +112,10 @@ def type_is_number(value: object) -> bool:
 
 
 def _yaml(content: bytes, shown: str) -> dict[Any, Any]:
+    if is_too_deep(content):
+        raise Damaged(f"{shown}: is nested deeper than {DEPTH_MAX} levels")
     try:
+        _refuse_aliases(content, shown)
         config = yaml.safe_load(content)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -120,12 +126,20 @@ def _yaml(content: bytes, shown: str) -> dict[Any, Any]:
     return config if isinstance(config, dict) else {}
 
 
-def _content(root: Directory, folder: str, name: str, cargo: Cargo) -> bytes | None:
+def _refuse_aliases(content: bytes, shown: str) -> None:
+    """Nobody needs them here, and by merging them a few lines grow beyond any memory."""
+    for token in yaml.scan(content, yaml.SafeLoader):
+        if isinstance(token, yaml.AliasToken):
+            mark = token.start_mark
+            raise Damaged(f"{shown}:{mark.line + 1}:{mark.column + 1}: a configuration is read without aliases")
+
+
+def _content(root: Directory, folder: str, name: str, cargo: Cargo, *, bytes_max: int) -> bytes | None:
     if not root.has(folder):
         return None
     try:
         with root.below(folder) as found:
-            return found.read(name, bytes_max=BYTES_MAX) if found.has(name) else None
+            return found.read(name, bytes_max=bytes_max) if found.has(name) else None
     except Damaged as damage:
         cargo.damaged.append(str(damage))
         return None
