@@ -279,9 +279,17 @@ def test_a_probe_without_any_result_finds_nothing() -> None:
 
 def test_a_probe_that_fails_has_the_run_skipped() -> None:
     hub, beat, probe = a_probing_hub()
-    hub.fail(probe, retryable=False)
+    hub.fail(probe, code="MAILBOX_GONE", retryable=False)
     assert not hub.made(beat)
-    assert hub.last_skip(beat).reason is SkipReason.PROBE_FAILED
+    assert (hub.last_skip(beat).reason, hub.last_skip(beat).code) == (SkipReason.PROBE_FAILED, "MAILBOX_GONE")
+
+
+def test_a_probe_that_a_person_cancels_has_the_run_skipped() -> None:
+    hub = Scheduled()
+    beat = hub.schedule(every=HOUR, probe=a_probe())
+    hub.advance(s=HOUR)
+    hub.cancel(hub.probing(beat))
+    assert (hub.last_skip(beat).reason, hub.last_skip(beat).code) == (SkipReason.PROBE_FAILED, "cancelled")
 
 
 def test_a_probe_that_takes_too_long_is_called_off() -> None:

@@ -68,21 +68,22 @@ async def test_an_answer_comes_back_as_a_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "objection"),
+    ("answer", "objection", "code"),
     [
-        (an_answer(200, b"[1]"), None),
-        (an_answer(200, b"there is work"), None),
-        (an_answer(200, b"[]\n"), SkipReason.PROBE_SAID_NO),
-        (an_answer(204, b""), SkipReason.PROBE_SAID_NO),
-        (an_answer(404, b"no"), SkipReason.PROBE_FAILED),
-        (an_answer(302, b"elsewhere"), SkipReason.PROBE_FAILED),
-        (Unreached("nobody is there"), SkipReason.PROBE_FAILED),
+        (an_answer(200, b"[1]"), None, None),
+        (an_answer(200, b"there is work"), None, None),
+        (an_answer(200, b"[]\n"), SkipReason.PROBE_SAID_NO, None),
+        (an_answer(204, b""), SkipReason.PROBE_SAID_NO, None),
+        (an_answer(404, b"no"), SkipReason.PROBE_FAILED, "HTTP_404"),
+        (an_answer(302, b"elsewhere"), SkipReason.PROBE_FAILED, "HTTP_302"),
+        (Unreached("nobody is there"), SkipReason.PROBE_FAILED, "NOT_REACHED"),
+        (Unreached("not for you", is_refused=True), SkipReason.PROBE_FAILED, "ADDRESS_REFUSED"),
     ],
 )
 async def test_success_with_a_body_that_is_not_empty_says_yes(
-    answer: Answer | Unreached, objection: SkipReason | None
+    answer: Answer | Unreached, objection: SkipReason | None, code: str | None
 ) -> None:
-    assert objection_in(answer) is objection
+    assert objection_in(answer) == (objection, code)
 
 
 async def test_so_many_are_asked_at_once_and_who_waits_too_long_is_not_asked() -> None:

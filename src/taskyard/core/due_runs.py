@@ -185,7 +185,7 @@ def answer_probe(turn: Turn, command: AnswerProbe) -> None:
     runs = turn.state.schedule_runs.get(command.schedule_id)
     probing = None if runs is None else runs.probing
     if probing is not None and probing.task_id is None and probing.due_at == command.due_at:
-        probing.is_answered, probing.objection = True, command.objection
+        probing.is_answered, probing.objection, probing.code = True, command.objection, command.code
         _conclude(turn, command.schedule_id)
 
 
@@ -200,7 +200,7 @@ def _conclude(turn: Turn, schedule_id: str) -> None:
     record, runs = turn.state.schedules.get(schedule_id), turn.state.schedule_runs.get(schedule_id)
     if record is None or runs is None or runs.probing is None or not runs.probing.is_answered:
         return
-    due_at, objection = runs.probing.due_at, runs.probing.objection
+    due_at, objection, code = runs.probing.due_at, runs.probing.objection, runs.probing.code
     forget_probe(turn.state, record)
     if objection is None and is_busy(turn.state, schedule_id):
         # A person had it run meanwhile.
@@ -208,7 +208,7 @@ def _conclude(turn: Turn, schedule_id: str) -> None:
     if objection is None:
         _make(turn, record, runs, due_at)
     else:
-        _skip(turn, record, runs, Skip(turn.now.wall, due_at, objection))
+        _skip(turn, record, runs, Skip(turn.now.wall, due_at, objection, code))
     keep_runs(turn, schedule_id, runs)
 
 

@@ -84,5 +84,6 @@ def _answer(turn: Turn, task: Task, status: Status, probing: Probing) -> None:
     probing.is_answered = True
     if status is not Status.COMPLETED:
         probing.objection = SkipReason.PROBE_FAILED
+        probing.code = status if task.error is None else task.error.code
     elif is_empty(bytes(_outcome.decode(turn.state.ledger.outcomes.get(task.id, b"{}")).result)):
         probing.objection = SkipReason.PROBE_SAID_NO

@@ -62,3 +62,5 @@ class AnswerProbe(Told):
     due_at: int
     objection: SkipReason | None = None
     """None: there is something to do."""
+    code: str | None = None
+    """What went wrong with the request itself."""

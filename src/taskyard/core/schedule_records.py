@@ -77,7 +77,7 @@ class Skip(Struct, frozen=True, omit_defaults=True):
     """The first, if there are several."""
     reason: SkipReason
     code: str | None = None
-    """Intake's."""
+    """Intake's, or what went wrong with the probe."""
     count: int = 1
 
 
@@ -90,6 +90,8 @@ class Probing(Struct, omit_defaults=True):
     is_answered: bool = False
     objection: SkipReason | None = None
     """Why the run is not to be made, as the answer says; None: it is."""
+    code: str | None = None
+    """What went wrong with the probe itself."""
 
 
 class RunsRecord(Struct, omit_defaults=True):

@@ -21,6 +21,8 @@ from taskyard.vocabulary import SkipReason
 AT_ONCE_MAX: Final = 32
 # Thousands of schedules may be due on the hour. Those behind these wait, each no longer than its schedule does.
 
+REFUSED, UNREACHED = "ADDRESS_REFUSED", "NOT_REACHED"
+
 
 class Leader(Protocol):
     @property
@@ -49,11 +51,13 @@ class Prober:
                 answer = await self._outbound.fetch(request, read_allowed(numbers.allow, numbers.ports))
         except TimeoutError:
             return
-        self._hub.tell(AnswerProbe(probe.schedule_id, probe.due_at, objection_in(answer)))
+        self._hub.tell(AnswerProbe(probe.schedule_id, probe.due_at, *objection_in(answer)))
 
 
-def objection_in(answer: Answer | Unreached) -> SkipReason | None:
-    """Why there is nothing to do; None: there is."""
-    if isinstance(answer, Unreached) or not answer.is_ok:
-        return SkipReason.PROBE_FAILED
-    return SkipReason.PROBE_SAID_NO if is_empty(answer.body) else None
+def objection_in(answer: Answer | Unreached) -> tuple[SkipReason | None, str | None]:
+    """Why there is nothing to do (None: there is), and what went wrong, if something did."""
+    if isinstance(answer, Unreached):
+        return SkipReason.PROBE_FAILED, REFUSED if answer.is_refused else UNREACHED
+    if not answer.is_ok:
+        return SkipReason.PROBE_FAILED, f"HTTP_{answer.status}"
+    return (SkipReason.PROBE_SAID_NO if is_empty(answer.body) else None), None
