@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from taskyard.cli.main import app
 from taskyard.hub.settings import FileSettings
+from taskyard.vocabulary import NoticeName
 from tools import http_page, why_page
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -82,6 +83,11 @@ def test_the_page_about_operating_lists_every_setting_with_its_default() -> None
     _, _, section = (ROOT / "docs" / "operating.md").read_text().partition("## Settings")
     written = dict(ROW.findall(section.partition("\n## ")[0]))
     assert written == dict(settings_of(FileSettings, of=FileSettings()))
+
+
+def test_the_page_about_notifications_names_every_event_that_can_be_told() -> None:
+    _, _, section = (ROOT / "docs" / "notifications.md").read_text().partition("## What is told")
+    assert set(re.findall(r"`([a-z_]+)`", section.partition("```")[0])) == set(NoticeName)
 
 
 # --- commands ----------------------------------------------------------------------------------------------
