@@ -18,7 +18,7 @@ from taskyard.core.commands import (
 )
 from taskyard.core.effects import CloseSession, Done, Effect, Execute, Refused, Welcome
 from taskyard.core.state import Daemon
-from taskyard.core.task import Task
+from taskyard.core.task import Task, Terms
 from taskyard.vocabulary import AttemptStatus, ErrorCode, EventName, Level, Reason, Refusal, Status
 from tests.core.test_holds import codes
 from tests.support.harness import HubHarness, a_draft, attempt_of
@@ -198,6 +198,27 @@ def test_an_agent_learns_by_its_next_word_that_its_task_was_cancelled() -> None:
     assert task.status is Status.RUNNING
     hub.step(CompleteTask(None, task.id, 1))
     assert task.status is Status.CANCELLED
+
+
+def test_exclusive_work_that_takes_too_long_is_told_so_and_its_key_is_free_when_its_lease_ends() -> None:
+    # Given work that must be alone, so that its time alone ends nothing while its agent may be at it
+    hub = HubHarness()
+    task = hub.submit(terms=Terms(exclusive="k", timeout_ms=60_000))
+    claim(hub, 1)
+    take(hub, task, 1)
+    hub.advance(s=30)
+    assert hub.ask(BeatTask(task.id, 1, reply_to=9)) == Done(task.id)
+    hub.advance(s=31)
+
+    # When its agent says after that time that it goes on
+    answer = hub.ask(BeatTask(task.id, 1, reply_to=9))
+
+    # Then it is to stop, and its word keeps nothing
+    assert isinstance(answer, Refused)
+    assert task.status is Status.RUNNING
+    hub.advance(ms=LEASE_MS)
+    assert (task.attempts or [])[0].status is AttemptStatus.LOST
+    assert hub.state.exclusive == {}
 
 
 def test_a_cancelled_task_that_its_agent_says_nothing_of_ends_with_the_lease() -> None:

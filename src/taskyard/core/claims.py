@@ -12,7 +12,7 @@ Nobody tells events of these: an agent that asks every few seconds would fill ev
 from itertools import takewhile
 from typing import Final
 
-from taskyard.core.attempts import start
+from taskyard.core.attempts import is_overdue, start
 from taskyard.core.changes import DaemonRecord
 from taskyard.core.commands import JoinDaemon
 from taskyard.core.counts import fleet_changed
@@ -80,7 +80,8 @@ def heard(turn: Turn, task: Task, attempt: Attempt) -> bool:
     daemon = turn.state.daemons[attempt.daemon_id]
     if not daemon.record.pulls:
         return True
-    if task.cancel_requested_at is not None:
+    is_late = attempt.started_at is not None and is_overdue(turn, task, attempt)
+    if task.cancel_requested_at is not None or is_late:
         return False
     # The one that gave it the task may have died before it could say that the task was taken.
     start(turn, task, attempt)
