@@ -299,6 +299,16 @@ def test_a_claim_that_cannot_use_it_opens_no_slot_of_the_reserve_to_others() -> 
     assert tasks[4].status is Status.SCHEDULED
 
 
+def test_a_claim_that_is_taken_opens_no_slot_of_the_reserve_either() -> None:
+    hub = HubHarness()
+    claim(hub, 100)
+    urgent = hub.submit(level=Level.CRITICAL)
+    hub.daemon(slots=5)
+    tasks = [hub.submit() for _ in range(5)]
+    assert list(slot(hub).holding) == [urgent.id]
+    assert [task.status for task in tasks] == [Status.SCHEDULED] * 4 + [Status.QUEUED]
+
+
 def test_who_waits_for_the_reserve_is_given_to_an_agent_that_comes() -> None:
     hub = HubHarness()
     hub.daemon(slots=5)

@@ -105,7 +105,7 @@ def choose(lane: "Lane", line: "Line", *, claims_only: bool = False) -> "Daemon 
     servers = [daemon for daemon in line.servers if daemon.record.pulls] if claims_only else line.servers
     suspect, memory_mb = lane.special.suspect, line.needs.memory_mb
     is_plain = not lane.special.shunned and not line.needs.cpu_intensive
-    if is_plain and suspect is None and not memory_mb and line.is_served_by_all():
+    if is_plain and suspect is None and not memory_mb and not claims_only and line.is_served_by_all():
         roomiest = line.pool.roomiest()
         if roomiest is None or roomiest.alone is None:
             return roomiest
