@@ -51,7 +51,7 @@ def compare(hub: Hub) -> None:
         kept=image.kept,
     )
     live = hub.core.state
-    for part in (tasks, places, dependants, keys, holdings, timers, people, hooks, notices):
+    for part in (tasks, places, dependants, keys, holdings, timers, people, hooks, notices, schedules):
         expected, found = part(live), part(loaded)
         if expected != found:
             raise Violation(f"{part.__name__} would not survive a crash: {difference(expected, found)}")
@@ -131,6 +131,14 @@ def notices(state: State) -> dict[str, object]:
     }
     waiting = {each.id: (_encode(each), _due_at(state, Due.DELIVERY, each.id)) for each in state.deliveries.values()}
     return {**wanted, **waiting}
+
+
+def schedules(state: State) -> dict[str, object]:
+    """What they shall do, what is settled, and when they are due next."""
+    return {
+        name: (_encode(record), _encode(state.schedule_runs[name]), _due_at(state, Due.SCHEDULE, name))
+        for name, record in state.schedules.items()
+    }
 
 
 def people(state: State) -> dict[str, object]:

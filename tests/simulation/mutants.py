@@ -21,6 +21,7 @@ from taskyard.core import (
     lifecycle,
     losses,
     notifications,
+    occurrences,
     outcomes,
     recovery,
     retry,
@@ -296,6 +297,10 @@ def forget_the_outbox() -> Any:
     return patch.object(notifications, "gather", lambda state, at: None)
 
 
+def forget_what_schedules_settled() -> Any:
+    return everywhere(occurrences.keep_runs, lambda turn, schedule_id, runs: None)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     acknowledge_before_commit,
     release_effects_of_a_failed_commit,
@@ -323,4 +328,5 @@ MORE: Final[tuple[Mutant, ...]] = (
     never_write_what_stays_unconfirmed,
     forget_the_outbox,
     free_the_key_of_a_delivery_that_was_cancelled,
+    forget_what_schedules_settled,
 )

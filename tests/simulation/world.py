@@ -22,6 +22,7 @@ from tests.simulation.network import End, Wire
 from tests.simulation.notices import Notices
 from tests.simulation.people import MODELS, Person
 from tests.simulation.shell import WALL_OFFSET, Hub
+from tests.simulation.timetables import Timetables
 
 USERS = ("ann", "bob")
 QUIET_EVERY = 150
@@ -42,9 +43,10 @@ class World:
         self.faults = faults or Faults.swarm(clock.rng)
         self.history = History(clock)
         self.notices = Notices(self)
+        self.timetables = Timetables(self)
         self.history.on = {
             **checkers.MOMENTS,
-            "committed": (*checkers.COMMITTED, self._follow, self.notices.committed),
+            "committed": (*checkers.COMMITTED, self._follow, self.notices.committed, self.timetables.committed),
         }
         self.work_ms = clock.rng.choice((300, 2_000, LONG_MS))
         self.act_ms = clock.rng.choice((200, 600, 1_500))
@@ -193,6 +195,7 @@ class World:
         for liar in self.liars:
             liar.boot()
         self.notices.begin()
+        self.timetables.begin()
         self._plan(faults.hub_crash_ms, self._crash_hub)
         self._plan(faults.hub_pause_ms, self._pause_hub)
         self._plan(faults.wall_jump_ms, self._jump_wall)
