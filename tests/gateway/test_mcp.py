@@ -13,7 +13,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from taskyard.gateway import mcp as gateway_mcp
 from taskyard.gateway.app import GatewayApp
+from taskyard.mcp.server import build_server
 from taskyard.mcp.tools import BY_NAME, TOOLS, WAITED_FOR_MAX, schema_of
+from taskyard.mcp.yard import Ask, Outcome
 from taskyard.vocabulary import Level, Scope
 from tests.support.gateway_client import Client, Connection
 from tests.support.gateway_hub import GatewayHub
@@ -288,6 +290,34 @@ async def test_a_request_stands_behind_the_same_door_as_any_other(app: GatewayAp
     note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     told = await owner.post("/mcp", note, headers=MCP_HEADERS, hang_up=asyncio.Event())
     assert (told.status, told.body) == (202, b"")
+
+
+class Burning:
+    """A yard that fails as nobody foresaw."""
+
+    async def ask(self, ask: Ask) -> Outcome:
+        raise RuntimeError("the disk is on fire")
+
+
+async def test_a_fault_tells_the_agent_nothing_and_the_log_no_argument(caplog: pytest.LogCaptureFixture) -> None:
+    async with mcp.Client(build_server("1", Burning())) as client:
+        answer = await client.call_tool("submit_task", {"input": "a secret"})
+    assert (answer.is_error, answer.structured_content["code"]) == (True, "INTERNAL_ERROR")
+    assert "fire" not in str(answer)
+    assert "a tool failed" in caplog.text
+    assert "a secret" not in caplog.text
+
+
+async def test_nothing_that_an_agent_says_is_in_the_log(
+    owner: Client, agent: Agent, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    await agent.refused("report_progress", task="T-001", token="tyt_a_secret")
+    await agent.refused("submit_task", input=["a secret"])
+    bad = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ["a secret"]}
+    await owner.post("/mcp", bad, headers=MCP_HEADERS, hang_up=asyncio.Event())
+    ours = [record.getMessage() for record in caplog.records if not record.name.startswith(("httpx", "httpcore"))]
+    assert "secret" not in " ".join(ours)
 
 
 async def test_a_hub_without_the_library_says_what_to_install(owner: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ A server has no state of its own: whatever an agent does is in the yard. Over HT
 (the protocol's stateless mode), any gateway can answer it, and nothing is left behind when it is answered.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
@@ -12,12 +13,18 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from taskyard.mcp.tools import TOOLS, schema_of, use
+from taskyard.mcp.tools import BY_NAME, TOOLS, schema_of, use
 from taskyard.mcp.words import INSTRUCTIONS
-from taskyard.mcp.yard import Outcome, Yard
+from taskyard.mcp.yard import Outcome, Yard, problem
+from taskyard.wire import problems
 
 YARD: Final = "taskyard.yard"
 """In the scope of a request: as whom it is done."""
+
+log = logging.getLogger(__name__)
+# It says of every request that it begins and ends, and of those it cannot read what was in them: arguments may be
+# somebody's work, or a token.
+logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 Message = MutableMapping[str, Any]
 Headers = list[tuple[bytes, bytes]]
@@ -32,7 +39,12 @@ def build_server(version: str, yard: Yard | None = None) -> Server[Any]:
 
     async def call_tool(context: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
         whose = yard or context.request.scope[YARD]
-        return _told(await use(call.name, call.arguments or {}, whose))
+        try:
+            return _told(await use(call.name, call.arguments or {}, whose))
+        except Exception:
+            # The library would tell the agent whatever the fault says, and write down what it was called with.
+            log.exception("a tool failed", extra={"tool": call.name if call.name in BY_NAME else ""})
+            return _told(problem(problems.INTERNAL, "A fault of the server; its log says why."))
 
     return Server(
         "taskyard",
