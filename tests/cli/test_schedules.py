@@ -156,6 +156,10 @@ def test_a_schedule_is_changed(listed: StubHub, cli: Cli, tmp_path: Path) -> Non
     assert listed.calls[-1].body == {"cron": "0 9 * * *", "timezone": "Asia/Tokyo", "task": {"input": "b"}}
     cli("schedule", "set", "prices", "--name", "p", "--max-lateness", "1m", "--catch-up", "all")
     assert listed.calls[-1].body == {"name": "p", "max_lateness": 60.0, "catch_up": "all"}
+    cli("schedule", "set", "prices", "--probe-url", "https://example.com")
+    assert listed.calls[-1].body == {"probe": {"url": "https://example.com"}}
+    cli("schedule", "set", "prices", "--no-probe")
+    assert listed.calls[-1].body == {"probe": None}
 
 
 def test_a_schedule_rests_and_goes_on(hub: StubHub, cli: Cli, schedule: dict[str, Any]) -> None:

@@ -178,6 +178,10 @@ def set_schedule(
     task: TaskOption = None,
     catch_up: CatchUpOption = None,
     max_lateness: LatenessOption = None,
+    probe_url: ProbeUrlOption = None,
+    probe_type: ProbeTypeOption = None,
+    probe_input: ProbeInputOption = "",
+    no_probe: Annotated[bool, typer.Option("--no-probe", help="Make the task each time, without asking.")] = False,
 ) -> None:
     """Change a schedule. What is not named stays; the rest holds at once."""
     changes: dict[str, Any] = {
@@ -186,10 +190,13 @@ def set_schedule(
         "catch_up": catch_up,
         "max_lateness": None if max_lateness is None else _seconds(max_lateness),
         "task": None if task is None else _task_of(task, {}),
+        "probe": _probe_of(probe_url, probe_type, probe_input),
     }
     if every or cron or preset:
         changes |= _times_of(yard, every=every, cron=cron, preset=preset)
     wanted = {field: value for field, value in changes.items() if value is not None}
+    if no_probe:
+        wanted["probe"] = None
     if not wanted:
         raise typer.BadParameter("say what to change", param_hint="--every, --cron, --timezone or --task")
     _tell(yard.client.change_schedule(schedule, **wanted), yard=yard)
