@@ -8,6 +8,6 @@ SQLITE_ONLY: Final[Mapping[str, str]] = {
     "test_a_database_with_a_damaged_page": "the database's file",
     "test_slow_heads_and_silent_sockets_are_closed_while_others_are_served": "the door, before anything is asked",
     "test_an_agent_that_runs_a_task_splits_it_reports_and_hands_in_its_result": "what a token opens, and the gateways",
-    "test_what_agents_pull_is_done_once_although_the_hub_is_killed": "what a claim is to the core, and the gateways",
+    "test_what_agents_pull_is_done_once_although_the_hub_is_killed": "what a claim is to the core",
     "test_what_an_engine_was_given_is_in_the_yard_once_whatever_is_killed": "the disk of the engine, not of the hub",
 }

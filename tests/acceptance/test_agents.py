@@ -4,7 +4,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -13,10 +13,10 @@ import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from taskyard.sdk.answers import Claimed
 from taskyard.sdk.errors import Conflict
 from tests.support.engines import Engine
 from tests.support.live import SHORT_LEASES, LiveHub, environment, live_yard, wait_until
-from tests.support.wire_client import WireClient
 
 Entering = Callable[[LiveHub, str], AbstractAsyncContextManager[mcp.Client]]
 
@@ -108,13 +108,14 @@ def test_an_agent_submits_a_graph_waits_for_it_and_reads_the_results(hub: LiveHu
 
 
 @contextmanager
-def beating(daemon: WireClient, about: dict[str, Any]) -> Iterator[None]:
-    """The daemon says that it is at work, for as long as the block takes."""
+def beating(hub: LiveHub, claimed: Claimed) -> Iterator[None]:
+    """Somebody says that it is being worked on, for as long as the block takes or until it is done."""
     is_over = threading.Event()
 
     def beat() -> None:
-        while not is_over.wait(0.4):
-            daemon.send({"type": "heartbeat", "running": [about]})
+        with hub.client(key=claimed.token) as own, suppress(Conflict):
+            while not is_over.wait(claimed.lease_s / 5):
+                own.heartbeat(claimed.task["id"])
 
     beats = threading.Thread(target=beat)
     beats.start()
@@ -139,15 +140,13 @@ def test_an_agent_that_runs_a_task_splits_it_reports_and_hands_in_its_result(hub
             assert await code_of(agent, "cancel_task", task=parent) == "FORBIDDEN"
             assert await use(agent, "complete_task", task=parent, result={"parts": 1}) == {"ok": True}
 
-    with hub.client() as client, WireClient("127.0.0.1", hub.port, hub.key, timeout_s=20) as daemon:
+    with hub.client() as client:
         other = client.submit("of the same user", scheduled_for="2099-01-01T00:00:00Z").id
-        daemon.hello(name=f"mac-{entering.__name__}", capabilities=["agents"], max_concurrent_tasks=1)
-        task = client.submit("split me", capabilities=["agents"], target_daemon=f"mac-{entering.__name__}")
-        order = daemon.receive("task.execute")
-        about = {"task_id": task.id, "attempt": order["attempt"]}
-        daemon.send({"type": "task.accepted", **about}, {"type": "task.started", **about})
-        with beating(daemon, about):
-            run(lambda: scenario(order["token"], task.id))
+        task = client.submit("split me", capabilities=["agents"])
+        claimed = client.claim("splitter", capabilities=["agents"], wait_s=20)
+        assert claimed is not None
+        with beating(hub, claimed):
+            run(lambda: scenario(claimed.token, task.id))
         assert client.task(task.id).result == {"parts": 1}
 
 
