@@ -4,7 +4,6 @@
 the task's own constant delay and the number of counted failures, so that it cannot compound.
 """
 
-import re
 from typing import Final
 
 from msgspec import Struct
@@ -12,18 +11,9 @@ from msgspec import Struct
 from taskyard.core.settings import Retry
 from taskyard.core.state import Dice
 from taskyard.core.task import Failure, Task, ms_of
-from taskyard.vocabulary import COUNTED, AttemptStatus, Backoff, Category, ErrorCode
+from taskyard.vocabulary import COUNTED, AttemptStatus, Backoff, Category, ErrorCode, says_rate_limited
 
 PERMANENT: Final = frozenset({ErrorCode.INVALID_INPUT, ErrorCode.PERMISSION_DENIED, ErrorCode.RESOURCE_NOT_FOUND})
-# The words of a provider's refusal. `429` counts only as a number of its own beside a word of error: agents
-# print numbers all day.
-_RATE_WORDS: Final = re.compile(
-    r"(?<![a-z])(rate[ _-]?limit|too many requests|quota exceeded|retry-after)", re.IGNORECASE
-)
-_RATE_NUMBER: Final = re.compile(
-    r"(error|status|http|code|failed|refused)\W{0,8}429(?!\d)|(?<!\d)429\W{0,8}(error|too many)",
-    re.IGNORECASE,
-)
 
 END_OF: Final = {
     Category.TRANSIENT: AttemptStatus.FAILED,
@@ -54,12 +44,8 @@ def classify(error: Failure) -> Category:
         return Category.INCOMPLETE
     if error.code == ErrorCode.EXECUTION_TIMEOUT:
         return Category.TIMEOUT
-    says_so = _says_rate_limited(error.message) or _says_rate_limited(error.code)
+    says_so = says_rate_limited(error.message) or says_rate_limited(error.code)
     return Category.RATE_LIMITED if says_so else Category.TRANSIENT
-
-
-def _says_rate_limited(text: str) -> bool:
-    return _RATE_WORDS.search(text) is not None or _RATE_NUMBER.search(text) is not None
 
 
 def decide(
