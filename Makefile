@@ -123,6 +123,7 @@ soak: setup $(VENV)/.installed-postgres ## many simulated lives, then real proce
 	@$(PY) -m tests.simulation.calendar_oracle --budget-s $(BUDGET_S)
 	@$(PY) -m tests.acceptance.soak --faults $(FAULTS) --budget-s $(BUDGET_S)
 	@$(PY) -m tests.acceptance.hook_flood --deliveries $$((50 * $(FAULTS)))
+	@NOTIFIER_LIVES=$(FAULTS) $(PY) -m pytest -q tests/hub/test_notifier.py -k whatever_fails
 	@$(PY) -m tests.acceptance.notified --kills $(FAULTS)
 	@$(PY) -m tests.acceptance.due --kills $$(( $(FAULTS) / 2 ))
 

@@ -29,9 +29,10 @@ class Heard(Struct):
 
 
 class Receiver:
-    def __init__(self, answer: Callable[[int], int]) -> None:
+    def __init__(self, answer: Callable[[int], int], host: str = "127.0.0.1") -> None:
         """`answer` is asked with the number of the request, from 1 on, for the status to answer with."""
         self._answer = answer
+        self._host = host
         self._news = asyncio.Condition()
         self.heard: list[Heard] = []
         self.port = 0
@@ -41,7 +42,7 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/hook"
+        return f"http://{self._host}:{self.port}/hook"
 
     @property
     def ids(self) -> list[str]:
@@ -85,9 +86,11 @@ class Receiver:
 
 
 @asynccontextmanager
-async def a_receiver(answer: Callable[[int], int] = lambda number: 204, *, port: int = 0) -> AsyncIterator[Receiver]:
-    receiver = Receiver(answer)
-    server = await asyncio.start_server(receiver.serve, "127.0.0.1", port)
+async def a_receiver(
+    answer: Callable[[int], int] = lambda number: 204, *, host: str = "127.0.0.1", port: int = 0
+) -> AsyncIterator[Receiver]:
+    receiver = Receiver(answer, host)
+    server = await asyncio.start_server(receiver.serve, host, port)
     receiver.port = server.sockets[0].getsockname()[1]
     try:
         yield receiver

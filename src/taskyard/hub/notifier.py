@@ -6,12 +6,13 @@ A delivery that was sent and whose report did not reach the disk is sent again, 
 is remembered here is soft: after a start, and after a failed commit, all that waits is taken from the state anew.
 
 One user's deliveries to one host stand in one line. A line has so many requests under way at a time, and rests
-when its host fails several times in a row; then one request tries it. So a receiver that hangs holds up nobody but
-itself, and the lines take turns where there are more of them than requests at a time.
+when its host fails several times in a row; then one request tries it. Lines take turns, and no user has more than a
+quarter of all requests under way. So a receiver that hangs holds up nobody but itself, and many of one user's nobody
+but that user.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final, Protocol
@@ -41,6 +42,8 @@ FAILURES_MAX: Final = 5
 REST_MS: Final = 30_000
 REST_MS_MAX: Final = 600_000
 # A host that failed so often in a row is left alone for half a minute, then for twice as long, to ten minutes.
+USER_SHARE: Final = 4
+# The part of all requests that one user may have under way: a quarter.
 TOO_MANY_REQUESTS: Final = 429
 SERVER_ERROR: Final = 500
 
@@ -107,6 +110,10 @@ class Notifier:
         self._ready: deque[tuple[str, str]] = deque()
         self._timers: list[tuple[int, tuple[str, str]]] = []
         self._sending: dict[str, asyncio.Task[None]] = {}
+        self._of_user: Counter[str] = Counter()
+        """How many of them are each user's."""
+        self._held: dict[str, list[tuple[str, str]]] = {}
+        """User to the lines that wait until they have fewer."""
         self._allowed: tuple[Notifications, Allowed] | None = None
 
     def observe(self, batch: Batch) -> None:
@@ -187,7 +194,10 @@ class Notifier:
     def _serve(self, place: tuple[str, str], line: Line, now_ms: int, sends: asyncio.TaskGroup) -> None:
         """Send the next one of this line, if it is time. Its turn comes again after the others'."""
         line.is_ready = False
-        numbers = self._hub.settings.notifications
+        numbers, (user_id, _) = self._hub.settings.notifications, place
+        if self._of_user[user_id] >= max(numbers.total_max // USER_SHARE, 1):
+            self._held.setdefault(user_id, []).append(place)
+            return
         if not line.may_send(now_ms, numbers.parallel_max):
             # Whichever request ends stirs it; if there is none, it rests.
             if not line.sending:
@@ -196,6 +206,7 @@ class Notifier:
         delivery = self._next_of(line, now_ms)
         if delivery is not None:
             line.sending += 1
+            self._of_user[user_id] += 1
             request = request_of(delivery, self._record(delivery), now_ms, numbers.timeout_s)
             self._sending[delivery.id] = sends.create_task(self._send(delivery.id, request, place, line))
             self._stir(place)
@@ -229,9 +240,18 @@ class Notifier:
         await self._report(report_of(delivery_id, outcome))
         line.sending -= 1
         del self._sending[delivery_id]
+        self._let_go(place[0])
         # Its report may have been released before, when it still counted as being sent.
         self._line_up(delivery_id)
         self._stir(place)
+
+    def _let_go(self, user_id: str) -> None:
+        """A user has one request less under way."""
+        self._of_user[user_id] -= 1
+        if not self._of_user[user_id]:
+            del self._of_user[user_id]
+        for place in self._held.pop(user_id, ()):
+            self._stir(place)
 
     async def _report(self, report: ReportDelivery) -> None:
         """Until it is on disk. Meanwhile it is not sent again here, and holds its place."""
