@@ -28,6 +28,8 @@ TELL_S: Final = 0.05
 """How often it is told that there is output."""
 LINGER_S: Final = 0.3
 """For what a program leaves running when it ends: to finish its last line, and no longer."""
+CLEAN_S: Final = 20.0
+"""For what a sandbox runs afterwards."""
 LOOK_S: Final = 0.25
 """How often memory and processes are counted, and survivors are killed again."""
 
@@ -43,6 +45,7 @@ def now() -> float:
 class Guard:
     def __init__(self, asked: Spawn, place: Place, control: socket.socket) -> None:
         self._limits: Limits = asked.limits
+        self._asked = asked
         self._place = place
         self._control = control
         self._selector = selectors.DefaultSelector()
@@ -63,12 +66,12 @@ class Guard:
 
     def run(self) -> None:
         """Until nobody is left."""
-        children, wakeup = socket.socketpair()
-        for end in (children, wakeup):
+        self._children, wakeup = socket.socketpair()
+        for end in (self._children, wakeup):
             end.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
-        self._selector.register(children, selectors.EVENT_READ)
+        self._selector.register(self._children, selectors.EVENT_READ)
         self._control.setblocking(False)
         self._selector.register(self._control, selectors.EVENT_READ)
         self._say(SPAWNED, str(self._pid).encode())
@@ -77,15 +80,18 @@ class Guard:
         if self._limits.memory_mb is not None or self._limits.processes is not None:
             self._timers[self._count] = now() + LOOK_S
         while self._reap():
-            for key, _ in self._selector.select(self._patience()):
-                if key.fd in self._rings:
-                    self._copy(key.fd)
-                elif key.fileobj is self._control:
-                    self._hear()
-                else:
-                    children.recv(4096)
-            self._let_time_pass()
+            self._turn()
         self._end()
+
+    def _turn(self) -> None:
+        for key, _ in self._selector.select(self._patience()):
+            if key.fd in self._rings:
+                self._copy(key.fd)
+            elif key.fileobj is self._control:
+                self._hear()
+            else:
+                self._children.recv(4096)
+        self._let_time_pass()
 
     # --- the work ------------------------------------------------------------------------------------------
 
@@ -211,6 +217,7 @@ class Guard:
             for _ in range(self._limits.output_bytes_max // READ_BYTES + 1):
                 if not self._copy(file):
                     break
+        self._clean()
         status = 0 if self._status is None else self._status
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         by_signal = {signal.SIGXCPU: Limit.CPU, signal.SIGXFSZ: Limit.FILE_SIZE}
@@ -224,6 +231,21 @@ class Guard:
             self._place.ended(how)
         self._control.setblocking(True)
         self._say(ENDED)
+
+    def _clean(self) -> None:
+        """Run what ends the rest of a sandbox, and wait for it."""
+        if not self._asked.clean:
+            return
+        argv, env = self._asked.clean, self._asked.env
+        nothing = [(os.POSIX_SPAWN_OPEN, end, os.devnull, os.O_RDWR, 0) for end in (0, 1, 2)]
+        try:
+            os.posix_spawnp(argv[0], argv, env, file_actions=nothing, setpgroup=0)
+        except OSError:
+            return  # it was there when the work was started with it
+        self._killing = False
+        self._timers = {self._kill: now() + CLEAN_S}
+        while self._reap():
+            self._turn()
 
 
 def guard(asked: Spawn, place: Place, control: socket.socket) -> Never:

@@ -50,14 +50,21 @@ class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Sandbox(Protocol):
     """Where a command runs: its arguments in, the arguments that run it inside out."""
 
-    def wrap(self, argv: list[str], *, workspace: str) -> list[str]: ...
+    def wrap(self, argv: list[str], *, workspace: str, name: str) -> list[str]:
+        """Raises `LaunchFailed`."""
+
+    def clean(self, *, name: str) -> list[str]:
+        """What to run when the command has ended, to end what is not its child; empty: nothing."""
 
 
 class Plain:
     """Nowhere but in a session of its own."""
 
-    def wrap(self, argv: list[str], *, workspace: str) -> list[str]:
+    def wrap(self, argv: list[str], *, workspace: str, name: str) -> list[str]:
         return argv
+
+    def clean(self, *, name: str) -> list[str]:
+        return []
 
 
 PLAIN: Final = Plain()

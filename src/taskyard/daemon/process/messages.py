@@ -34,6 +34,8 @@ class Spawn(Struct, tag="spawn"):
     env: dict[str, str]
     cwd: str
     limits: Limits
+    clean: list[str] = []
+    """To be run when it has ended."""
 
 
 class Stop(Struct, tag="stop"):

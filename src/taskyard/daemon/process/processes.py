@@ -86,10 +86,11 @@ class Processes:
         if launch.key in self._running:
             raise LaunchFailed("this attempt runs already")
         name = self._places.name(launch.key)
-        argv = launch.sandbox.wrap(launch.argv, workspace=launch.cwd)
+        argv = launch.sandbox.wrap(launch.argv, workspace=launch.cwd, name=name)
+        asked = Spawn(launch.key, name, argv, launch.env, launch.cwd, launch.limits, launch.sandbox.clean(name=name))
         place = self._places.place(name)
         try:
-            message = messages.packed(Spawn(launch.key, name, argv, launch.env, launch.cwd, launch.limits))
+            message = messages.packed(asked)
             place.make(AttemptCard(launch.key, launch.note), launch.stdin)
         except (OSError, ValueError) as error:
             raise LaunchFailed(f"cannot prepare it: {error}") from error
@@ -124,6 +125,10 @@ class Processes:
             raise LaunchFailed(spawned.trouble)
         running.pid = spawned.pid
         return running
+
+    def name(self, key: Key) -> str:
+        """Of an attempt, safe for a file."""
+        return self._places.name(key)
 
     def leave(self) -> None:
         """Everything that runs is killed, with no more waiting here; its ends are on the disk."""

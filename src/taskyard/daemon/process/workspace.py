@@ -1,0 +1,131 @@
+"""A directory for each attempt: made before it, kept or removed after it, and what changed in it.
+
+What is kept is bounded in number and age. Nothing here follows a link: the work may have made it.
+"""
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+FILES_MAX: Final = 20_000
+"""Looked at. A checkout with more is listed as far as this."""
+CHANGED_MAX: Final = 1_000
+"""Told. The hub keeps 64 KiB of them."""
+KEPT_MAX: Final = 50
+KEPT_DAYS_MAX: Final = 7
+DAY_S: Final = 24 * 60 * 60
+SKIPPED: Final = frozenset({".git"})
+"""Changes whenever somebody looks at it, and says nothing that the files beside it do not."""
+_BEFORE: Final = ".before"
+
+
+class Keep(StrEnum):
+    ALWAYS = "always"
+    ON_FAILURE = "on_failure"
+    NEVER = "never"
+
+
+class Workspaces:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        keep: Keep = Keep.ON_FAILURE,
+        kept_max: int = KEPT_MAX,
+        kept_s_max: float = KEPT_DAYS_MAX * DAY_S,
+    ) -> None:
+        self._directory = directory
+        self._keep = keep
+        self._kept_max = kept_max
+        self._kept_s_max = kept_s_max
+        self._used: set[str] = set()
+
+    def make(self, name: str) -> Path:
+        """An empty one. `begin` when everything is in it that the work shall find."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._directory / name
+        self._remove(name)  # of a launch that failed
+        path.mkdir(mode=0o700)
+        self._used.add(name)
+        return path
+
+    def adopt(self, name: str) -> Path:
+        """The one an earlier daemon made."""
+        self._used.add(name)
+        return self._directory / name
+
+    def begin(self, name: str) -> None:
+        """Remember what is there, also for a daemon that adopts the work."""
+        (self._directory / (name + _BEFORE)).write_bytes(msgspec.msgpack.encode(_listing(self._directory / name)))
+
+    def changed(self, name: str) -> list[str]:
+        """Which files the work made, changed or removed: relative paths in order, at most `CHANGED_MAX`."""
+        try:
+            content = (self._directory / (name + _BEFORE)).read_bytes()
+            before = msgspec.msgpack.decode(content, type=dict[str, tuple[int, int, int]])
+        except (OSError, msgspec.MsgspecError):
+            return []
+        after = _listing(self._directory / name)
+        paths = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+        return sorted(paths)[:CHANGED_MAX]
+
+    def end(self, name: str, *, succeeded: bool, now_s: float) -> None:
+        """The work is gone; `now_s` is the time of day."""
+        self._used.discard(name)
+        (self._directory / (name + _BEFORE)).unlink(missing_ok=True)
+        if self._keep is Keep.NEVER or (self._keep is Keep.ON_FAILURE and succeeded):
+            self._remove(name)
+        self._tidy(now_s)
+
+    def _tidy(self, now_s: float) -> None:
+        """The oldest go first, and whatever is too old."""
+        kept: list[tuple[float, str]] = []
+        for entry in os.scandir(self._directory):
+            if entry.is_dir(follow_symlinks=False) and entry.name not in self._used:
+                kept.append((entry.stat(follow_symlinks=False).st_mtime, entry.name))
+        kept.sort(reverse=True)
+        for number, (changed_s, name) in enumerate(kept):
+            if number >= self._kept_max or now_s - changed_s > self._kept_s_max:
+                self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        (self._directory / (name + _BEFORE)).unlink(missing_ok=True)
+        shutil.rmtree(self._directory / name, onerror=_open_up)
+
+
+def _open_up(act: Callable[..., object], path: str, error: object) -> None:
+    """The work may have taken its directories' permissions away; what cannot be removed is left, and tried again."""
+    with contextlib.suppress(OSError):
+        parent = os.path.dirname(path)
+        for place in (parent, path):
+            if stat.S_ISDIR(os.lstat(place).st_mode):
+                os.chmod(place, stat.S_IRWXU, follow_symlinks=True)
+        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+
+
+def _listing(root: Path) -> dict[str, tuple[int, int, int]]:
+    """Relative path → size, time of change, number of the file."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for path in _files(root):
+        if len(found) >= FILES_MAX:
+            break
+        with contextlib.suppress(OSError):
+            status = os.lstat(path)
+            name = os.path.relpath(path, root).encode("utf-8", "replace").decode()
+            found[name] = (status.st_size, status.st_mtime_ns, status.st_ino)
+    return found
+
+
+def _files(root: Path) -> Iterator[str]:
+    for directory, below, names in os.walk(root):
+        below[:] = sorted(name for name in below if name not in SKIPPED)
+        links = [name for name in below if os.path.islink(os.path.join(directory, name))]
+        for name in sorted([*names, *links]):
+            yield os.path.join(directory, name)
