@@ -506,6 +506,8 @@ EPOCHS_PER_ERA: Final = 1_000_000
 
 DEFAULT_QUEUE: Final = "default"
 LOCAL_USER: Final = "local"
+TOKEN_PREFIX: Final = "tyt_"
+"""Of a task's token, by which whoever holds it can tell it from a key."""
 HOOK_KEY_PREFIX: Final = "hook:"
 """Of the idempotency key that a webhook's delivery makes. It stays its task's whatever becomes of that: what a person
 has cancelled must not begin anew when the delivery is sent again."""

@@ -81,6 +81,8 @@ async def test_what_goes_wrong_is_told_with_a_code(hub: StubHub) -> None:
 class Beaten:
     """A yard that gives one task and counts its heartbeats; it answers them as told, the last for ever."""
 
+    is_of_a_task = True
+
     def __init__(self, *answers: Outcome) -> None:
         self._answers = list(answers)
         self.beats = 0
@@ -111,6 +113,12 @@ async def test_a_claim_is_kept_alive_until_it_is_somebody_elses(monkeypatch: pyt
         while way._kept:
             await asyncio.sleep(0)
     assert yard.beats == 4
+
+
+async def test_it_knows_whether_it_is_called_with_a_tasks_token(hub: StubHub) -> None:
+    assert Keeping(Beaten(Outcome({}))).is_of_a_task
+    async with AsyncClient(hub.url, "tyt_x.1.y") as agent, AsyncClient(hub.url, KEY) as person:
+        assert (Remote(agent).is_of_a_task, Remote(person).is_of_a_task) == (True, False)
 
 
 async def test_at_the_end_nothing_is_kept_any_more() -> None:

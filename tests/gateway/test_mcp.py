@@ -168,6 +168,8 @@ async def test_wrong_arguments_are_told_and_change_nothing(agent: Agent) -> None
         ("get_task", {"task": "é"}, "TASK_NOT_FOUND"),
         ("get_task", {"task": ""}, "NOT_FOUND"),
         ("list_tasks", {"status": "asleep"}, "INVALID_INPUT"),
+        ("submit_subtask", {"input": "a"}, "INVALID_INPUT"),
+        ("submit_subtask", {"input": "a", "parent": "T-999"}, "INVALID_INPUT"),
         ("fly", {}, "INVALID_INPUT"),
     ):
         assert await agent.refused(tool, **arguments) == code, (tool, arguments)
@@ -294,6 +296,8 @@ async def test_a_request_stands_behind_the_same_door_as_any_other(app: GatewayAp
 
 class Burning:
     """A yard that fails as nobody foresaw."""
+
+    is_of_a_task = False
 
     async def ask(self, ask: Ask) -> Outcome:
         raise RuntimeError("the disk is on fire")

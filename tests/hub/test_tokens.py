@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from taskyard.hub.tokens import PREFIX, Tokens
+from taskyard.hub.tokens import Tokens
+from taskyard.vocabulary import TOKEN_PREFIX as PREFIX
 
 TOKENS = Tokens(b"0123456789abcdef0123456789abcdef")
 TASK = "01970000-0000-7000-8000-000000000001"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from taskyard.cli.options import Yard, expanded
+from taskyard.vocabulary import TOKEN_PREFIX
 
 if TYPE_CHECKING:
     from taskyard.mcp.yard import Ask, Outcome
@@ -55,6 +56,7 @@ class Remote:
 
     def __init__(self, client: "AsyncClient") -> None:
         self._client = client
+        self.is_of_a_task = client.credentials.key.startswith(TOKEN_PREFIX)
 
     async def ask(self, ask: "Ask") -> "Outcome":
         from taskyard.mcp.yard import Outcome, problem

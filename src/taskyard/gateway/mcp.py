@@ -74,6 +74,7 @@ class Inside:
     """The way to this gateway for whoever is inside already: as the same caller, or by a task's token."""
 
     def __init__(self, call: Call[Empty], until_gone: Callable[[], Coroutine[None, None, None]]) -> None:
+        self.is_of_a_task = call.principal.attempt is not None
         self._answer = call.door.answer
         self._headers = {name: value for name, value in call.headers.items() if name not in NOT_HANDED_ON}
         self._origin = {name: call.scope.get(name) for name in ("scheme", "client")}

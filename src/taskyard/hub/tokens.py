@@ -10,7 +10,8 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import blake2b
 from typing import Final
 
-PREFIX: Final = "tyt_"
+from taskyard.vocabulary import TOKEN_PREFIX
+
 _MAC_BYTES: Final = 18
 # A multiple of 3, so that base64 needs no padding.
 _PERSON: Final = b"taskyard seal"
@@ -26,11 +27,11 @@ class Tokens:
         name = f"{task_id}.{attempt}"
         mac = self._keyed.copy()
         mac.update(_bytes(name))
-        return f"{PREFIX}{name}.{urlsafe_b64encode(mac.digest()).decode()}"
+        return f"{TOKEN_PREFIX}{name}.{urlsafe_b64encode(mac.digest()).decode()}"
 
     def read(self, token: str) -> tuple[str, int] | None:
         """The attempt a token was made for; None if we did not make it."""
-        task_id, _, rest = token.removeprefix(PREFIX).partition(".")
+        task_id, _, rest = token.removeprefix(TOKEN_PREFIX).partition(".")
         number, _, _ = rest.partition(".")
         if not (number.isascii() and number.isdecimal() and len(number) < 10):
             return None

@@ -34,6 +34,10 @@ class Keeping:
         self._yard = yard
         self._kept: dict[str, asyncio.Task[None]] = {}
 
+    @property
+    def is_of_a_task(self) -> bool:
+        return self._yard.is_of_a_task
+
     async def ask(self, ask: Ask) -> Outcome:
         outcome = await self._yard.ask(ask)
         if ask.path == claim_path() and not outcome.is_error and outcome.value:

@@ -52,6 +52,8 @@ async def _submit(yard: Yard, arguments: given.SubmitTask) -> Outcome:
 
 async def _submit_subtask(yard: Yard, arguments: given.SubmitSubtask) -> Outcome:
     body = _task(arguments, "parent", "token")
+    if arguments.parent is None and arguments.token is None and not yard.is_of_a_task:
+        return problem(Refusal.INVALID_INPUT, "Name the `parent`, or give the `token` of the task this is a part of.")
     if arguments.parent is not None:
         body["parent_task_id"] = arguments.parent
     outcome = await yard.ask(Ask(method="POST", path=f"{API}/tasks", body=body, token=arguments.token))

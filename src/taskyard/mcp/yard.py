@@ -32,6 +32,10 @@ class Outcome(Struct, frozen=True):
 class Yard(Protocol):
     """Carries calls to a hub, as somebody."""
 
+    @property
+    def is_of_a_task(self) -> bool:
+        """Whether that somebody is the agent that runs a task, by its token."""
+
     async def ask(self, ask: Ask) -> Outcome: ...
 
 
