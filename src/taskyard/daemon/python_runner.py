@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from taskyard.daemon.context import Context, News
 from taskyard.daemon.orders import Key, Start, Stop
-from taskyard.daemon.task import Task, TaskCancelled, TaskError, completed, read_task
+from taskyard.daemon.task import Task, TaskCancelled, TaskError, completed, failed, read_task
 from taskyard.daemon.threads import Threads
 from taskyard.wire.frames import TaskCompleted, TaskFailed, WireError
 
@@ -186,7 +186,7 @@ def _outcome(key: Key, value: object) -> Outcome:
 
 def _failed(key: Key, error: BaseException) -> TaskFailed:
     if isinstance(error, TaskError):
-        return TaskFailed(*key, WireError(error.code, error.message, error.retryable, error.details))
+        return failed(*key, error)
     told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     frames = traceback.format_tb(error.__traceback__, -TRACEBACK_FRAMES)
     return TaskFailed(*key, WireError("EXECUTION_ERROR", told, details={"traceback": "".join(frames)}))

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from taskyard.vocabulary import ResultStatus
-from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskExecute, WireUsage
+from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskExecute, TaskFailed, WireError, WireUsage
 
 
 class Task(Struct, kw_only=True):
@@ -74,12 +74,14 @@ class TaskError(Exception):
         *,
         retryable: bool | None = None,
         details: dict[str, object] | None = None,
+        usage: dict[str, float] | None = None,
     ) -> None:
         super().__init__(message or code)
         self.code = code
         self.message = message or code
         self.retryable = retryable
         self.details = details
+        self.usage = usage
 
 
 class TaskCancelled(Exception):
@@ -118,6 +120,16 @@ def completed(task_id: str, attempt: int, value: object) -> TaskCompleted:
         decision_report=_converted(value.decision_report, DecisionReport),
         usage=_converted(value.usage, WireUsage),
     )
+
+
+def failed(task_id: str, attempt: int, error: TaskError) -> TaskFailed:
+    """Work that failed has used something too; if nobody can read how much, the failure is told all the same."""
+    told = WireError(error.code, error.message, error.retryable, error.details)
+    try:
+        usage = _converted(error.usage, WireUsage)
+    except msgspec.ValidationError:
+        usage = None
+    return TaskFailed(task_id, attempt, told, usage)
 
 
 def _converted(value: object, into: type[Any]) -> Any:
