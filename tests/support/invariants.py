@@ -6,6 +6,7 @@ from taskyard.core.counts import counted, recounted
 from taskyard.core.due_runs import next_run_of
 from taskyard.core.lanes import key_of
 from taskyard.core.lifecycle import UNHELD
+from taskyard.core.placement import standing_of
 from taskyard.core.state import State
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Level, Status
@@ -69,6 +70,14 @@ def i3_slots_are_derived(state: State) -> None:
         busy = sum(t.kind.needs.cpu_intensive for t in daemon.holding.values())
         assert daemon.cpu_intensive == busy, "I3: cpu-intensive work is counted from what is held"
     i3_places_follow_from_the_attempts(state)
+    i3_the_roomiest_daemon_follows_from_what_they_hold(state)
+
+
+def i3_the_roomiest_daemon_follows_from_what_they_hold(state: State) -> None:
+    for pool in state.yard.pools.values():
+        best = min((standing_of(daemon) for daemon in pool.daemons.values() if daemon.has_room()), default=None)
+        found = pool.roomiest()
+        assert (None if found is None else standing_of(found)) == best, "I3: a pool knows its roomiest daemon"
 
 
 def i3_places_follow_from_the_attempts(state: State) -> None:
