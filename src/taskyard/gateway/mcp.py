@@ -33,7 +33,8 @@ _encode: Final = msgspec.json.Encoder().encode
 
 async def serve(call: Call[Empty], body: McpMessage) -> Reply:
     """One message and its answer; nothing is kept between two."""
-    server, exchange = _library()
+    # Half a second of importing, once, beside the loop that everybody else waits for.
+    server, exchange = _library() if _library.cache_info().currsize else await asyncio.to_thread(_library)
     gone = asyncio.ensure_future(call.gone())
 
     async def until_gone() -> None:
