@@ -23,6 +23,8 @@ ERROR_CODE: Final = "IMPORTED_FAILURE"
 """Of what failed elsewhere, where errors have no codes."""
 MILLISECONDS_FROM: Final = 10_000_000_000
 """A number of seconds this large would be in the year 2286; it is one of milliseconds."""
+_HEAD_BYTES: Final = 256
+"""For what stands around a record that is kept in part."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -90,12 +92,20 @@ def raw_of(value: object) -> Raw:
 
 
 def metadata_of(kind: str, record: Mapping[str, Any], *, left_out: Iterable[str]) -> Raw:
-    """The record as it was, but for what has a place of its own here; what would be too long is left out last."""
-    kept = {name: value for name, value in record.items() if name not in frozenset(left_out)}
-    while len(encoded := _encode({kind: kept})) > FIELD_BYTES_MAX:
-        longest = max(kept, key=lambda name: len(_encode(kept[name])))
-        kept[longest] = "… (too long)"
-    return Raw(encoded)
+    """The record as it was, but for what has a place of its own here; of one that is too long, the shortest parts."""
+    names = frozenset(left_out)
+    kept = {name: value for name, value in record.items() if name not in names}
+    encoded = _encode({kind: kept})
+    if len(encoded) <= FIELD_BYTES_MAX:
+        return Raw(encoded)
+    sizes = {name: len(_encode({name: value})) for name, value in kept.items()}
+    room, few = FIELD_BYTES_MAX - _HEAD_BYTES, {}
+    for name in sorted(sizes, key=lambda name: sizes[name]):
+        room -= sizes[name]
+        if room < 0:
+            break
+        few[name] = kept[name]
+    return raw_of({kind: few, "left_out": len(kept) - len(few)})
 
 
 def text_of(*said: object) -> str:
