@@ -23,6 +23,8 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.vocabulary import HookProvider
+from taskyard.wire import webhooks
+from taskyard.wire.webhooks import SECRET_PREFIX, secret_of
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 """As they came: names in lower case, repeats included."""
@@ -30,15 +32,13 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 SIGNATURES_MAX: Final = 10
 # In one header. A sender that rotates its secret sends two.
 TIME_DIGITS_MAX: Final = 12
-SECRET_PREFIX: Final = "whsec_"
-"""Of a Standard Webhooks secret; the rest is base64."""
 GITHUB_SIGNATURE: Final = b"x-hub-signature-256"
 STRIPE_SIGNATURE: Final = b"stripe-signature"
 SLACK_SIGNATURE: Final = b"x-slack-signature"
 SLACK_TIME: Final = b"x-slack-request-timestamp"
-STANDARD_ID: Final = b"webhook-id"
-STANDARD_TIME: Final = b"webhook-timestamp"
-STANDARD_SIGNATURE: Final = b"webhook-signature"
+STANDARD_ID: Final = webhooks.ID.encode()
+STANDARD_TIME: Final = webhooks.TIMESTAMP.encode()
+STANDARD_SIGNATURE: Final = webhooks.SIGNATURE.encode()
 _NOBODYS: Final = b"no hook has this key"
 
 
@@ -178,7 +178,7 @@ def new_secret(provider: HookProvider, drawn: str) -> str:
     """A secret of what was drawn, 256 bits in 43 url-safe characters, in the form that the provider's senders take."""
     if provider is not HookProvider.GENERIC:
         return drawn
-    return SECRET_PREFIX + base64.b64encode(base64.urlsafe_b64decode(drawn + "=")).decode()
+    return secret_of(drawn)
 
 
 def is_usable(provider: HookProvider, secret: str) -> bool:
