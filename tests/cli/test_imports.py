@@ -521,6 +521,20 @@ def test_what_is_in_the_way_is_told_and_is_a_no(hub: StubHub, cli: Cli, tmp_path
     assert "In the way: a00: cannot be" in said.err
 
 
+def test_what_is_said_in_passing_has_an_end(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
+    written(tmp_path / "in-progress.json", [a_loki_task("a")])
+    written(
+        tmp_path / "pending.json",
+        [a_loki_task("a")] * 25 + [a_loki_task(f"b{n}", dependencies=["x"]) for n in range(25)],
+    )
+    written(tmp_path / "completed.json", "[")
+    everything_is_new(hub, ["a"])
+    said = cli("import", "loki", str(tmp_path)).err
+    assert said.count("is also in pending.json") == 20
+    assert "5 more such remarks" in said
+    assert "and 5 more." in said
+
+
 def test_too_many_to_be_pending_is_a_limit(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
     written(tmp_path / "pending.json", [a_loki_task("a")])
     rejected = [{"index": 0, "status": 400, "code": "TOO_MANY_PENDING", "detail": "You have 50 of at most 50."}]

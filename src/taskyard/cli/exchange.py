@@ -150,8 +150,10 @@ def _say(yard: Yard, outcome: Outcome) -> None:
     if yard.json:
         output.say_json(outcome)
         return
-    for note in outcome.notes:
+    for note in outcome.notes[:SHOWN_MAX]:
         output.note(note)
+    if len(outcome.notes) > SHOWN_MAX:
+        output.note(f"{len(outcome.notes) - SHOWN_MAX:,} more such remarks; --json has all of them.")
     for damage in outcome.damaged:
         output.note(f"Not read, and left as it is: {damage}")
     for line in outcome.rejected[:SHOWN_MAX]:

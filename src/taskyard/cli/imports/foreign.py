@@ -23,6 +23,7 @@ ERROR_CODE: Final = "IMPORTED_FAILURE"
 """Of what failed elsewhere, where errors have no codes."""
 MILLISECONDS_FROM: Final = 10_000_000_000
 """A number of seconds this large would be in the year 2286; it is one of milliseconds."""
+NAMES_SHOWN_MAX: Final = 20
 _HEAD_BYTES: Final = 256
 """For what stands around a record that is kept in part."""
 _encode: Final = msgspec.json.Encoder().encode
@@ -144,7 +145,9 @@ def complete(cargo: Cargo, missing: Mapping[str, str]) -> None:
                 front.append(heir)
     if left_out:
         cargo.tasks = [task for task in cargo.tasks if task.id not in left_out]
-        cargo.damaged.append(f"Left out, since they depend on what could not be read: {', '.join(sorted(left_out))}.")
+        named = ", ".join(sorted(left_out)[:NAMES_SHOWN_MAX])
+        more = f" and {len(left_out) - NAMES_SHOWN_MAX:,} more" if len(left_out) > NAMES_SHOWN_MAX else ""
+        cargo.damaged.append(f"Left out, since they depend on what could not be read: {named}{more}.")
 
 
 def _stand_in(name: str, because: str) -> CarriedTask:
