@@ -35,14 +35,16 @@ def _slot(name: str, number: int) -> str:
 def free_slot(state: State, command: JoinDaemon) -> str | None:
     """The first slot of this name that no claim has; None if there are too many."""
     slots = (_slot(command.daemon_id, number) for number in range(CLAIMS_MAX))
-    return next((slot for slot in slots if _is_free(state.daemons.get(slot), command.user_id)), None)
+    return next((slot for slot in slots if _is_theirs(state.daemons.get(slot), command.user_id)), None)
 
 
-def _is_free(daemon: Daemon | None, user_id: str) -> bool:
-    if daemon is None:
-        return True
-    record = daemon.record
-    return record.pulls and record.user_id == user_id and not daemon.session and not daemon.holding
+def _is_theirs(daemon: Daemon | None, user_id: str) -> bool:
+    return daemon is None or (daemon.record.user_id == user_id and is_free(daemon))
+
+
+def is_free(daemon: Daemon) -> bool:
+    """A slot that no claim waits with and no agent works in."""
+    return daemon.record.pulls and not daemon.session and not daemon.holding
 
 
 def slot_of(state: State, name: str, session: int) -> Daemon | None:

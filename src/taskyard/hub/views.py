@@ -3,6 +3,7 @@
 from collections import Counter
 
 from taskyard.core.breakers import breaker_of, numbers_of, probe_of, state_of
+from taskyard.core.claims import is_free
 from taskyard.core.hooks import hooks_of, secrets_of
 from taskyard.core.plans import allowance_of
 from taskyard.core.queues import is_paused, limit_of, queue_names, queue_of
@@ -13,7 +14,8 @@ from taskyard.vocabulary import DaemonStatus, QueueState
 
 
 def daemon_views(state: State) -> list[DaemonView]:
-    return [_view(daemon) for daemon in state.daemons.values()]
+    """Without the slots of agents that neither wait nor work: there is nobody behind them."""
+    return [_view(daemon) for daemon in state.daemons.values() if not is_free(daemon)]
 
 
 def breaker_views(state: State, user_id: str, now_ms: int) -> list[BreakerView]:
