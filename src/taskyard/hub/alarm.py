@@ -12,6 +12,8 @@ from taskyard.core.state import Now
 
 SLEEP_S_MAX: Final = 1.0
 LAG_MS: Final = 250
+JUMP_MS: Final = 300_000
+# The calendar is put right by less than this all the time; more than this somebody should hear of.
 
 
 class Alarm:
@@ -20,6 +22,15 @@ class Alarm:
         self._handle: asyncio.TimerHandle | None = None
         self._wakes_at = 0
         """When it rings, on the monotonic clock."""
+        self._offset: int | None = None
+        """What the calendar said when the monotonic clock began."""
+
+    def jump_ms(self, now: Now) -> int:
+        """How far the calendar was put forward (below 0: back) since this was last asked, if that is far; else 0."""
+        offset, before = now.wall - now.mono, self._offset
+        self._offset = offset
+        moved_ms = 0 if before is None else offset - before
+        return moved_ms if abs(moved_ms) > JUMP_MS else 0
 
     def lag_ms(self, now: Now) -> int:
         """How late this waking is, if that is more than a busy machine explains; else 0."""

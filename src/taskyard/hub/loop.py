@@ -246,6 +246,10 @@ class Loop:
     def _take_turn(self, *, is_due: bool) -> None:
         core, inbox = self._core, self._inbox
         turn = core.turn(self._clock())
+        jump_ms = self._alarm.jump_ms(turn.now)
+        if jump_ms:
+            # What came due by it is settled as if it had been missed; no attempt and no lease goes by the calendar.
+            self._log.say("clock.jumped", level="warning", by_s=jump_ms // 1000)
         lag_ms = self._alarm.lag_ms(turn.now)
         if lag_ms:
             # Whatever woke us: before anyone is judged late, the time we slept is taken off.
