@@ -1,0 +1,214 @@
+"""Serves tasks with a program. To the runner it is an async function like any other.
+
+    agent = CommandAgent(RECIPES["claude"], hub=…, directory=data_dir / "workspaces")
+    agent.processes = processes            # while the daemon serves
+    result = await agent(task, context)
+
+What a task says becomes standard input, files and at most whole arguments; see `placeholders.py`.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from taskyard.daemon.command.configuration import Agent
+from taskyard.daemon.command.environment import environment_of
+from taskyard.daemon.command.failures import failure_of
+from taskyard.daemon.command.files import DIRECTORY, Files, TooLarge, whole_of
+from taskyard.daemon.command.following import Following, finished
+from taskyard.daemon.command.placeholders import filled
+from taskyard.daemon.command.readers import READERS, Complaint, Printed, Reading, read_file
+from taskyard.daemon.context import Context
+from taskyard.daemon.orders import Key, Start
+from taskyard.daemon.process.launching import PLAIN, Launch, LaunchFailed, Limits
+from taskyard.daemon.process.processes import Processes
+from taskyard.daemon.process.running import Running
+from taskyard.daemon.process.sandbox import Bubblewrap
+from taskyard.daemon.process.workspace import Keep, Workspaces
+from taskyard.daemon.prompt import prompt_of, text_of
+from taskyard.daemon.task import Result, Task, TaskError
+from taskyard.vocabulary import ErrorCode, ResultStatus
+from taskyard.wire.frames import TaskExecute, encode
+
+SPARE_MS: Final = 30_000
+# The hub and the daemon count a task's time; the keeper's count is for when neither is there.
+
+
+class CommandAgent:
+    def __init__(self, agent: Agent, *, hub: str, directory: Path, own: Mapping[str, str] | None = None) -> None:
+        """`directory` holds the workspaces, `own` is the environment that the listed variables are taken from."""
+        self.agent = agent
+        self.processes: Processes | None = None
+        self.forget: Callable[[Running], None] = Running.forget
+        """Called when an outcome was handed over. Whoever can tell when it is safe puts something else here."""
+        self._hub = hub
+        self._own = os.environ if own is None else own
+        self._workspaces = Workspaces(directory, keep=Keep(agent.keep))
+        self._adopted: dict[Key, Running] = {}
+
+    def adopt(self, running: Running) -> None:
+        """An earlier daemon started it: when its task is started here, it is followed and not run again."""
+        self._adopted[running.key] = running
+
+    async def __call__(self, task: Task, context: Context) -> Result:
+        assert self.processes is not None, "set for as long as the daemon serves"
+        name = self.processes.name((task.id, task.attempt))
+        running = self._adopted.pop((task.id, task.attempt), None)
+        files = self._files(name, is_new=running is None)
+        succeeded = False
+        try:
+            if running is None:
+                running = await self._launched(task, files, name)
+            else:
+                files.open()
+            following = Following(self.agent, files, context)
+            ended = await following.until_end(running)
+            printed = following.printed
+            reading = self._read(files, printed)
+            if (failure := failure_of(self.agent, ended, reading, printed.stderr)) is not None:
+                failure.usage = reading.usage
+                raise failure
+            succeeded = True
+            return _result(reading, await self._changed(name, reading))
+        finally:
+            files.close()
+            if running is not None:
+                self.forget(running)
+            await finished(asyncio.ensure_future(asyncio.to_thread(self._tidy, files, name, succeeded)))
+
+    # --- before --------------------------------------------------------------------------------------------
+
+    def _files(self, name: str, *, is_new: bool) -> Files:
+        if self.agent.directory is not None:
+            return Files(Path(self.agent.directory), name)
+        try:
+            return Files(self._workspaces.make(name) if is_new else self._workspaces.adopt(name), name)
+        except OSError as error:
+            raise TaskError("AGENT_NOT_RUNNABLE", f"its workspace cannot be made: {error}") from error
+
+    async def _launched(self, task: Task, files: Files, name: str) -> Running:
+        assert self.processes is not None
+        try:
+            return await self.processes.launch(self._prepared(task, files, name))
+        except (LaunchFailed, OSError) as error:
+            raise TaskError("AGENT_NOT_RUNNABLE", f"{self.agent.command[0]} cannot be run: {error}") from error
+
+    def _prepared(self, task: Task, files: Files, name: str) -> Launch:
+        agent, whole, prompt = self.agent, whole_of(task), prompt_of(task)
+        values = {name: str(path) for name, path in files.places.items()} | {
+            "task_id": task.id,
+            "attempt": str(task.attempt),
+            "prompt": prompt,
+            "input": text_of(task.input),
+            "title": text_of(task.title),
+            "type": task.type,
+        }
+        argv = filled(agent.command, values, model=self._model(task), flags=self._flags(task))
+        files.make(task, whole, prompt)
+        files.open()
+        if agent.directory is None:
+            self._workspaces.begin(name)
+        return Launch(
+            key=(task.id, task.attempt),
+            argv=argv,
+            env=environment_of(agent, task, hub=self._hub, whole=whole, files=files.places, own=self._own),
+            cwd=str(files.workspace),
+            stdin={"prompt": prompt.encode("utf-8", "replace"), "task": whole, "nothing": b""}[agent.stdin],
+            limits=self._limits(task),
+            sandbox=Bubblewrap(network=agent.network) if agent.sandbox == "bubblewrap" else PLAIN,
+            note=note_of(task),
+        )
+
+    def _model(self, task: Task) -> str | None:
+        """What the program is told. One that is not listed is refused, or a task could choose its price."""
+        agent = self.agent
+        name = task.model or agent.default_model
+        if name is None or "{model}" not in agent.command:
+            return None
+        if name not in agent.model_names:
+            raise TaskError(
+                ErrorCode.INVALID_INPUT,
+                f"this agent is not set up for the model {name!r}: add it to its models, or name one of "
+                f"{', '.join(agent.model_names) or 'none'}",
+            )
+        return agent.model_names[name]
+
+    def _flags(self, task: Task) -> list[str]:
+        asked = task.metadata.get("flags") if isinstance(task.metadata, dict) else None
+        if asked is None or not self.agent.flags:
+            return []
+        known = self.agent.flags
+        if not isinstance(asked, list) or not all(isinstance(name, str) and name in known for name in asked):
+            raise TaskError(
+                ErrorCode.INVALID_INPUT, f"metadata.flags is a list of names; this agent has {', '.join(known)}"
+            )
+        return [argument for name in dict.fromkeys(asked) for argument in known[name]]
+
+    def _limits(self, task: Task) -> Limits:
+        agent = self.agent
+        times = [] if agent.timeout_s is None else [int(agent.timeout_s * 1000)]
+        times += [int(task.timeout * 1000) + SPARE_MS] if task.timeout > 0 else []
+        return Limits(
+            time_ms=min(times, default=None),
+            cpu_s=agent.cpu_s,
+            memory_mb=agent.memory_mb,
+            file_mb=agent.file_mb,
+            processes=agent.processes,
+        )
+
+    # --- after ---------------------------------------------------------------------------------------------
+
+    def _read(self, files: Files, printed: Printed) -> Reading:
+        """A result in a file goes before what was printed; what the program used, it may have printed all the same."""
+        reading = READERS[self.agent.output](printed)
+        try:
+            content = files.result()
+            if content is None or not content.strip():
+                return reading
+            left = read_file(content)
+        except (TooLarge, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            complaint = Complaint(f"the result it left cannot be read: {error}", "INVALID_RESULT")
+            return Reading(complaint=complaint, usage=reading.usage)
+        left.usage = left.usage or reading.usage
+        return left
+
+    async def _changed(self, name: str, reading: Reading) -> list[str] | None:
+        if reading.files_changed is not None or self.agent.directory is not None:
+            return reading.files_changed
+        found = await asyncio.to_thread(self._workspaces.changed, name)
+        return [path for path in found if not path.startswith(f"{DIRECTORY}/")] or None
+
+    def _tidy(self, files: Files, name: str, succeeded: bool) -> None:
+        if self.agent.directory is not None:
+            files.remove()
+        else:
+            self._workspaces.end(name, succeeded=succeeded, now_s=time.time())
+
+
+def _result(reading: Reading, files_changed: list[str] | None) -> Result:
+    return Result(
+        reading.value,
+        summary=reading.summary,
+        status=reading.status or ResultStatus.SUCCESS,
+        files_changed=files_changed,
+        decision_report=reading.decision_report,
+        usage=reading.usage,
+    )
+
+
+def note_of(task: Task) -> bytes:
+    """What a daemon that comes back needs to go on with it. Its token is a secret, and on the disk nothing is."""
+    parts: tuple[Any, ...] = (task.context_input, task.checkpoint, task.previous_attempts)
+    raw = [Raw(msgspec.json.encode(part)) for part in parts]
+    return encode(TaskExecute(Raw(task.raw), task.attempt, task.timeout, "", *raw))
+
+
+def start_of(running: Running) -> Start:
+    """The other way round."""
+    return Start(running.key, msgspec.json.decode(running.note, type=TaskExecute))
