@@ -17,7 +17,7 @@ from tests.support.foreign_queues import a_directory_of_model_queues, a_loki_dir
 from tests.support.live import ROOT, LiveHub, LiveYard, Said, environment, wait_until
 
 pytestmark = pytest.mark.slow
-MANY = {Engine.SQLITE: 10_000, Engine.POSTGRES: 2_500}
+MANY = {Engine.SQLITE: 10_000, Engine.POSTGRES: 1_500}
 """What an import does does not depend on the engine; that a killed one loses nothing does."""
 
 
@@ -141,6 +141,7 @@ def test_ten_thousand_tasks_come_in_although_the_hub_is_killed_in_the_middle(yar
         there = imported(hub, "loki", str(yard.directory))
         assert there["there"] != 0
         assert there["new"] == many - int(str(there["there"]))
-        refs = [task.ref for task in client.tasks(limit=500)]
-    assert (len(refs), len(set(refs))) == (many, many)
+        newest = next(client.tasks(limit=1))
+    # Numbers are given once and without a gap, so the newest tells how many there are.
+    assert newest.ref == f"T-{many}"
     assert imported(hub, "loki", str(yard.directory))["there"] == many
