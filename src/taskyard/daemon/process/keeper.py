@@ -63,6 +63,8 @@ class Keeper:
         self._on_loss = "kill"
         self._away_s = 0.0
         self._leaving = False
+        self._has_met = False
+        """Whether a daemon ever came."""
         self._kill_at: float | None = now() + FIRST_WORD_S
         self._has_strays = False
 
@@ -95,7 +97,7 @@ class Keeper:
 
     def _is_done(self) -> bool:
         """Nobody to keep, and nobody to keep it for. How things ended is on the disk."""
-        is_alone = self._leaving or (self._daemon is None and self._kill_at is None)
+        is_alone = self._leaving or (self._daemon is None and self._has_met)
         return is_alone and not self._kept and not self._has_strays
 
     # --- the daemon ----------------------------------------------------------------------------------------
@@ -107,7 +109,7 @@ class Keeper:
             daemon.setblocking(False)
             if self._daemon is not None:
                 self._part()
-            self._daemon = daemon
+            self._daemon, self._has_met = daemon, True
             self._selector.register(daemon, selectors.EVENT_READ)
 
     def _part(self) -> None:
@@ -121,9 +123,7 @@ class Keeper:
     def _lose(self) -> None:
         """It is gone without a word."""
         self._part()
-        if not self._kept:
-            self._kill_at = None
-        elif self._on_loss == "kill":
+        if self._on_loss == "kill":
             self._kill_all()
         else:
             self._kill_at = now() + self._away_s
@@ -297,7 +297,7 @@ class Keeper:
         if self._has_strays:
             self._clear_strays()
         if self._kill_at is not None and now() >= self._kill_at:
-            self._kill_all()
+            self._leave()
 
 
 def main(directory: Path) -> None:

@@ -1,0 +1,423 @@
+"""Processes of a daemon: what they are given, how each way to end is told, and that nobody is left."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from taskyard.daemon.orders import Key
+from taskyard.daemon.process import tree
+from taskyard.daemon.process.launching import PLAIN, Chunk, Launch, LaunchFailed, Limit, Limits, Sandbox, Stream
+from taskyard.daemon.process.places import Places
+from taskyard.daemon.process.processes import Processes
+from taskyard.daemon.process.running import Running
+from taskyard.daemon.process.sandbox import Around
+from tests.support import hostile
+from tests.support.live import ROOT, environment, wait_until
+
+PATIENCE_S = 30.0
+ONE: Key = ("t1", 1)
+PATH = {"PATH": "/usr/bin:/bin"}
+
+Scenario = Callable[[Processes], Awaitable[None]]
+
+
+def play(directory: Path, scenario: Scenario) -> None:
+    async def main() -> None:
+        processes = Processes(directory)
+        await processes.open()
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await scenario(processes)
+        finally:
+            await processes.close()
+
+    asyncio.run(main())
+
+
+def shell(
+    script: str,
+    directory: Path,
+    *,
+    key: Key = ONE,
+    stdin: bytes = b"",
+    limits: Limits | None = None,
+    sandbox: Sandbox = PLAIN,
+) -> Launch:
+    argv = ["/bin/sh", "-c", script]
+    limits = limits or Limits()
+    return Launch(key=key, argv=argv, env=PATH, cwd=str(directory), stdin=stdin, limits=limits, sandbox=sandbox)
+
+
+async def said(running: Running) -> dict[Stream, bytes]:
+    texts = dict.fromkeys(Stream, b"")
+    async for chunk in running:
+        texts[chunk.stream] += chunk.data
+    return texts
+
+
+def keeper_of(directory: Path) -> tree.Identity:
+    card = Places(directory).card()
+    assert card is not None
+    return tree.Identity(card.pid, card.started)
+
+
+def _wait_gone(keeper: tree.Identity) -> None:
+    wait_until(lambda: tree.identify(keeper.pid) != keeper, within_s=10, what="the end of the keeper")
+
+
+# --- one process -------------------------------------------------------------------------------------------
+
+
+def test_a_process_gets_its_input_and_directory_and_nothing_of_the_daemons_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TASKYARD_KEY", "ty_secret")
+
+    async def scenario(processes: Processes) -> None:
+        running = await processes.launch(shell("cat; pwd; env; echo oh >&2; exit 3", tmp_path, stdin=b"question\n"))
+        texts = await said(running)
+        how = await running.wait()
+        assert (how.code, how.signal, how.stopped, how.lost) == (3, None, False, "")
+        assert texts[Stream.STDERR] == b"oh\n"
+        lines = texts[Stream.STDOUT].decode().splitlines()
+        assert lines[:2] == ["question", str(tmp_path)]
+        assert {line.partition("=")[0] for line in lines[2:]} == {"PATH", "PWD", "TASKYARD_KEPT"}
+        environ = Path("/proc", str(keeper_of(tmp_path / "kept").pid), "environ").read_bytes()
+        assert b"ty_secret" not in environ
+
+    play(tmp_path / "kept", scenario)
+
+
+@pytest.mark.parametrize(
+    ("argv", "cwd", "why"),
+    [
+        (["no-such-program"], ".", "cannot run no-such-program: No such file or directory"),
+        (["/etc/passwd"], ".", "cannot run /etc/passwd: Permission denied"),
+        (["true", "a\0b"], ".", "cannot run true: embedded null byte"),
+        (["true"], "missing", "No such file or directory"),
+        (["true", "\ud800"], ".", "cannot prepare it"),
+        (["true", "x" * (16 * 1024 * 1024)], ".", "too long"),
+    ],
+    ids=["unknown", "not a program", "null byte", "no directory", "no text", "too long"],
+)
+def test_what_cannot_be_started_is_refused_with_the_reason_and_leaves_nothing(
+    argv: list[str], cwd: str, why: str, tmp_path: Path
+) -> None:
+    async def scenario(processes: Processes) -> None:
+        with pytest.raises(LaunchFailed) as failed:
+            await processes.launch(Launch(key=ONE, argv=argv, env=PATH, cwd=str(tmp_path / cwd)))
+        assert why in str(failed.value)
+        assert list((tmp_path / "kept" / "attempts").iterdir()) == []
+        again = await processes.launch(shell("true", tmp_path))
+        assert (await again.wait()).code == 0
+
+    play(tmp_path / "kept", scenario)
+
+
+def test_an_attempt_that_runs_is_not_started_twice(tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        running = await processes.launch(shell("sleep 60", tmp_path))
+        with pytest.raises(LaunchFailed, match="runs already"):
+            await processes.launch(shell("sleep 60", tmp_path))
+        running.stop(0)
+        assert (await running.wait()).stopped
+
+    play(tmp_path / "kept", scenario)
+
+
+def test_a_hub_cannot_name_a_file_elsewhere(tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        running = await processes.launch(shell("true", tmp_path, key=("../../evil", 1)))
+        await running.wait()
+        (attempt,) = (tmp_path / "kept" / "attempts").iterdir()
+        assert len(attempt.name) > 60
+        running.forget()
+        assert not attempt.exists()
+
+    play(tmp_path / "kept", scenario)
+
+
+def test_a_flood_is_read_with_gaps_that_add_up_and_its_end_is_whole(tmp_path: Path) -> None:
+    count = 8 * 1024 * 1024
+    flood = f"head -c {count} /dev/zero; echo; echo last"
+
+    async def scenario(processes: Processes) -> None:
+        running = await processes.launch(shell(flood, tmp_path, limits=Limits(output_bytes_max=128 * 1024)))
+        await running.wait()
+        chunks: list[Chunk] = [chunk async for chunk in running]
+        assert sum(len(chunk.data) + chunk.missed_bytes for chunk in chunks) == count + len("\nlast\n")
+        assert chunks[0].missed_bytes > 0
+        assert chunks[-1].data.endswith(b"\nlast\n")
+        sizes = [path.stat().st_size for path in (tmp_path / "kept" / "attempts").rglob("*")]
+        assert max(sizes) <= 129 * 1024
+
+    play(tmp_path / "kept", scenario)
+
+
+def test_what_a_program_leaves_running_ends_with_it(tmp_path: Path) -> None:
+    roll = tmp_path / "roll"
+    roll.touch()
+    left = " ".join(hostile.command("setsid", roll))
+
+    async def scenario(processes: Processes) -> None:
+        script = f"{left} & while [ $(wc -l < {roll}) -lt 3 ]; do :; done; echo done"
+        running = await processes.launch(shell(script, tmp_path))
+        assert (await running.wait()).code == 0
+        assert len(hostile.enrolled(roll)) >= 3
+        assert hostile.survivors(roll) == []
+
+    play(tmp_path / "kept", scenario)
+
+
+@pytest.mark.parametrize(
+    ("script", "limits", "hit"),
+    [
+        ("sleep 60", Limits(time_ms=200), Limit.TIME),
+        ("while :; do :; done", Limits(cpu_s=1), Limit.CPU),
+        ("exec head -c 3000000 /dev/zero > big", Limits(file_mb=2), Limit.FILE_SIZE),
+        ("x=$(head -c 90000000 /dev/zero | tr '\\0' x); sleep 60", Limits(memory_mb=64), Limit.MEMORY),
+        ("for i in 1 2 3 4 5 6 7 8; do sleep 60 & done; wait", Limits(processes=5), Limit.PROCESSES),
+    ],
+    ids=list(Limit),
+)
+def test_a_process_that_goes_over_a_limit_is_ended_and_the_limit_named(
+    script: str, limits: Limits, hit: Limit, tmp_path: Path
+) -> None:
+    async def scenario(processes: Processes) -> None:
+        running = await processes.launch(shell(script, tmp_path, limits=limits))
+        how = await running.wait()
+        assert (how.hit, how.code) == (hit, None)
+
+    play(tmp_path / "kept", scenario)
+
+
+def test_a_process_has_no_more_files_than_it_may(tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        limits = Limits(files=20, address_space_mb=512)
+        running = await processes.launch(shell("ulimit -n; ulimit -v; ulimit -c", tmp_path, limits=limits))
+        assert (await said(running))[Stream.STDOUT].split() == [b"20", b"524288", b"0"]
+
+    play(tmp_path / "kept", scenario)
+
+
+def test_what_a_sandbox_started_elsewhere_is_cleaned_up_also_after_a_kill(tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        sandbox = Around(before=("/usr/bin/env", "IN={workspace}"), after=("/bin/sh", "-c", f"echo {{name}} > {note}"))
+        running = await processes.launch(shell("echo $IN; sleep 60", tmp_path, sandbox=sandbox))
+        async for chunk in running:
+            assert chunk.data == f"{tmp_path}\n".encode()
+            running.stop(0)
+        assert note.read_text() == "t1-1\n"
+
+    note = tmp_path / "cleaned"
+    play(tmp_path / "kept", scenario)
+
+
+# --- hostile ones ------------------------------------------------------------------------------------------
+
+
+async def _begun(roll: Path) -> None:
+    await asyncio.to_thread(hostile.wait_begun, roll)
+
+
+async def _gone(roll: Path) -> None:
+    await asyncio.to_thread(hostile.wait_gone, roll)
+
+
+@pytest.mark.parametrize("kind", hostile.KINDS)
+def test_nobody_is_left_of_hostile_work_that_is_stopped(kind: str, tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        roll = tmp_path / "roll"
+        running = await processes.launch(_hostile(kind, roll))
+        await _begun(roll)
+        running.stop(200)
+        how = await running.wait()
+        assert hostile.survivors(roll) == [], "nothing is called stopped before it has stopped"
+        assert how.stopped or how.lost
+
+    play(tmp_path / "kept", scenario)
+
+
+@pytest.mark.parametrize("kind", hostile.KINDS)
+def test_nobody_is_left_of_hostile_work_when_its_time_is_up(kind: str, tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        roll = tmp_path / "roll"
+        running = await processes.launch(_hostile(kind, roll, limits=Limits(time_ms=400)))
+        how = await running.wait()
+        assert hostile.survivors(roll) == []
+        assert how.hit is Limit.TIME or how.lost
+
+    play(tmp_path / "kept", scenario)
+
+
+@pytest.mark.parametrize("kind", hostile.KINDS)
+def test_nobody_is_left_of_hostile_work_when_its_keeper_is_killed(kind: str, tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        roll = tmp_path / "roll"
+        running = await processes.launch(_hostile(kind, roll))
+        await _begun(roll)
+        keeper = keeper_of(tmp_path / "kept")
+        tree.send(keeper, signal.SIGKILL)
+        how = await running.wait()
+        assert how.lost or how.signal == signal.SIGKILL
+        await _gone(roll)
+        await asyncio.to_thread(_wait_gone, keeper)
+        again = await processes.launch(shell("true", tmp_path, key=("t2", 1)))
+        assert (await again.wait()).code == 0
+
+    play(tmp_path / "kept", scenario)
+
+
+def _hostile(kind: str, roll: Path, *, limits: Limits | None = None) -> Launch:
+    argv = hostile.command(kind, roll)
+    return Launch(key=ONE, argv=argv, env=PATH, cwd=str(roll.parent), limits=limits or Limits())
+
+
+def test_who_kills_its_guard_ends_alone(tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        roll = tmp_path / "roll"
+        bystander = await processes.launch(shell("read line; echo $line", tmp_path, key=("t2", 1), stdin=b"fine\n"))
+        sleeper = await processes.launch(shell("sleep 60", tmp_path, key=("t3", 1)))
+        killer = await processes.launch(_hostile("kills-parent", roll))
+        assert (await killer.wait()).lost
+        assert hostile.survivors(roll) == []
+        assert (await said(bystander))[Stream.STDOUT] == b"fine\n"
+        assert sleeper.exit is None
+        sleeper.stop(1000)
+        assert (await sleeper.wait()).signal == signal.SIGTERM
+
+    play(tmp_path / "kept", scenario)
+
+
+def test_a_process_is_not_taken_for_another_that_has_its_number() -> None:
+    with subprocess.Popen(["/bin/sleep", "60"]) as sleeper:
+        identity = tree.identify(sleeper.pid)
+        assert identity is not None
+        tree.send(identity._replace(started=identity.started - 1), signal.SIGKILL)
+        assert sleeper.poll() is None
+        tree.send(identity, signal.SIGKILL)
+        assert sleeper.wait() == -signal.SIGKILL
+    assert tree.identify(sleeper.pid) is None
+
+
+# --- a daemon that dies ------------------------------------------------------------------------------------
+
+
+class Abandoned:
+    """A daemon with one process, to be killed."""
+
+    def __init__(self, directory: Path, command: list[str], *, on_loss: str = "continue", away_s: float = 60.0) -> None:
+        directory.mkdir(exist_ok=True)
+        arguments = [sys.executable, "-m", "tests.support.abandoned", str(directory), on_loss, str(away_s), *command]
+        self._process = subprocess.Popen(arguments, cwd=ROOT, env=environment(), stdout=subprocess.PIPE)
+        assert self._process.stdout is not None
+        self.work_pid = int(self._process.stdout.readline())
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.mark.parametrize("kind", hostile.KINDS)
+def test_nobody_is_left_of_hostile_work_whose_daemon_is_killed(kind: str, tmp_path: Path) -> None:
+    roll = tmp_path / "roll"
+    daemon = Abandoned(tmp_path / "kept", hostile.command(kind, roll), on_loss="kill")
+    hostile.wait_begun(roll)
+    daemon.kill()
+    hostile.wait_gone(roll)
+    _wait_gone(keeper_of(tmp_path / "kept"))
+
+
+def test_work_goes_on_without_its_daemon_and_is_adopted_with_all_its_output(tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    script = f"echo before; while [ ! -e {go_on} ]; do sleep 0.01; done; echo after; exit 7"
+    daemon = Abandoned(tmp_path / "kept", ["/bin/sh", "-c", script])
+    daemon.kill()
+
+    async def main() -> None:
+        processes = Processes(tmp_path / "kept")
+        (running,) = await processes.open()
+        assert (running.key, running.note, running.pid) == (ONE, b"noted", daemon.work_pid)
+        assert running.exit is None
+        go_on.touch()
+        assert (await said(running))[Stream.STDOUT] == b"before\nafter\n"
+        assert (await running.wait()).code == 7
+        running.forget()
+        await processes.close()
+
+    asyncio.run(main())
+    assert list((tmp_path / "kept" / "attempts").iterdir()) == []
+
+
+def test_what_ended_without_its_daemon_is_adopted_until_it_is_forgotten(tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    script = f"while [ ! -e {go_on} ]; do sleep 0.01; done; echo result; exit 5"
+    daemon = Abandoned(tmp_path / "kept", ["/bin/sh", "-c", script])
+    keeper = keeper_of(tmp_path / "kept")
+    daemon.kill()
+    go_on.touch()
+    _wait_gone(keeper)
+
+    async def adopt(*, forget: bool) -> int:
+        processes = Processes(tmp_path / "kept")
+        adopted = await processes.open()
+        for running in adopted:
+            assert (await said(running))[Stream.STDOUT] == b"result\n"
+            assert (await running.wait()).code == 5
+            if forget:
+                running.forget()
+        await processes.close()
+        return len(adopted)
+
+    assert [asyncio.run(adopt(forget=forget)) for forget in (False, True, False)] == [1, 1, 0]
+
+
+def test_work_whose_daemon_stays_away_too_long_is_killed(tmp_path: Path) -> None:
+    roll = tmp_path / "roll"
+    daemon = Abandoned(tmp_path / "kept", hostile.command("setsid", roll), away_s=0.5)
+    hostile.wait_begun(roll)
+    daemon.kill()
+    hostile.wait_gone(roll)
+
+
+def test_what_a_dead_keeper_and_a_dead_guard_left_is_found_by_its_mark(tmp_path: Path) -> None:
+    roll = tmp_path / "roll"
+    daemon = Abandoned(tmp_path / "kept", hostile.command("forks", roll))
+    wait_until(lambda: len(hostile.enrolled(roll)) == 6, within_s=10, what="six processes")
+    keeper = keeper_of(tmp_path / "kept")
+    guards = tree.children(keeper.pid)
+    for one in (keeper, *guards):
+        os.kill(one.pid, signal.SIGSTOP)  # so that neither can do anything about the other's death
+    for one in (*guards, keeper):
+        tree.send(one, signal.SIGKILL)
+    daemon.kill()
+    assert hostile.survivors(roll), "or this shows nothing"
+
+    async def main() -> None:
+        processes = Processes(tmp_path / "kept")
+        assert await processes.open() == []
+        assert hostile.survivors(roll) == []
+        await processes.close()
+
+    asyncio.run(main())
+
+
+def test_a_daemon_in_a_directory_with_a_long_name_finds_its_keeper(tmp_path: Path) -> None:
+    directory = tmp_path / ("long" * 30)
+    daemon = Abandoned(directory, ["/bin/sleep", "60"])
+    daemon.kill()
+
+    async def main() -> None:
+        processes = Processes(directory)
+        (running,) = await processes.open()
+        await processes.close()
+        assert running.exit is not None
+        assert running.exit.signal == signal.SIGKILL
+
+    asyncio.run(main())
