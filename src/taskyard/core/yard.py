@@ -193,10 +193,10 @@ class Yard:
             if line.is_waiting():
                 self.look_at(line)
         pool = daemon.pool
-        if pool is not None:
-            pool.eased[daemon] = None
-            if pool.starved or self._urgent_asleep:
-                self._wake_pool(pool)
+        assert pool is not None, "I2: what is held is held in a pool"
+        pool.eased[daemon] = None
+        if pool.starved or self._urgent_asleep:
+            self._wake_pool(pool)
         if self._unplaced:
             for line in daemon.lines:
                 self.places.update(self._unplaced.pop(line.key, {}))
