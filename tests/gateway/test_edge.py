@@ -36,7 +36,8 @@ def test_the_types_carry_the_numbers_of_the_settings() -> None:
     """What is written on a type and what is a default of the settings is the same number, or a type would differ."""
     edge = Edge(Settings())
     for route in ROUTES:
-        assert edge.type_of(route.body) is route.body
+        # Bytes are handed on as they came: they have no fields.
+        assert route.body is bytes or edge.type_of(route.body) is route.body
         assert edge.type_of(route.query) is route.query
     assert edge.field_sizes == SIZES
     assert (edge.size.result, edge.size.checkpoint, edge.size.frame) == (
