@@ -54,6 +54,8 @@ class Scene:
         self.started: list[Start] = []
         self.stops: list[Stop] = []
         self.kept: list[Whole] = []
+        self.settled: list[Key] = []
+        self.leases: list[int] = []
         self.hung_up = False
         self.connect_in_ms: int | None = None
         self.left: str | None = None
@@ -64,6 +66,8 @@ class Scene:
         if orders.batch is not None:
             self.batches.append(orders.batch)
         self.started += orders.start
+        self.settled += orders.settled
+        self.leases += [] if orders.lease_until is None else [orders.lease_until]
         self.stops += orders.stop
         for message in orders.send:
             self.sent += frames.decode_from_daemon(message)

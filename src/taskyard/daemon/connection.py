@@ -5,6 +5,7 @@ out what came of all of them: one batch for the journal, one frame for the hub.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -16,10 +17,10 @@ from websockets.asyncio.server import broadcast
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from taskyard.daemon.framing import read_frame, write_frames
-from taskyard.daemon.introduction import Vitals
+from taskyard.daemon.introduction import Settings, Vitals
 from taskyard.daemon.journal import Journal
 from taskyard.daemon.memory import memory_available_mb
-from taskyard.daemon.orders import Key, Orders, Start, Stop
+from taskyard.daemon.orders import Batch, Key, Orders, Start, Stop
 from taskyard.daemon.protocol import Ended
 from taskyard.daemon.protocol import Protocol as Machine
 from taskyard.daemon.python_runner import Work
@@ -34,6 +35,8 @@ OUTBOX_BYTES_MAX: Final = 16 * 1024 * 1024
 # A hub that does not read this much is not there. Hanging up loses nothing: state is told anew.
 TICK_MS_MAX: Final = 250
 TICK_MS_MIN: Final = 5
+ASLEEP_MS: Final = 5_000
+# A tick this late means that the machine slept or the process was stopped: no work of ours holds the loop so long.
 OPEN_S: Final = 5.0
 # Of a hub that takes connections and says nothing. Short of a lease by far, so that there is time for another.
 FAREWELL_S: Final = 2.0
@@ -49,6 +52,16 @@ class Runner(Protocol):
     def stop(self, stop: Stop) -> None: ...
 
     def close(self) -> None: ...
+
+
+class Keeper(Protocol):
+    """Who keeps something of attempts beyond this process. Called on the loop."""
+
+    def settled(self, key: Key) -> None:
+        """Its outcome is on a disk, here or at the hub, or there is none."""
+
+    def lease_lasts_until(self, now_ms: int) -> None:
+        """By our clock, which counts sleep: what must not outlive the lease has to be gone by then."""
 
 
 class HubRefused(Exception):
@@ -73,9 +86,10 @@ def socket_url(hub: str) -> str:
 class Connection(Work):
     """One daemon's life: connects, reconnects, and returns when the machine says it is done."""
 
-    def __init__(self, machine: Machine, journal: Journal, *, hub: str, key: str) -> None:
+    def __init__(self, machine: Machine, journal: Journal, *, hub: str, key: str, keeper: Keeper | None = None) -> None:
         self.machine = machine
         self._journal = journal
+        self._keeper = keeper
         self._turn = Turn(each_hub(hub))
         self._headers = {"Authorization": f"Bearer {key}"}
         self._loop = asyncio.get_running_loop()
@@ -86,6 +100,7 @@ class Connection(Work):
         """Whether `_send` has messages that nothing may overtake."""
         self._outgoing = asyncio.Event()
         self._connect_in_ms = 0
+        self._dial_now = asyncio.Event()
         self._flushing: asyncio.Handle | None = None
         self._tick_at = 0
         self._left: asyncio.Future[str] = self._loop.create_future()
@@ -118,6 +133,11 @@ class Connection(Work):
         self.machine.drain(now, deadline_ms=now + int(within_s * 1000))
         self._tick()
 
+    def introduce(self, settings: Settings) -> None:
+        """What this daemon is and can do has changed: tell it in a new connection, while the work goes on."""
+        self.machine.introduce(settings)
+        self._wake()
+
     # --- once per turn of the loop -------------------------------------------------------------------------
 
     def _wake(self) -> None:
@@ -143,6 +163,11 @@ class Connection(Work):
             self._runner.stop(stop)
         if orders.send:
             self._post(orders.send)
+        if self._keeper is not None:
+            for key in orders.settled:
+                self._keeper.settled(key)
+            if orders.lease_until is not None:
+                self._keeper.lease_lasts_until(orders.lease_until)
         if orders.connect_in_ms is not None:
             self._connect_in_ms = orders.connect_in_ms
         if self._socket is not None and (orders.hang_up or self._outbox_bytes > OUTBOX_BYTES_MAX):
@@ -153,6 +178,10 @@ class Connection(Work):
     def _tick(self) -> None:
         """Let the machine see the clock, and plan when to do so again."""
         now = now_ms()
+        if now - self._tick_at > ASLEEP_MS and self._tick_at > 0:
+            self.machine.woke()
+            if self._socket is None:
+                self._dial_now.set()
         try:
             self.machine.tick(now, Vitals(self.machine.load, memory_available_mb()))
             self._flush()
@@ -184,7 +213,10 @@ class Connection(Work):
 
     async def _dial_for_ever(self) -> None:
         while True:
-            await asyncio.sleep(self._connect_in_ms / 1000)
+            # A sleep would go on after the machine's own: this clock stands still meanwhile.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._dial_now.wait(), self._connect_in_ms / 1000)
+            self._dial_now.clear()
             hub = self._turn.hub
             code, reason = await self._dial(socket_url(hub))
             # Whatever ended it, the next one is as good, and may be the one that is still there.
@@ -311,6 +343,11 @@ class Connection(Work):
 
     # --- what the scribe says, on its thread ---------------------------------------------------------------
 
+    def journal_wrote(self, batches: list[Batch]) -> None:
+        if self._keeper is not None:
+            written = [(task_id, attempt) for batch in batches for task_id, attempt, _ in batch.ended]
+            self._loop.call_soon_threadsafe(self._are_written, written)
+
     def journal_full(self, reason: str) -> None:
         self._loop.call_soon_threadsafe(self._is_full, reason)
 
@@ -320,6 +357,11 @@ class Connection(Work):
     def journal_failed(self, error: OSError) -> None:
         # After a failed fsync nobody knows what the disk holds; a new process reads it and does.
         self._loop.call_soon_threadsafe(self._fail, error)
+
+    def _are_written(self, keys: list[Key]) -> None:
+        if self._keeper is not None:
+            for key in keys:
+                self._keeper.settled(key)
 
     def _is_full(self, reason: str) -> None:
         if self.machine.trouble is None:

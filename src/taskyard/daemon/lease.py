@@ -68,6 +68,11 @@ class Lease:
     def is_fenced(self, now_ms: int) -> bool:
         return self.fence_at is not None and now_ms >= self.fence_at
 
+    @property
+    def ends_at(self) -> int | None:
+        """When the hub may at the earliest give our work to another; None before the first welcome."""
+        return None if self.fence_at is None else self.fence_at + self.fence_grace_ms
+
     def grace_left_ms(self, now_ms: int) -> int:
         """How long fenced work may take to stop: until the lease ends, so not at all for a process that slept on."""
         fence_at = now_ms if self.fence_at is None else self.fence_at

@@ -30,6 +30,8 @@ class Ledger:
         self.ended: dict[Key, bytes] = dict(memory.ended)
         """Outcomes the hub has not acknowledged, each as its encoded message."""
         self.ended_bytes = sum(map(len, self.ended.values()))
+        self.settled: list[Key] = []
+        """Attempts of which nothing is owed any more, since this was last taken."""
         self._unwritten: dict[Key, int] = {}
         """Those of them that are not in the journal, oldest first, and when they should be."""
         self._batch = Batch()
@@ -63,6 +65,10 @@ class Ledger:
         self._urgent = False
         return batch
 
+    def take_settled(self) -> list[Key]:
+        settled, self.settled = self.settled, []
+        return settled
+
     # --- facts ---------------------------------------------------------------------------------------------
 
     def end(self, key: Key, outcome: bytes, now_ms: int) -> None:
@@ -76,6 +82,7 @@ class Ledger:
         if outcome is None:
             return False
         self.ended_bytes -= len(outcome)
+        self.settled.append(key)
         if key in self._retold:
             self._retold.remove(key)
             self._retold_bytes -= len(outcome)

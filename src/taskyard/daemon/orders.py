@@ -64,6 +64,10 @@ class Orders(Struct):
     """Batches are written in the order they were taken."""
     start: list[Start] = []
     stop: list[Stop] = []
+    settled: list[Key] = []
+    """The hub has their outcomes, or they have none: whatever is kept of them can go."""
+    lease_until: int | None = None
+    """Work that must not outlive the lease has to be gone by then, whether or not this process sees to it."""
     send: list[bytes] = []
     """Encoded messages, in order, for the connection that is open now; several may share a frame."""
     hang_up: bool = False

@@ -61,6 +61,7 @@ class Protocol:
         self._departure: Departure | None = None
         self._error: frames.Error | None = None
         self._orders = Orders()
+        self._lease_told: int | None = None
         self._stirred: dict[Key, Attempt] = {}
         """Attempts whose state is to be told, if they have not ended by the next `take`."""
 
@@ -72,6 +73,9 @@ class Protocol:
         if orders.leave is not None:
             self.ledger.hurry()
         orders.batch = self.ledger.take()
+        orders.settled = self.ledger.take_settled()
+        if self._lease.ends_at != self._lease_told:
+            self._lease_told = orders.lease_until = self._lease.ends_at
         return orders
 
     def take_starts(self) -> list[Start]:
@@ -79,7 +83,31 @@ class Protocol:
         starts, self._orders.start = self._orders.start, []
         return starts
 
+    def adopt(self, start: Start) -> bool:
+        """Work that an earlier process left running, or whose end it did not tell: to be called before `connected`.
+
+        False: its outcome is known already, or nobody can say what it is.
+        """
+        offer = offered(start.execute)
+        if offer is None or start.key in self.live or start.key in self.ledger.ended:
+            return False
+        attempt, start.task = offer
+        attempt.state = InventoryState.RUNNING
+        self.live[attempt.key] = attempt
+        self._orders.start.append(start)
+        return True
+
     # --- the connection ------------------------------------------------------------------------------------
+
+    def woke(self) -> None:
+        """The machine slept, or this process was stopped: whatever waits for a later try is tried now."""
+        self._redial.hurry()
+
+    def introduce(self, settings: Settings) -> None:
+        """The daemon is another one from now on: it says so in a new `hello`, and what it runs goes on."""
+        self.settings = settings
+        self._redial.hurry()
+        self._orders.hang_up = True
 
     def connected(self, now_ms: int) -> None:
         self._error = None
@@ -286,6 +314,7 @@ class Protocol:
             self._spool(key, _encode(told), now_ms)
             return
         del self.live[key]
+        self.ledger.settled.append(key)
         self._tell(_encode(told))
         self._left_work(now_ms)
 
@@ -307,7 +336,7 @@ class Protocol:
         instants = [self._lease.beat_at, self._lease.deaf_at, self.ledger.write_at]
         if self._departure is not None:
             instants += [self._departure.hand_back_at, self._departure.gone_at]
-        if slots.fenced(self.live):
+        if self._to_fence():
             instants.append(self._lease.fence_at)
         instants += slots.instants(self.live)
         return min((instant for instant in instants if instant is not None), default=None)
@@ -323,10 +352,8 @@ class Protocol:
         if lease.deaf_at is not None and now_ms >= lease.deaf_at:
             self._orders.hang_up = True
         if lease.is_fenced(now_ms):
-            for attempt in slots.fenced(self.live):
-                attempt.fenced = True
-                attempt.ending = attempt.ending or Ending.FENCED
-                self._orders.stop.append(Stop(attempt.key, Ending.FENCED, lease.grace_left_ms(now_ms)))
+            grace_ms = lease.grace_left_ms(now_ms)
+            self._orders.stop += [slots.fence(attempt, grace_ms) for attempt in self._to_fence()]
         for attempt in self.live.values():
             if attempt.deadline_at is not None and now_ms >= attempt.deadline_at:
                 self._end(attempt, Ending.TIMED_OUT, STOP_GRACE_MS)
@@ -336,6 +363,9 @@ class Protocol:
             self.ledger.hurry()
         if self._departure is not None:
             self._depart(self._departure, now_ms)
+
+    def _to_fence(self) -> list[Attempt]:
+        return slots.to_fence(self.live, kills_on_loss=self.settings.on_loss == "kill")
 
     def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
         self._orders.send.append(_encode(heartbeat(vitals or Vitals(self.load), self.ledger, self.live)))

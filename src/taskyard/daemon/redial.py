@@ -34,14 +34,23 @@ class Redial:
         self._tries = 0
         self._was_welcome = False
         """On this connection, once: so whatever it ends of, our protocol it is not."""
+        self._is_urgent = False
 
     def welcomed(self) -> None:
         self._tries = 0
         self._was_welcome = True
 
+    def hurry(self) -> None:
+        """The next connection is wanted at once: this machine has slept, or has something to say of itself."""
+        self._tries = 0
+        self._is_urgent = True
+
     def delay_ms(self, close_code: int | None, *, within_ms: int = DELAY_MS_MAX) -> int:
         if close_code in _WAIT_LONG:
             return LONG_DELAY_MS + int(self._rng.random() * LONG_DELAY_MS)
+        if self._is_urgent:
+            self._is_urgent = False
+            return 0
         ceiling = min(DELAY_MS_MAX, within_ms, DELAY_MS << min(self._tries, 16))
         self._tries += 1
         return int(self._rng.random() * ceiling)

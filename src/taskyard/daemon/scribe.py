@@ -17,6 +17,8 @@ RETRY_S: Final = 1.0
 class Reader(Protocol):
     """Who wants to know. Called on the scribe's thread."""
 
+    def journal_wrote(self, batches: list[Batch]) -> None: ...
+
     def journal_full(self, reason: str) -> None: ...
 
     def journal_has_room(self) -> None: ...
@@ -68,6 +70,7 @@ class Scribe:
                 was_full = True
                 self._reader.journal_full(str(full))
             else:
+                self._reader.journal_wrote(batches)
                 if was_full:
                     self._reader.journal_has_room()
                 return True

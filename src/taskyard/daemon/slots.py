@@ -2,13 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 
-from taskyard.daemon.attempt import Attempt
-from taskyard.daemon.orders import Key
+from taskyard.daemon.attempt import Attempt, Ending
+from taskyard.daemon.orders import Key, Stop
 
 
-def fenced(live: Mapping[Key, Attempt]) -> list[Attempt]:
+def to_fence(live: Mapping[Key, Attempt], *, kills_on_loss: bool) -> list[Attempt]:
     """Work that must not outlive the lease: also what is stopping, whose grace may be longer than that."""
-    return [attempt for attempt in live.values() if attempt.exclusive and not attempt.fenced]
+    return [held for held in live.values() if (held.exclusive or kills_on_loss) and not held.fenced]
+
+
+def fence(attempt: Attempt, grace_ms: int) -> Stop:
+    attempt.fenced = True
+    attempt.ending = attempt.ending or Ending.FENCED
+    return Stop(attempt.key, Ending.FENCED, grace_ms)
 
 
 def are_full(live: Mapping[Key, Attempt], slots: int) -> bool:
