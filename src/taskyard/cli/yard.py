@@ -4,11 +4,13 @@ import dataclasses
 import logging
 import os
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from taskyard.cli import output
+from taskyard.cli.agents import agents_of
 from taskyard.cli.card import task_table
 from taskyard.cli.options import DatabaseOption, JsonOption, Yard, expanded
 
@@ -70,14 +72,30 @@ class DaemonOptions:
     capabilities: Annotated[str | None, typer.Option("--capabilities", metavar="A,B", help="What it can do.")] = None
     models: Annotated[str | None, typer.Option("--models", metavar="M,N", help="Models it serves.")] = None
     types: Annotated[
-        str | None, typer.Option("--types", metavar="T,U", help="Types it runs, of echo and demo [both].")
+        str | None, typer.Option("--types", metavar="T,U", help="Types it runs [what it can: of an agent, all].")
     ] = None
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            metavar="NAME",
+            help="Run tasks with this agent: claude, codex, gemini, aider, ollama, "
+            "or one of the configuration file. Can be repeated.",
+        ),
+    ] = None
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="FILE", help="Run tasks with this program, without a shell.")
+    ] = None
+    argument: Annotated[
+        list[str] | None, typer.Option("--argument", metavar="A", help="An argument of that program. Can be repeated.")
+    ] = None
+    config: ConfigOption = None
     shared: Annotated[bool, typer.Option("--shared", help="For all users (needs an admin's key).")] = False
 
 
 @expanded
 def daemon(options: DaemonOptions, yard: Yard) -> int:
-    """Run a daemon for tasks of the types echo and demo. Ctrl-C stops it."""
+    """Run a daemon: with agents for real work, without any for tasks of the types echo and demo. Ctrl-C stops it."""
     from taskyard.daemon.connection import HubRefused
     from taskyard.daemon.journal import JournalLocked
 
@@ -107,13 +125,24 @@ class Notes(logging.Handler):
 
 def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
     from taskyard.daemon.builtin import BUILTIN
+    from taskyard.daemon.command.configuration import FILE_NAME
     from taskyard.daemon.daemon import Daemon
     from taskyard.sdk.credentials import data_directory, find_credentials
 
     types = names_of(options.types)
-    if unknown := sorted(set(types or ()) - set(BUILTIN)):
+    data = data_directory(yard.data)
+    agents = agents_of(
+        names=options.agent or [],
+        run=options.run,
+        arguments=options.argument or [],
+        types=types,
+        models=names_of(options.models),
+        config=Path(options.config) if options.config else data / FILE_NAME,
+    )
+    if not agents and (unknown := sorted(set(types or ()) - set(BUILTIN))):
         raise typer.BadParameter(
-            f"this daemon runs {', '.join(BUILTIN)}, not {', '.join(unknown)}", param_hint="--types"
+            f"this daemon runs {', '.join(BUILTIN)}, not {', '.join(unknown)}: for others it needs --agent or --run",
+            param_hint="--types",
         )
     credentials = find_credentials(yard.data, yard.hub, yard.key)
     name = options.name or socket.gethostname()
@@ -125,10 +154,13 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
         capabilities=names_of(options.capabilities) or (),
         models=names_of(options.models) or (),
         types=types,
-        data_dir=data_directory(yard.data) / "daemons" / name.replace(os.sep, "_"),
+        data_dir=data / "daemons" / name.replace(os.sep, "_"),
         shared=options.shared,
     )
-    made.use_builtin()
+    for agent in agents:
+        made.use_program(agent)
+    if not agents:
+        made.use_builtin()
     return made
 
 

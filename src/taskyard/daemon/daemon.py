@@ -11,12 +11,13 @@ daemon.run()
 """
 
 import asyncio
+import contextlib
 import os
 import random
 import signal
 import socket
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -24,10 +25,13 @@ from typing import Any, Final, TypeVar
 import uvloop
 
 from taskyard.daemon.builtin import BUILTIN
+from taskyard.daemon.command.agent import CommandAgent
+from taskyard.daemon.command.configuration import Agent
 from taskyard.daemon.connection import Connection, logger
 from taskyard.daemon.introduction import Settings
 from taskyard.daemon.journal import Journal
 from taskyard.daemon.memory import memory_mb
+from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.protocol import Protocol
 from taskyard.daemon.python_runner import ANY_TYPE, PythonRunner, Served, served
 from taskyard.wire.addresses import each_hub
@@ -76,6 +80,7 @@ class Daemon:
         self.shared = shared
         self.data_dir = Path(data_dir) if data_dir is not None else _default_directory(self.name)
         self._functions: dict[str, Served] = {}
+        self._programs: list[CommandAgent] = []
         self._connection: Connection | None = None
         self._gone = asyncio.Event()
 
@@ -89,6 +94,14 @@ class Daemon:
             return function
 
         return register
+
+    def use_program(self, agent: Agent) -> None:
+        """Serve the agent's types with its program; if it names none, all that have no function."""
+        program = CommandAgent(agent, hub=self.hub, directory=self.data_dir / "workspaces")
+        for type_ in agent.types or (ANY_TYPE,):
+            self.task(type_)(program)
+        self._programs.append(program)
+        self.models = tuple(dict.fromkeys((*self.models, *agent.model_names)))
 
     def use_builtin(self) -> None:
         """Serve `echo` and `demo` too."""
@@ -114,10 +127,29 @@ class Daemon:
         self._gone.clear()
         try:
             threads = self.slots * NESTED_MAX
-            await connection.serve(lambda work: PythonRunner(self._functions, work, threads=threads))
+            async with self._processes():
+                await connection.serve(lambda work: PythonRunner(self._functions, work, threads=threads))
         finally:
             self._connection = None
             self._gone.set()
+
+    @contextlib.asynccontextmanager
+    async def _processes(self) -> AsyncIterator[None]:
+        """What programs run in, for as long as this daemon serves."""
+        if not self._programs:
+            yield
+            return
+        processes = Processes(self.data_dir / "processes")
+        for left_behind in await processes.open():
+            # The hub will see that this daemon does not list it, and runs it again.
+            left_behind.stop(0)
+            left_behind.forget()
+        for program in self._programs:
+            program.processes = processes
+        try:
+            yield
+        finally:
+            await processes.close()
 
     async def stop(self, *, drain_s: float = 0.0) -> None:
         """Finish within `drain_s`, hand back what is left, leave. Returns when `serve` has ended."""

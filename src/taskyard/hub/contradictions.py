@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from taskyard.core.settings import Limits, Notifications, Sizes
+from taskyard.daemon.command.checking import faults_in as faults_in_agents
 from taskyard.gateway.destinations import BadDestination, read_allowed
 from taskyard.vocabulary import HUB_RATE, SourceType
 from taskyard.wire import frames
@@ -118,6 +119,7 @@ def faults_in(settings: "FileSettings") -> list[str]:
         *_of_orders(settings),
         *_of_cluster(settings.cluster),
         *_of_notifications(settings.notifications),
+        *faults_in_agents(settings.agents),
     ]
 
 

@@ -15,6 +15,7 @@ from typing import Final
 import uvloop
 from msgspec import Struct
 
+from taskyard.daemon.command.configuration import FILE_NAME
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.port import Unavailable
@@ -30,7 +31,7 @@ from taskyard.hub.local_daemon import LocalDaemon
 from taskyard.hub.node import Node, open_node
 from taskyard.hub.observe import Log, LogFile, Records
 from taskyard.hub.reload import Reload, stamp_of
-from taskyard.hub.settings import FILE_NAME, BadSettings, FileSettings, core_settings, read_settings, under_profile
+from taskyard.hub.settings import BadSettings, FileSettings, core_settings, read_settings, under_profile
 from taskyard.hub.traces import Traces, open_traces
 from taskyard.hub.yard import DATABASE, CannotStart, UnsafeAddress, prepare, read_secret, welcome_owner
 from taskyard.sdk.credentials import data_directory

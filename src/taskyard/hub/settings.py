@@ -15,12 +15,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from taskyard.core.settings import Settings
+from taskyard.daemon.command.configuration import Agent
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.bearer import TokenReader
 from taskyard.hub.contradictions import faults_in
 from taskyard.vocabulary import Profile
 
-FILE_NAME: Final = "taskyard.toml"
 NOTHING_APPLIED: Final = "Nothing of it was applied."
 
 
@@ -62,6 +62,8 @@ class FileSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     gateway: Gateway = Gateway()
     telemetry: Telemetry = Telemetry()
     cluster: Cluster = Cluster()
+    agents: dict[str, Agent] = msgspec.field(default_factory=dict)
+    """The hub runs none of them. They are checked with the rest, and read by daemons."""
 
 
 def read_settings(path: Path) -> FileSettings:

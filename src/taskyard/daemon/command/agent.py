@@ -49,7 +49,8 @@ class CommandAgent:
         """Called when an outcome was handed over. Whoever can tell when it is safe puts something else here."""
         self._hub = hub
         self._own = os.environ if own is None else own
-        self._workspaces = Workspaces(directory, keep=Keep(agent.keep))
+        # Programs run elsewhere than the daemon, where a path from here would lead nowhere.
+        self._workspaces = Workspaces(directory.resolve(), keep=Keep(agent.keep))
         self._adopted: dict[Key, Running] = {}
 
     def adopt(self, running: Running) -> None:
@@ -141,9 +142,9 @@ class CommandAgent:
 
     def _flags(self, task: Task) -> list[str]:
         asked = task.metadata.get("flags") if isinstance(task.metadata, dict) else None
-        if asked is None or not self.agent.flags:
-            return []
         known = self.agent.flags
+        if asked is None or not known or "{flags}" not in self.agent.command:
+            return []
         if not isinstance(asked, list) or not all(isinstance(name, str) and name in known for name in asked):
             raise TaskError(
                 ErrorCode.INVALID_INPUT, f"metadata.flags is a list of names; this agent has {', '.join(known)}"

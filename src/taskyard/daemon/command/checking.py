@@ -51,7 +51,17 @@ def read_agents(path: Path) -> dict[str, Agent]:
         raise BadAgents(f"{path} is not valid: {error}.") from error
     if faults := list(faults_in(written)):
         raise BadAgents(f"{path} is not valid: {'; '.join(faults)}.")
-    return written
+    return {name: whole(name, agent) for name, agent in written.items()}
+
+
+def whole(name: str, written: Agent) -> Agent:
+    """With what its recipe says. A section that is called like one, and has no command of its own, means that one."""
+    recipe = RECIPES.get(_recipe_of(name, written) or "")
+    return written if recipe is None else over(recipe, written)
+
+
+def _recipe_of(name: str, written: Agent) -> str | None:
+    return written.recipe or (name if name in RECIPES and not written.command else None)
 
 
 def faults_in(agents: Mapping[str, Agent]) -> Iterator[str]:
@@ -60,13 +70,13 @@ def faults_in(agents: Mapping[str, Agent]) -> Iterator[str]:
         place = f"agents.{name}"
         if _NAME.fullmatch(name) is None:
             yield f"{place}: a name has 1 to 64 letters, digits, dots, dashes and underscores"
-        if agent.recipe is not None and agent.recipe not in RECIPES:
-            yield f"{place}.recipe: known are {', '.join(RECIPES)}"
-        elif agent.recipe is None and not agent.command:
+        recipe = _recipe_of(name, agent)
+        if recipe is None and not agent.command:
             yield f"{place} needs a command or a recipe"
+        elif recipe is not None and recipe not in RECIPES:
+            yield f"{place}.recipe: known are {', '.join(RECIPES)}"
         else:
-            whole = agent if agent.recipe is None else over(RECIPES[agent.recipe], agent)
-            yield from (f"{place}.{fault}" for fault in faults_of(whole))
+            yield from (f"{place}.{fault}" for fault in faults_of(whole(name, agent)))
 
 
 def faults_of(agent: Agent) -> Iterator[str]:

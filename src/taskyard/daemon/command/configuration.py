@@ -10,6 +10,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+FILE_NAME: Final = "taskyard.toml"
+
 Shape: TypeAlias = Literal["auto", "text", "json", "claude", "codex", "gemini", "aider", "ollama"]
 Stdin: TypeAlias = Literal["prompt", "task", "nothing"]
 Keep: TypeAlias = Literal["always", "on_failure", "never"]

@@ -46,8 +46,6 @@ def faults_in_command(command: Sequence[str], *, has_flags: bool) -> Iterator[st
         elif inner := [found for found in _WHOLE.findall(argument) if found in KNOWN]:
             yield f"command: {{{inner[0]}}} must be an argument of its own, not a part of {argument!r}"
         options_end = options_end or argument == END_OF_OPTIONS
-    if has_flags and f"{{{FLAGS}}}" not in command:
-        yield f"command has no {{{FLAGS}}}, where the flags that a task asks for would stand"
 
 
 def _faults_of(name: str, *, options_end: bool, has_flags: bool) -> Iterator[str]:
@@ -59,7 +57,7 @@ def _faults_of(name: str, *, options_end: bool, has_flags: bool) -> Iterator[str
             'or be read from standard input (stdin = "prompt") or {prompt_file}'
         )
     elif name == FLAGS and (options_end or not has_flags):
-        yield f'command: {{{FLAGS}}} needs flags, and must stand before "--"'
+        yield f'command: {{{FLAGS}}} needs flags to choose from, and must stand before "--"'
 
 
 def filled(

@@ -1,0 +1,97 @@
+"""Which agents a daemon serves: ready ones and configured ones by name, and a program from the command line."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from taskyard.daemon.command.configuration import Agent
+
+
+def agents_of(
+    *,
+    names: list[str],
+    run: str | None,
+    arguments: list[str],
+    types: list[str] | None,
+    models: list[str] | None,
+    config: Path,
+) -> "list[Agent]":
+    """Raises `typer.BadParameter` for what cannot be served, before anything was begun."""
+    from taskyard.daemon.command.checking import BadAgents
+
+    if arguments and run is None:
+        raise typer.BadParameter("these are the arguments of --run FILE", param_hint="--argument")
+    try:
+        agents = [_named(name, config) for name in dict.fromkeys(names)]
+    except BadAgents as error:
+        raise typer.BadParameter(str(error), param_hint="--agent") from error
+    if run is not None:
+        agents.append(_from_command_line(run, arguments))
+    if len(agents) == 1:
+        agents = [_limited(agents[0], types, models)]
+    elif len(agents) > 1 and (types is not None or models is not None):
+        raise typer.BadParameter(
+            "several agents are served: say in the configuration file which types and models each has",
+            param_hint="--types" if types is not None else "--models",
+        )
+    _check(agents)
+    return agents
+
+
+def _named(name: str, config: Path) -> "Agent":
+    from taskyard.daemon.command.checking import BadAgents, read_agents
+    from taskyard.daemon.command.recipes import RECIPES
+
+    known = {**RECIPES, **read_agents(config)}
+    if name not in known:
+        raise BadAgents(
+            f"there is no agent {name}: {config} has no section agents.{name}; ready are {_listed(RECIPES)}"
+        )
+    return known[name]
+
+
+def _listed(names: "dict[str, Agent]") -> str:
+    return ", ".join(names)
+
+
+def _from_command_line(run: str, arguments: list[str]) -> "Agent":
+    from taskyard.daemon.command.configuration import Agent
+
+    # A path is meant from here; a daemon's work runs elsewhere.
+    program = str(Path(run).expanduser().resolve()) if "/" in run else run
+    return Agent(command=(program, *arguments))
+
+
+def _limited(agent: "Agent", types: list[str] | None, models: list[str] | None) -> "Agent":
+    from msgspec.structs import replace
+
+    if types is not None:
+        agent = replace(agent, types=tuple(types))
+    if models:
+        known = agent.model_names
+        agent = replace(agent, models={name: known.get(name, name) for name in models}, default_model=models[0])
+    return agent
+
+
+def _check(agents: "list[Agent]") -> None:
+    from taskyard.daemon.command.checking import faults_of
+
+    served: set[str] = set()
+    for agent in agents:
+        program = agent.command[0]
+        if faults := list(faults_of(agent)):
+            raise typer.BadParameter("; ".join(faults), param_hint="--agent")
+        if shutil.which(program) is None:
+            raise typer.BadParameter(
+                f"{program} is not a program on this machine: install it, make the file executable, or write the "
+                "whole path as the first word of its command",
+                param_hint="--agent",
+            )
+        types = set(agent.types or ("*",))
+        if both := sorted(served & types):
+            what = "all types" if both == ["*"] else ", ".join(both)
+            raise typer.BadParameter(f"two agents serve {what}: give each types of its own", param_hint="--agent")
+        served |= types
