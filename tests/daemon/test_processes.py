@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from taskyard.daemon.orders import Key
 from taskyard.daemon.process import tree
+from taskyard.daemon.process.keeper import awake_ms
 from taskyard.daemon.process.launching import PLAIN, Chunk, Launch, LaunchFailed, Limit, Limits, Sandbox, Stream
 from taskyard.daemon.process.places import Places
 from taskyard.daemon.process.processes import Processes
@@ -384,6 +386,28 @@ def test_work_whose_daemon_stays_away_too_long_is_killed(tmp_path: Path) -> None
     hostile.wait_begun(roll)
     daemon.kill()
     hostile.wait_gone(roll)
+
+
+def test_what_must_not_run_twice_is_killed_when_the_lease_is_over_although_its_daemon_stands_still(
+    tmp_path: Path,
+) -> None:
+    async def scenario(processes: Processes) -> None:
+        plain = await processes.launch(shell("sleep 60", tmp_path, key=("t2", 1)))
+        launch = shell("sleep 60", tmp_path)
+        launch.exclusive = True
+        running = await processes.launch(launch)
+        # Given a lease that is renewed, and then no more
+        processes.lease_lasts_until(awake_ms() + 60_000)
+        processes.lease_lasts_until(awake_ms() + 300)
+        await asyncio.sleep(0)
+        # When this process does nothing at all (it must not, so this is no condition to be waited for)
+        time.sleep(1.2)
+        # Then the keeper has seen to it.
+        assert tree.identify(running.pid) is None
+        assert (await running.wait()).signal == signal.SIGKILL
+        assert plain.exit is None
+
+    play(tmp_path / "kept", scenario)
 
 
 def test_what_a_dead_keeper_and_a_dead_guard_left_is_found_by_its_mark(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import selectors
 import signal
 import socket
 import sys
+import time
 import uuid
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,8 @@ from taskyard.daemon.process.messages import Ended, Held, Spawned, Welcome, Wrot
 from taskyard.daemon.process.places import KeeperCard, Place, Places
 from taskyard.daemon.process.spawn import become_subreaper
 
+LEASE_LOOK_S: Final = 0.5
+"""How often a lease is looked at, at least: the time to wait is counted by a clock that stands still in a sleep."""
 LOOK_S: Final = 0.1
 """How often strays are killed again."""
 UNSENT_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -44,6 +47,7 @@ class _Kept(Struct, eq=False):
     place: Place
     guard_pid: int
     control: socket.socket
+    is_exclusive: bool = False
     pid: int = 0
     exit: Exit | None = None
     """How it ended, to be told once nobody is left of it."""
@@ -62,6 +66,7 @@ class Keeper:
         self._unsent = bytearray()
         self._on_loss = "kill"
         self._away_s = 0.0
+        self._lease_until_ms: int | None = None
         self._leaving = False
         self._has_met = False
         """Whether a daemon ever came."""
@@ -158,6 +163,8 @@ class Keeper:
             case messages.Stop():
                 if (kept := self._kept.get(message.key)) is not None:
                     self._stop(kept, message.grace_ms)
+            case messages.Lease():
+                self._lease_until_ms = message.until_ms
             case messages.Leave():
                 self._leave()
 
@@ -207,7 +214,9 @@ class Keeper:
             guarding.guard(asked, place, theirs)
         theirs.close()
         ours.setblocking(False)
-        kept = self._kept[asked.key] = self._guards[pid] = _Kept(asked.key, asked.name, place, pid, ours)
+        kept = self._kept[asked.key] = self._guards[pid] = _Kept(
+            asked.key, asked.name, place, pid, ours, asked.exclusive
+        )
         self._selector.register(ours, selectors.EVENT_READ, kept)
 
     def _stop(self, kept: _Kept, grace_ms: int) -> None:
@@ -291,13 +300,23 @@ class Keeper:
     def _patience(self) -> float | None:
         instants = [self._kill_at] if self._kill_at is not None else []
         instants += [now() + LOOK_S] if self._has_strays else []
+        instants += [now() + LEASE_LOOK_S] if any(kept.is_exclusive for kept in self._kept.values()) else []
         return max(0.0, min(instants) - now()) if instants else None
 
     def _let_time_pass(self) -> None:
         if self._has_strays:
             self._clear_strays()
+        if self._lease_until_ms is not None and awake_ms() >= self._lease_until_ms:
+            for kept in self._kept.values():
+                if kept.is_exclusive:
+                    self._stop(kept, 0)
         if self._kill_at is not None and now() >= self._kill_at:
             self._leave()
+
+
+def awake_ms() -> int:
+    """The clock that leases are counted by; it counts a machine's sleep."""
+    return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) // 1_000_000
 
 
 def main(directory: Path) -> None:

@@ -83,6 +83,8 @@ class Launch(Struct, kw_only=True):
     sandbox: Sandbox = PLAIN
     note: bytes = b""
     """For whoever adopts it after a restart; on disk, so no secret."""
+    exclusive: bool = False
+    """It must be gone when the lease ends, also if no daemon is there to see to it: another may get the task then."""
 
 
 class LaunchFailed(Exception):

@@ -36,11 +36,19 @@ class Spawn(Struct, tag="spawn"):
     limits: Limits
     clean: list[str] = []
     """To be run when it has ended."""
+    exclusive: bool = False
 
 
 class Stop(Struct, tag="stop"):
     key: Key
     grace_ms: int
+
+
+class Lease(Struct, tag="lease"):
+    """Exclusive work is killed then, unless the lease was renewed."""
+
+    until_ms: int
+    """By the clock that counts a machine's sleep."""
 
 
 class Leave(Struct, tag="leave"):
@@ -75,7 +83,7 @@ class Ended(Struct, tag="ended"):
     exit: Exit
 
 
-ToKeeper: TypeAlias = Hello | Spawn | Stop | Leave
+ToKeeper: TypeAlias = Hello | Spawn | Stop | Lease | Leave
 FromKeeper: TypeAlias = Welcome | Spawned | Wrote | Ended
 
 _encode: Final = msgspec.msgpack.Encoder().encode

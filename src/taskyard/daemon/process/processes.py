@@ -27,7 +27,7 @@ from taskyard.daemon.orders import Key
 from taskyard.daemon.process import messages, tree
 from taskyard.daemon.process.keeper import READY
 from taskyard.daemon.process.launching import Exit, Launch, LaunchFailed
-from taskyard.daemon.process.messages import PROTOCOL, Ended, Hello, Leave, Spawn, Spawned, Stop, Welcome, Wrote
+from taskyard.daemon.process.messages import PROTOCOL, Ended, Hello, Lease, Leave, Spawn, Spawned, Stop, Welcome, Wrote
 from taskyard.daemon.process.places import AttemptCard, Place, Places
 from taskyard.daemon.process.running import Running
 
@@ -56,6 +56,7 @@ class Processes:
         self._listening: asyncio.Task[None] | None = None
         self._connecting = asyncio.Lock()
         self._keeper_id = ""
+        self._lease: Lease | None = None
 
     async def open(self) -> list[Running]:
         """What an earlier daemon left: still running, or ended and not yet forgotten. Kills what nobody keeps."""
@@ -88,6 +89,7 @@ class Processes:
         name = self._places.name(launch.key)
         argv = launch.sandbox.wrap(launch.argv, workspace=launch.cwd, name=name)
         asked = Spawn(launch.key, name, argv, launch.env, launch.cwd, launch.limits, launch.sandbox.clean(name=name))
+        asked.exclusive = launch.exclusive
         place = self._places.place(name)
         try:
             message = messages.packed(asked)
@@ -130,10 +132,21 @@ class Processes:
         """Of an attempt, safe for a file."""
         return self._places.name(key)
 
+    def lease_lasts_until(self, until_ms: int) -> None:
+        """Exclusive work is gone by then, also if this daemon is not there, or was stopped, unless it is told anew."""
+        self._lease = Lease(until_ms)
+        self._say(self._lease)
+
     def leave(self) -> None:
         """Everything that runs is killed, with no more waiting here; its ends are on the disk."""
         self._say(Leave())
         self._hang_up()
+
+    def let_go(self) -> None:
+        """The work goes on without this daemon, as when it died; afterwards there is nothing left to close."""
+        self._hang_up()
+        while self._running:
+            self._running.popitem()[1].let_go()
 
     async def close(self, *, leave_work: bool = False) -> None:
         """Returns when everything is killed and the keeper gone; or the work goes on, as when this daemon died."""
@@ -197,6 +210,8 @@ class Processes:
         finally:
             _close(handle)
         self._say(self._hello)
+        if self._lease is not None:
+            self._say(self._lease)
 
     async def _welcome(self) -> Welcome:
         heard = bytearray()

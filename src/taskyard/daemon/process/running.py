@@ -64,6 +64,11 @@ class Running:
         if not self._ended.done():
             self._stop(self.key, grace_ms)
 
+    def let_go(self) -> None:
+        """This daemon follows it no more, and the next one will: to whoever waits here it is cancelled."""
+        self._ended.cancel()
+        self._news.set()
+
     def forget(self) -> None:
         """Its outcome is safe elsewhere. Until then, a daemon that starts anew gets it as adopted."""
         self.forgotten = True
