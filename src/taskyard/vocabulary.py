@@ -188,6 +188,13 @@ class InventoryVerdict(StrEnum):
     FORGET = "forget"
 
 
+class OnLoss(StrEnum):
+    """What becomes of work when nobody hears of it: its hub is away longer than the lease, or its daemon died."""
+
+    CONTINUE = "continue"
+    KILL = "kill"
+
+
 class CancelReason(StrEnum):
     CANCELLED = "cancelled"
     PREEMPTED = "preempted"

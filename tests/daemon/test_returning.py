@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from taskyard.daemon.orders import Memory, Start
-from taskyard.vocabulary import InventoryState, InventoryVerdict
+from taskyard.vocabulary import InventoryState, InventoryVerdict, OnLoss
 from taskyard.wire.frames import Item, TaskCancelled, TaskRejected, TaskStarted
 from tests.daemon.scene import ONE, TWO, Scene, done, execute
 
@@ -95,7 +95,7 @@ def test_every_answered_heartbeat_moves_the_instant_by_which_fenced_work_has_to_
 
 def test_where_loss_means_kill_all_work_is_stopped_before_the_lease_ends() -> None:
     scene = Scene().join()
-    scene.machine.settings = replace(scene.machine.settings, on_loss="kill")
+    scene.machine.settings = replace(scene.machine.settings, on_loss=OnLoss.KILL)
     scene.runs()
     scene.disconnect()
     scene.passes(30_000)

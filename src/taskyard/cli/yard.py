@@ -13,6 +13,7 @@ from taskyard.cli import output
 from taskyard.cli.agents import agents_of
 from taskyard.cli.card import task_table
 from taskyard.cli.options import DatabaseOption, JsonOption, Yard, expanded
+from taskyard.vocabulary import OnLoss
 
 if TYPE_CHECKING:
     from taskyard.daemon.daemon import Daemon
@@ -91,6 +92,14 @@ class DaemonOptions:
     ] = None
     config: ConfigOption = None
     shared: Annotated[bool, typer.Option("--shared", help="For all users (needs an admin's key).")] = False
+    on_loss: Annotated[
+        OnLoss,
+        typer.Option("--on-loss", help="What becomes of agents when this daemon dies, or the hub is lost."),
+    ] = OnLoss.CONTINUE
+    away_s: Annotated[
+        float, typer.Option("--away-s", min=0, help="How long they go on without a daemon; the next one takes them up.")
+    ] = 300.0
+    drain_s: Annotated[float, typer.Option("--drain-s", min=0, help="To finish in, when asked to leave.")] = 25.0
 
 
 @expanded
@@ -106,7 +115,7 @@ def daemon(options: DaemonOptions, yard: Yard) -> int:
     slots = "1 slot" if runner.slots == 1 else f"{runner.slots} slots"
     output.note(f"Daemon {runner.name} serves {runner.hub} with {slots}. Ctrl-C stops it.")
     try:
-        runner.run()
+        runner.run(drain_s=options.drain_s)
     except HubRefused as error:
         output.note(f"taskyard: {error}")
         return NOT_ALLOWED
@@ -156,6 +165,8 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
         types=types,
         data_dir=data / "daemons" / name.replace(os.sep, "_"),
         shared=options.shared,
+        on_loss=options.on_loss,
+        away_s=options.away_s,
     )
     for agent in agents:
         made.use_program(agent)

@@ -136,6 +136,10 @@ def offered(message: TaskExecute) -> tuple[Attempt, Task | None] | None:
             head = _head.decode(message.task)
         except msgspec.ValidationError:
             return None
-    exclusive = isinstance(head.execution, dict) and head.execution.get("exclusive") is not None
     parent_id = head.parent_task_id if isinstance(head.parent_task_id, str) else None
-    return Attempt((head.id, message.attempt), int(message.timeout * 1000), exclusive, parent_id), task
+    return Attempt((head.id, message.attempt), int(message.timeout * 1000), is_exclusive(head), parent_id), task
+
+
+def is_exclusive(head: Task | _Head) -> bool:
+    """No other attempt with its key may run at the same time."""
+    return isinstance(head.execution, dict) and head.execution.get("exclusive") is not None

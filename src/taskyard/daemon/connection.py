@@ -60,8 +60,11 @@ class Keeper(Protocol):
     def settled(self, key: Key) -> None:
         """Its outcome is on a disk, here or at the hub, or there is none."""
 
-    def lease_lasts_until(self, now_ms: int) -> None:
+    def lease_lasts_until(self, until_ms: int) -> None:
         """By our clock, which counts sleep: what must not outlive the lease has to be gone by then."""
+
+    def let_go(self) -> None:
+        """Something is wrong with this process: the next one takes up what runs."""
 
 
 class HubRefused(Exception):
@@ -114,7 +117,7 @@ class Connection(Work):
         dialling.add_done_callback(self._stopped_dialling)
         self._ticking = self._loop.call_soon(self._tick)
         try:
-            reason = await self._left
+            reason = await self._until_left()
             if reason:
                 raise HubRefused(reason)
             await self._say_farewell()
@@ -126,6 +129,14 @@ class Connection(Work):
             self._write_what_is_owed()
             await asyncio.to_thread(self._scribe.close)
             self._journal.close()
+
+    async def _until_left(self) -> str:
+        try:
+            return await self._left
+        except Exception:
+            if self._keeper is not None:
+                self._keeper.let_go()
+            raise
 
     def drain(self, within_s: float) -> None:
         """Take nothing new, finish within this long, hand back what is left, leave."""

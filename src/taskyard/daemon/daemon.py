@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar
 
 import uvloop
 
+from taskyard.daemon.adoption import Adoption
 from taskyard.daemon.builtin import BUILTIN
 from taskyard.daemon.command.agent import CommandAgent
 from taskyard.daemon.command.configuration import Agent
@@ -31,9 +32,10 @@ from taskyard.daemon.connection import Connection, logger
 from taskyard.daemon.introduction import Settings
 from taskyard.daemon.journal import Journal
 from taskyard.daemon.memory import memory_mb
-from taskyard.daemon.process.processes import Processes
+from taskyard.daemon.process.processes import AWAY_S, Processes
 from taskyard.daemon.protocol import Protocol
 from taskyard.daemon.python_runner import ANY_TYPE, PythonRunner, Served, served
+from taskyard.vocabulary import OnLoss
 from taskyard.wire.addresses import each_hub
 
 DRAIN_S: Final = 25.0
@@ -50,7 +52,8 @@ class Daemon:
     Without `hub` and `key`, `TASKYARD_HUB` and `TASKYARD_KEY` are used. Several hubs of one yard stand with commas
     between them; when one is lost, the next is tried. `types` limits what the hub sends; without it, the registered
     types are served, or all if a function is registered for `"*"`. Two daemons may not share a `data_dir`, which by
-    default follows from the name.
+    default follows from the name. `on_loss` says what becomes of work when the hub is away longer than a lease, and of
+    programs when this process dies: with `"continue"` they go on for `away_s`, and the next daemon takes them up.
     """
 
     def __init__(
@@ -65,6 +68,8 @@ class Daemon:
         types: Iterable[str] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
         shared: bool = False,
+        on_loss: OnLoss | str = OnLoss.CONTINUE,
+        away_s: float = AWAY_S,
     ) -> None:
         self.hub = hub or os.environ.get("TASKYARD_HUB", "")
         self._key = key or os.environ.get("TASKYARD_KEY", "")
@@ -78,10 +83,13 @@ class Daemon:
         self.models = tuple(models)
         self.types = None if types is None else tuple(types)
         self.shared = shared
+        self.on_loss = OnLoss(on_loss)
+        self.away_s = away_s
         self.data_dir = Path(data_dir) if data_dir is not None else _default_directory(self.name)
         self._functions: dict[str, Served] = {}
-        self._programs: list[CommandAgent] = []
+        self._programs: dict[str, CommandAgent] = {}
         self._connection: Connection | None = None
+        self._leave_within_s: float | None = None
         self._gone = asyncio.Event()
 
     def task(self, type: str) -> Callable[[F], F]:
@@ -100,7 +108,7 @@ class Daemon:
         program = CommandAgent(agent, hub=self.hub, directory=self.data_dir / "workspaces")
         for type_ in agent.types or (ANY_TYPE,):
             self.task(type_)(program)
-        self._programs.append(program)
+            self._programs[type_] = program
         self.models = tuple(dict.fromkeys((*self.models, *agent.model_names)))
 
     def use_builtin(self) -> None:
@@ -123,33 +131,36 @@ class Daemon:
             logger.error("%s", journal.damage)
         # A simple seed is enough: the dice only spread reconnects, and the boot id is random in any case.
         machine = Protocol(self._settings(), rng=random.Random(), memory=journal.memory)
-        connection = self._connection = Connection(machine, journal, hub=self.hub, key=self._key)
         self._gone.clear()
         try:
-            threads = self.slots * NESTED_MAX
-            async with self._processes():
+            async with self._adopting(machine, journal) as adoption:
+                connection = Connection(machine, journal, hub=self.hub, key=self._key, keeper=adoption)
+                self._connection = connection
+                if self._leave_within_s is not None:
+                    asyncio.get_running_loop().call_soon(connection.drain, self._leave_within_s)
+                threads = self.slots * NESTED_MAX
                 await connection.serve(lambda work: PythonRunner(self._functions, work, threads=threads))
         finally:
             self._connection = None
             self._gone.set()
 
     @contextlib.asynccontextmanager
-    async def _processes(self) -> AsyncIterator[None]:
-        """What programs run in, for as long as this daemon serves."""
+    async def _adopting(self, machine: Protocol, journal: Journal) -> AsyncIterator[Adoption | None]:
+        """What programs run in, for as long as this daemon serves; with what still runs of earlier ones."""
         if not self._programs:
-            yield
+            yield None
             return
-        processes = Processes(self.data_dir / "processes")
-        for left_behind in await processes.open():
-            # The hub will see that this daemon does not list it, and runs it again.
-            left_behind.stop(0)
-            left_behind.forget()
-        for program in self._programs:
-            program.processes = processes
+        processes = Processes(self.data_dir / "processes", on_loss=self.on_loss.value, away_s=self.away_s)
+        adoption = Adoption(processes, self._programs)
         try:
-            yield
+            await adoption.begin(machine)
+        except BaseException:
+            journal.close()
+            raise
+        try:
+            yield adoption
         finally:
-            await processes.close()
+            await adoption.close()
 
     async def stop(self, *, drain_s: float = 0.0) -> None:
         """Finish within `drain_s`, hand back what is left, leave. Returns when `serve` has ended."""
@@ -164,6 +175,7 @@ class Daemon:
         def asked_to_leave() -> None:
             within_s = next(patience, 0.0)
             logger.info("asked to leave: finishing within %g s", within_s)
+            self._leave_within_s = within_s
             if self._connection is not None:
                 self._connection.drain(within_s)
 
@@ -189,6 +201,7 @@ class Daemon:
             types=types,
             memory_mb=memory_mb(),
             version=_version(),
+            on_loss=self.on_loss,
         )
 
 

@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from msgspec import Struct
 
 from taskyard.daemon.attempt import Attempt
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key
-from taskyard.vocabulary import InventoryState
+from taskyard.vocabulary import InventoryState, OnLoss
 from taskyard.wire.frames import PROTOCOL, Heartbeat, Hello, Item, Welcome
 
 SPOOL_BYTES_MAX: Final = 256 * 1024 * 1024
 # In memory as well as on disk: what the hub has not acknowledged is resent from memory.
-OnLoss: TypeAlias = Literal["continue", "kill"]
-"""What becomes of work when nobody hears of it: the hub is away longer than the lease, or the daemon died."""
 INVENTORY_MAX: Final = 20_000
 # About 80 bytes each, and `hello` is one frame of at most 4 MiB. Outcomes beyond it are told unasked.
 
@@ -32,7 +30,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     memory_mb: int | None = None
     version: str = ""
     spool_bytes_max: int = SPOOL_BYTES_MAX
-    on_loss: OnLoss = "continue"
+    on_loss: OnLoss = OnLoss.CONTINUE
     """Exclusive work is never continued, since another daemon may get it."""
 
 

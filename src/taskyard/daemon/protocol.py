@@ -35,7 +35,7 @@ from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop
 from taskyard.daemon.outcome import pack
 from taskyard.daemon.redial import CLOSE_CODES, DELAY_MS_MAX, Redial
-from taskyard.vocabulary import InventoryState, InventoryVerdict
+from taskyard.vocabulary import InventoryState, InventoryVerdict, OnLoss
 from taskyard.wire import frames
 from taskyard.wire.frames import TaskCompleted, TaskFailed, ToDaemon
 
@@ -365,7 +365,7 @@ class Protocol:
             self._depart(self._departure, now_ms)
 
     def _to_fence(self) -> list[Attempt]:
-        return slots.to_fence(self.live, kills_on_loss=self.settings.on_loss == "kill")
+        return slots.to_fence(self.live, kills_on_loss=self.settings.on_loss is OnLoss.KILL)
 
     def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
         self._orders.send.append(_encode(heartbeat(vitals or Vitals(self.load), self.ledger, self.live)))

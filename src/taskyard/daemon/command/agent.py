@@ -11,12 +11,14 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
+from taskyard.daemon.attempt import is_exclusive
 from taskyard.daemon.command.configuration import Agent
 from taskyard.daemon.command.environment import environment_of
 from taskyard.daemon.command.failures import failure_of
@@ -45,8 +47,9 @@ class CommandAgent:
         """`directory` holds the workspaces, `own` is the environment that the listed variables are taken from."""
         self.agent = agent
         self.processes: Processes | None = None
-        self.forget: Callable[[Running], None] = Running.forget
-        """Called when an outcome was handed over. Whoever can tell when it is safe puts something else here."""
+        self.when_safe: Callable[[Key, Callable[[], None]], None] = lambda key, release: release()
+        """Called at the end of each attempt, with what frees the rest of it: until then a daemon that starts anew can
+        read the outcome once more. Whoever can tell when that is safe elsewhere puts something else here."""
         self._hub = hub
         self._own = os.environ if own is None else own
         # Programs run elsewhere than the daemon, where a path from here would lead nowhere.
@@ -79,9 +82,11 @@ class CommandAgent:
             return _result(reading, await self._changed(name, reading))
         finally:
             files.close()
-            if running is not None:
-                self.forget(running)
-            await finished(asyncio.ensure_future(asyncio.to_thread(self._tidy, files, name, succeeded)))
+            tidy = partial(self._tidy, files, name, succeeded, running)
+            if running is None:
+                await finished(asyncio.ensure_future(asyncio.to_thread(tidy)))
+            else:
+                self.when_safe(running.key, tidy)
 
     # --- before --------------------------------------------------------------------------------------------
 
@@ -124,6 +129,7 @@ class CommandAgent:
             limits=self._limits(task),
             sandbox=Bubblewrap(network=agent.network) if agent.sandbox == "bubblewrap" else PLAIN,
             note=note_of(task),
+            exclusive=is_exclusive(task),
         )
 
     def _model(self, task: Task) -> str | None:
@@ -185,7 +191,9 @@ class CommandAgent:
         found = await asyncio.to_thread(self._workspaces.changed, name)
         return [path for path in found if not path.startswith(f"{DIRECTORY}/")] or None
 
-    def _tidy(self, files: Files, name: str, succeeded: bool) -> None:
+    def _tidy(self, files: Files, name: str, succeeded: bool, running: Running | None) -> None:
+        if running is not None:
+            running.forget()
         if self.agent.directory is not None:
             files.remove()
         else:
