@@ -28,6 +28,7 @@ from taskyard.core.effects import (
     Reply,
     Welcome,
 )
+from taskyard.core.eras import is_behind
 from taskyard.core.inventory import hold_on, judge
 from taskyard.core.losses import lose, not_taken_up
 from taskyard.core.outcomes import NOT_STARTED
@@ -35,12 +36,11 @@ from taskyard.core.preemption import came_back
 from taskyard.core.pressure import greet
 from taskyard.core.priority import tell_unplaceable
 from taskyard.core.readiness import tell_target_away
-from taskyard.core.state import Daemon, State, Turn
+from taskyard.core.state import Daemon, Turn
 from taskyard.core.suspects import reconsider
 from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import (
-    EPOCHS_PER_ERA,
     SESSIONS_PER_GATEWAY,
     CancelReason,
     ErrorCode,
@@ -98,7 +98,7 @@ def _tell_victims(turn: Turn, daemon: Daemon) -> None:
 
 def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
     state, seen = turn.state, command.seen
-    if seen is not None and _is_ahead(seen, state):
+    if seen is not None and is_behind(Seen(state.cluster_id, state.epoch, state.ledger.seq - 1), seen):
         return (
             "HUB_REWOUND",
             f"This hub's log ends before commit {seen.seq}, which this daemon has seen: it was restored from an older"
@@ -128,13 +128,6 @@ def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
 
 def _are_of_one_gateway(session: int, other: int) -> bool:
     return session // SESSIONS_PER_GATEWAY == other // SESSIONS_PER_GATEWAY
-
-
-def _is_ahead(seen: Seen, state: State) -> bool:
-    """The daemon has seen commits of this yard that this hub does not have."""
-    if seen.cluster_id != state.cluster_id or seen.epoch // EPOCHS_PER_ERA < state.epoch // EPOCHS_PER_ERA:
-        return False
-    return seen.epoch > state.epoch or seen.seq >= state.ledger.seq
 
 
 def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:

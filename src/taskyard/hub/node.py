@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from taskyard.core.eras import is_behind
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import HubView, Unavailable
 from taskyard.hub.askers import RETRY_AFTER_S
@@ -28,7 +29,7 @@ from taskyard.hub.standby import Standby
 from taskyard.hub.switchboard import Leader, Switchboard
 from taskyard.hub.traces import Traces
 from taskyard.hub.yard import CannotStart, write_private
-from taskyard.store.port import Holder, Identity, StoreUnavailable, is_behind
+from taskyard.store.port import Holder, Identity, StoreUnavailable
 from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import HubSeen, Lease

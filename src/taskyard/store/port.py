@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from taskyard.core.changes import AuditRecord, Batch, DaemonRecord, Event, Kept, KeyRecord, LateResult, UserRecord
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
-from taskyard.vocabulary import EPOCHS_PER_ERA, Level, SourceType, Status
+from taskyard.vocabulary import Level, SourceType, Status
 
 REQUESTS_KEPT_MS = 600_000
 # How long the answer to a request can be asked for again: many times as long as a gateway tries.
@@ -65,21 +65,6 @@ class Identity(Struct, frozen=True):
     cluster_id: str
     epoch: int
     seq: int
-
-
-def next_epoch(epoch: int, *, new_era: bool) -> int:
-    """A new era begins past every epoch of the one before, whichever copy of the store they were counted in."""
-    return (epoch // EPOCHS_PER_ERA + 1) * EPOCHS_PER_ERA if new_era else epoch + 1
-
-
-def is_behind(log: Identity, seen: Identity) -> bool:
-    """Whether this log lacks what somebody has seen of it: it is an older copy.
-
-    Whoever begins a new era knows that, and says so to all.
-    """
-    if seen.cluster_id != log.cluster_id or log.epoch // EPOCHS_PER_ERA > seen.epoch // EPOCHS_PER_ERA:
-        return False
-    return seen.epoch > log.epoch or seen.seq > log.seq
 
 
 class Image(Struct):

@@ -1,9 +1,10 @@
 """One writer over a `Disk` in memory, with the faults that a simulator asks for."""
 
 from taskyard.core.changes import Batch, Kept
+from taskyard.core.eras import next_epoch
 from taskyard.store.memory.disk import Disk, decoded, write_batch
 from taskyard.store.memory.reader import MemoryReader
-from taskyard.store.port import Identity, Image, Reader, StoreRefused, StoreUnavailable, next_epoch
+from taskyard.store.port import Identity, Image, Reader, StoreRefused, StoreUnavailable
 from taskyard.store.records import DAEMON, KEY, USER
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 from psycopg.errors import UniqueViolation
 
+from taskyard.core.eras import is_behind, next_epoch
 from taskyard.store.port import (
     Holder,
     Identity,
@@ -16,8 +17,6 @@ from taskyard.store.port import (
     StoreFenced,
     StoreRefused,
     StoreUnavailable,
-    is_behind,
-    next_epoch,
 )
 from taskyard.store.postgres.image import identity_of
 from taskyard.store.postgres.session import Session, Value

@@ -7,8 +7,9 @@ import apsw
 import msgspec
 
 from taskyard.core.changes import Kept
+from taskyard.core.eras import next_epoch
 from taskyard.core.task import Task
-from taskyard.store.port import Identity, Image, StoreBroken, next_epoch
+from taskyard.store.port import Identity, Image, StoreBroken
 from taskyard.store.records import DAEMON, KEY, TASK, USER, checksum, columns_of, decode_record, encode, verified
 from taskyard.store.sqlite.statements import SQL
 from taskyard.vocabulary import Keeps
