@@ -1,0 +1,1 @@
+"""Tasks done by a model behind an OpenAI-compatible address. `agent.py` is the door."""
