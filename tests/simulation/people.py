@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MODELS = ("llama", "qwen")
 """Each with a queue of its own: one that cools down, if need be for an hour by a clock set back, does not stop all."""
 OPEN_MAX = 40
-ACTS_PER_IMPORT = 25
+ACTS_PER_IMPORT = 40
 RECENT = 30
 Answered = Callable[[Answer | None], None]
 
