@@ -12,6 +12,7 @@ import typer
 from taskyard.cli import output
 from taskyard.cli.agents import agents_of
 from taskyard.cli.card import task_table
+from taskyard.cli.endpoints import endpoints_of
 from taskyard.cli.options import DatabaseOption, JsonOption, Yard, expanded
 from taskyard.vocabulary import OnLoss
 
@@ -90,6 +91,23 @@ class DaemonOptions:
     argument: Annotated[
         list[str] | None, typer.Option("--argument", metavar="A", help="An argument of that program. Can be repeated.")
     ] = None
+    openai: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--openai",
+            metavar="URL",
+            help="Run tasks with a model behind this OpenAI-compatible address, "
+            "or one of that name in the configuration file. Can be repeated.",
+        ),
+    ] = None
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="M", help="A model of that address [all it has]. Can be repeated."),
+    ] = None
+    key_env: Annotated[
+        str | None,
+        typer.Option("--key-env", metavar="NAME", help="The variable with its key [TASKYARD_OPENAI_KEY]."),
+    ] = None
     config: ConfigOption = None
     shared: Annotated[bool, typer.Option("--shared", help="For all users (needs an admin's key).")] = False
     on_loss: Annotated[
@@ -140,17 +158,22 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
 
     types = names_of(options.types)
     data = data_directory(yard.data)
+    config = Path(options.config) if options.config else data / FILE_NAME
     agents = agents_of(
         names=options.agent or [],
         run=options.run,
         arguments=options.argument or [],
         types=types,
         models=names_of(options.models),
-        config=Path(options.config) if options.config else data / FILE_NAME,
+        config=config,
     )
-    if not agents and (unknown := sorted(set(types or ()) - set(BUILTIN))):
+    endpoints = endpoints_of(
+        asked=options.openai or [], models=options.model, types=types, key_env=options.key_env, config=config
+    )
+    if not agents and not endpoints and (unknown := sorted(set(types or ()) - set(BUILTIN))):
         raise typer.BadParameter(
-            f"this daemon runs {', '.join(BUILTIN)}, not {', '.join(unknown)}: for others it needs --agent or --run",
+            f"this daemon runs {', '.join(BUILTIN)}, not {', '.join(unknown)}: "
+            "for others it needs --agent, --run or --openai",
             param_hint="--types",
         )
     credentials = find_credentials(yard.data, yard.hub, yard.key)
@@ -170,7 +193,12 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
     )
     for agent in agents:
         made.use_program(agent)
-    if not agents:
+    try:
+        for endpoint in endpoints:
+            made.use_model(endpoint)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}: give each types of its own", param_hint="--openai") from error
+    if not agents and not endpoints:
         made.use_builtin()
     return made
 

@@ -20,7 +20,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import uvloop
 
@@ -37,6 +37,9 @@ from taskyard.daemon.protocol import Protocol
 from taskyard.daemon.python_runner import ANY_TYPE, PythonRunner, Served, served
 from taskyard.vocabulary import OnLoss
 from taskyard.wire.addresses import each_hub
+
+if TYPE_CHECKING:
+    from taskyard.daemon.openai.agent import OpenAIAgent  # its HTTP client takes a while to load, and few need it
 
 DRAIN_S: Final = 25.0
 # Orchestrators kill 30 s after they ask; this leaves time to hand back what is not finished by then.
@@ -110,6 +113,12 @@ class Daemon:
             self.task(type_)(program)
             self._programs[type_] = program
         self.models = tuple(dict.fromkeys((*self.models, *agent.model_names)))
+
+    def use_model(self, agent: "OpenAIAgent") -> None:
+        """Serve its endpoint's types with a model; if it names none, all that have no function."""
+        for type_ in agent.endpoint.types or (ANY_TYPE,):
+            self.task(type_)(agent)
+        self.models = tuple(dict.fromkeys((*self.models, *agent.endpoint.model_names)))
 
     def use_builtin(self) -> None:
         """Serve `echo` and `demo` too."""

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from taskyard.core.settings import Settings
 from taskyard.daemon.command.configuration import Agent
+from taskyard.daemon.openai.configuration import Endpoint
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.bearer import TokenReader
 from taskyard.hub.contradictions import faults_in
@@ -64,6 +65,8 @@ class FileSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cluster: Cluster = Cluster()
     agents: dict[str, Agent] = msgspec.field(default_factory=dict)
     """The hub runs none of them. They are checked with the rest, and read by daemons."""
+    openai: dict[str, Endpoint] = msgspec.field(default_factory=dict)
+    """The same."""
 
 
 def read_settings(path: Path) -> FileSettings:

@@ -87,10 +87,15 @@ def read_endpoints(path: Path) -> dict[str, Endpoint]:
         raise BadEndpoint(f"{path} cannot be read: {error.strerror}.") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadEndpoint(f"{path} is not valid: {error}.") from error
-    faults = [f"openai.{name}.{fault}" for name, endpoint in written.items() for fault in faults_of(endpoint)]
-    if faults:
+    if faults := list(faults_in(written)):
         raise BadEndpoint(f"{path} is not valid: {'; '.join(faults)}.")
     return written
+
+
+def faults_in(endpoints: Mapping[str, Endpoint]) -> Iterator[str]:
+    """What is wrong with them, each as half a sentence that begins with its place."""
+    for name, endpoint in endpoints.items():
+        yield from (f"openai.{name}.{fault}" for fault in faults_of(endpoint))
 
 
 def checked(endpoint: Endpoint) -> Endpoint:
@@ -101,7 +106,6 @@ def checked(endpoint: Endpoint) -> Endpoint:
 
 
 def faults_of(endpoint: Endpoint) -> Iterator[str]:
-    """What is wrong with it, each as half a sentence that begins with its place."""
     yield from _of_address(endpoint)
     if len(endpoint.model_names) > MODELS_MAX:
         yield f"models: at most {MODELS_MAX}"
