@@ -445,3 +445,52 @@ def test_a_daemon_in_a_directory_with_a_long_name_finds_its_keeper(tmp_path: Pat
         assert running.exit.signal == signal.SIGKILL
 
     asyncio.run(main())
+
+
+def test_a_launch_that_is_cancelled_leaves_nobody(tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        rolls = [tmp_path / f"roll-{number}" for number in range(8)]
+        launches = [_hostile("setsid", roll) for roll in rolls]
+        for number, launch in enumerate(launches):
+            launch.key = (f"t{number}", 1)
+        # When some are cancelled while their keeper starts, and some while they do
+        tasks = [asyncio.create_task(processes.launch(launch)) for launch in launches]
+        for number, task in enumerate(tasks):
+            await asyncio.sleep(0.02 * number)
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        # Then what is called cancelled is gone, and there is one keeper.
+        for number, (task, roll) in enumerate(zip(tasks, rolls, strict=True)):
+            if task.cancelled():
+                assert hostile.survivors(roll) == [], number
+            else:
+                task.result().stop(0)
+                await task.result().wait()
+        assert processes._running == {}
+        again = await processes.launch(shell("true", tmp_path, key=("t9", 1)))
+        assert (await again.wait()).code == 0
+
+    play(tmp_path / "kept", scenario)
+    assert not [pid for pid in tree._all() if str(tmp_path).encode() in _arguments(pid)]
+
+
+def _arguments(pid: int) -> bytes:
+    try:
+        return Path("/proc", str(pid), "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_who_leaves_starts_nothing_more(tmp_path: Path) -> None:
+    async def main() -> None:
+        processes = Processes(tmp_path)
+        await processes.open()
+        starting = asyncio.create_task(processes.launch(shell("sleep 60", tmp_path)))
+        await asyncio.sleep(0)
+        await processes.close()
+        with pytest.raises(LaunchFailed, match="leaving"):
+            await processes.launch(shell("true", tmp_path, key=("t2", 1)))
+        (outcome,) = await asyncio.gather(starting, return_exceptions=True)
+        assert isinstance(outcome, LaunchFailed) or (await outcome.wait()).signal == signal.SIGKILL
+
+    asyncio.run(main())

@@ -1,7 +1,7 @@
-"""`python -I -S hostile_child.py KIND ROLL`: work that does not want to end, and writes down each of its processes.
+"""`python -I -S hostile_child.py KIND ROLL [NAME]`: work that does not want to end, and writes down each of its processes.
 
 Every process appends its number and its start time to ROLL before it does anything else, so that survivors are found
-although they fled from their group, their session, their parent and their environment.
+although they fled from their group, their session, their parent and their environment. With NAME, ROLL is a directory.
 """
 
 import os
@@ -9,7 +9,8 @@ import signal
 import sys
 import time
 
-ROLL = sys.argv[2]
+ASKED = [argument for argument in sys.argv[1:] if argument != "--"]
+ROLL = os.path.join("", *ASKED[1:])
 
 
 def enrol() -> None:
@@ -170,6 +171,6 @@ KINDS = {
 }
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN if sys.argv[1] == "spawns-during-kill" else signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN if ASKED[0] == "spawns-during-kill" else signal.SIG_DFL)
     enrol()
-    KINDS[sys.argv[1]]()
+    KINDS[ASKED[0]]()

@@ -58,10 +58,13 @@ class Guard:
         self._killing = False
         self._told_at = 0.0
         self._rings: dict[int, RingWriter] = {}
-        self._pid, out, err = spawn(asked, place.stdin)
-        for file, stream in ((out, Stream.STDOUT), (err, Stream.STDERR)):
+        capacity = max(READ_BYTES, asked.limits.output_bytes_max)
+        rings = [RingWriter(place.stream(stream), capacity) for stream in (Stream.STDOUT, Stream.STDERR)]
+        # Last of what can fail: nobody would look after what was begun.
+        self._pid, *files = spawn(asked, place.stdin)
+        for file, ring in zip(files, rings, strict=True):
             os.set_blocking(file, False)
-            self._rings[file] = RingWriter(place.stream(stream), max(READ_BYTES, asked.limits.output_bytes_max))
+            self._rings[file] = ring
             self._selector.register(file, selectors.EVENT_READ)
 
     def run(self) -> None:

@@ -35,7 +35,7 @@ LOOK_S: Final = 0.1
 """How often strays are killed again."""
 UNSENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """For a daemon that does not read. It finds all of it on the disk when it comes back."""
-FIRST_WORD_S: Final = 30.0
+FIRST_WORD_S: Final = 15.0
 """Within which the daemon that started us must have come."""
 LOST: Final = "whoever watched over it was killed"
 READY: Final = b"ready\n"
@@ -98,7 +98,9 @@ class Keeper:
                         children.recv(4096)
             self._reap()
             self._let_time_pass()
-        self._places.forget_socket()
+        card = self._places.card()
+        if card is not None and card.keeper_id == self._keeper_id:
+            self._places.forget_socket()  # and not that of whoever came after us
 
     def _is_done(self) -> bool:
         """Nobody to keep, and nobody to keep it for. How things ended is on the disk."""
@@ -285,7 +287,7 @@ class Keeper:
         return [*roots, *(below for root in roots for below in tree.descendants(root.pid))]
 
     def _clear_strays(self) -> None:
-        if tree.kill(self._strays):
+        if tree.kill(self._strays) or tree.has_others(os.getpid(), self._guards):
             return
         self._has_strays = False
         for kept in [kept for kept in self._kept.values() if kept.exit is not None]:

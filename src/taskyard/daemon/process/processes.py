@@ -54,7 +54,9 @@ class Processes:
         self._starting: dict[Key, asyncio.Future[Spawned]] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._connecting = asyncio.Lock()
+        self._beginning: asyncio.Task[None] | None = None
+        """The start of a keeper. Whoever waits for it may be cancelled; it goes on."""
+        self._closed = False
         self._keeper_id = ""
         self._lease: Lease | None = None
 
@@ -107,9 +109,7 @@ class Processes:
             raise
 
     async def _launch(self, launch: Launch, place: Place, message: bytes) -> Running:
-        async with self._connecting:
-            if self._writer is None:
-                await self._start_keeper()
+        await self._need_keeper()
         writer = self._writer
         if writer is None:
             raise LaunchFailed(KEEPER_LOST)
@@ -119,10 +119,11 @@ class Processes:
             writer.write(message)
             spawned = await answer
         except asyncio.CancelledError:
-            running.stop(0)
-            raise
-        finally:
             del self._starting[launch.key]
+            running.stop(0)
+            await running.gone()
+            raise
+        del self._starting[launch.key]
         if spawned.trouble:
             raise LaunchFailed(spawned.trouble)
         running.pid = spawned.pid
@@ -150,6 +151,9 @@ class Processes:
 
     async def close(self, *, leave_work: bool = False) -> None:
         """Returns when everything is killed and the keeper gone; or the work goes on, as when this daemon died."""
+        self._closed = True
+        if self._beginning is not None:
+            await asyncio.wait([self._beginning])
         listening = self._listening
         if leave_work:
             self._hang_up()
@@ -185,6 +189,16 @@ class Processes:
             self._kill_keeper()
         self._hang_up()
         return None
+
+    async def _need_keeper(self) -> None:
+        if self._closed:
+            raise LaunchFailed("this daemon is leaving")
+        if self._writer is None and (self._beginning is None or self._beginning.done()):
+            self._beginning = asyncio.create_task(self._start_keeper())
+            # Its failure is seen, also if nobody waits for it any more.
+            self._beginning.add_done_callback(lambda task: None if task.cancelled() else task.exception())
+        if self._beginning is not None and not self._beginning.done():
+            await asyncio.shield(self._beginning)
 
     async def _start_keeper(self) -> None:
         try:
@@ -245,6 +259,8 @@ class Processes:
             case Spawned():
                 if (answer := self._starting.get(message.key)) is not None and not answer.done():
                     answer.set_result(message)
+                if message.trouble:
+                    self._end(message.key, Exit(lost=message.trouble))
             case Wrote():
                 if (running := self._running.get(message.key)) is not None:
                     running.wrote()

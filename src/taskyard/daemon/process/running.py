@@ -1,6 +1,7 @@
 """One process that is kept, as the daemon sees it."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
@@ -53,6 +54,12 @@ class Running:
     async def wait(self) -> Exit:
         """How it ended; all its processes are gone by then."""
         return await asyncio.shield(self._ended)
+
+    async def gone(self) -> None:
+        """Returns when it has ended, whoever is cancelled meanwhile."""
+        while not self._ended.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([self._ended])
 
     @property
     def exit(self) -> Exit | None:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,6 +48,17 @@ def descendants(pid: int) -> list[Identity]:
 
 def children(pid: int) -> list[Identity]:
     return [identity for child in _children(pid) if (identity := identify(child)) is not None]
+
+
+def has_others(pid: int, known: Container[int]) -> bool:
+    """Whether it has a child that is not known, dead or alive.
+
+    All processes are looked at, since the kernel's list of children may leave one out while they come and go. One that
+    is there all the while is seen; one whose parent dies meanwhile is ours by then, or its parent is still there.
+    """
+    return any(
+        child not in known and (fields := _stat(child)) is not None and int(fields[1]) == pid for child in _all()
+    )
 
 
 def marked(keeper_id: str) -> list[Identity]:
