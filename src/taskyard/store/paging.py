@@ -7,8 +7,10 @@ a page after a cursor then costs as much as the first one. The cursor is text th
 import re
 from typing import Final
 
-from taskyard.store.port import BadCursor, StoredTask
+from taskyard.store.port import BadCursor, StoredTask, TaskFilter
 
+HOT, HISTORY, ARCHIVE = 0, 1, 2
+"""Where a task lies: the `place` of the view `anywhere`."""
 NUMBER_MAX: Final = 2**63 - 1
 # Above every id: ids are ASCII, so this sorts after all of them, byte by byte and letter by letter.
 ID_MAX: Final = "\U0010ffff"
@@ -36,3 +38,27 @@ def number_of(ref: str) -> int | None:
     """The number that a ref like `T-001` names; None if it is not a ref."""
     found = _REF.fullmatch(ref)
     return int(found[1]) if found else None
+
+
+def asked_of(query: TaskFilter) -> dict[str, str | int | None]:
+    """What a list's statement is told of its query, whichever index it walks."""
+    before_number, before_id = before_of(query.before, user_id=query.user_id)
+    return {
+        "user_id": query.user_id,
+        "before_number": before_number,
+        "before_id": before_id,
+        "queue": query.queue,
+        "type": query.type,
+        "source": query.source,
+        "level": query.level,
+        "correlation_id": query.correlation_id,
+        "parent_id": query.parent_id,
+        "text": None if query.text is None else _pattern_of(query.text),
+        "limit": query.limit,
+    }
+
+
+def _pattern_of(text: str) -> str:
+    """A LIKE pattern that finds exactly this text anywhere."""
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"

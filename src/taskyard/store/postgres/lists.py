@@ -9,14 +9,12 @@ change of a status would have to write it: those that run are looked for among a
 from collections.abc import Iterator
 from typing import Final
 
-from taskyard.store.paging import before_of
+from taskyard.store.paging import ARCHIVE, HISTORY, HOT, asked_of
 from taskyard.store.port import TaskFilter
 from taskyard.store.postgres.arrays import words
 from taskyard.store.postgres.session import Row, Session, Value
 from taskyard.store.postgres.statements import SQL, Statement
 from taskyard.vocabulary import ENDED, Status
-
-HOT, HISTORY, ARCHIVE = 0, 1, 2
 
 _BY_ID: Final = SQL["list_by_id"]
 _BY_NUMBER: Final = SQL["list_by_number"]
@@ -26,7 +24,10 @@ _Walk = tuple[Statement, dict[str, Value]]
 
 def list_rows(session: Session, query: TaskFilter) -> list[Row]:
     """One page of rows of `anywhere`, newest first."""
-    asked = _asked(query)
+    asked: dict[str, Value] = {**asked_of(query)}
+    if query.text is not None:
+        # A text column holds no U+0000; `said` has it as this.
+        asked["text"] = str(asked["text"]).replace("\0", "\x1a")
     rows = [row for statement, more in _walks(query) for row in session.rows(statement, {**asked, **more})]
     column = 1 if query.user_id is None else 3
     rows.sort(key=lambda row: row[column], reverse=True)
@@ -64,26 +65,3 @@ def _anywhere(query: TaskFilter) -> dict[str, Value]:
 
 def _plain(query: TaskFilter) -> Statement:
     return _BY_ID if query.user_id is None else _BY_NUMBER
-
-
-def _asked(query: TaskFilter) -> dict[str, Value]:
-    before_number, before_id = before_of(query.before, user_id=query.user_id)
-    return {
-        "user_id": query.user_id,
-        "before_number": before_number,
-        "before_id": before_id,
-        "queue": query.queue,
-        "type": query.type,
-        "source": query.source,
-        "level": query.level,
-        "correlation_id": query.correlation_id,
-        "parent_id": query.parent_id,
-        "text": None if query.text is None else _pattern_of(query.text),
-        "limit": query.limit,
-    }
-
-
-def _pattern_of(text: str) -> str:
-    """A LIKE pattern that finds exactly this text anywhere; `said` has the same for U+0000."""
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_").replace("\0", "\x1a")
-    return f"%{escaped}%"

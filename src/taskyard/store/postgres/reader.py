@@ -12,12 +12,12 @@ from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
 from taskyard.store.key_holders import by_statuses
-from taskyard.store.paging import NUMBER_MAX, number_of
+from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
 from taskyard.store.port import Load, Numbered, StoreBroken, StoredTask, TaskFilter
 from taskyard.store.postgres.arrays import numbers, texts, unescaped, words
 from taskyard.store.postgres.faults import Gone
 from taskyard.store.postgres.image import commits_from, position_of, task_of
-from taskyard.store.postgres.lists import ARCHIVE, HOT, list_rows
+from taskyard.store.postgres.lists import list_rows
 from taskyard.store.postgres.mirror import Missed, read_missed
 from taskyard.store.postgres.session import Row, Session, Value
 from taskyard.store.postgres.statements import SQL, Statement

@@ -11,13 +11,11 @@ from typing import Any, Final
 import apsw
 
 from taskyard.core.task import Task
-from taskyard.store.paging import before_of
+from taskyard.store.paging import ARCHIVE, HISTORY, HOT, asked_of
 from taskyard.store.port import StoreBroken, TaskFilter
 from taskyard.store.sqlite.image import json_of, task_of
 from taskyard.store.sqlite.statements import SQL
 from taskyard.vocabulary import ENDED, Status
-
-HOT, HISTORY, ARCHIVE = 0, 1, 2
 
 SORTED_ROWS_MAX: Final = 2_000
 # Everybody's tasks of one status are sorted up to this many, about 2 ms; beyond, one in a hundred tasks or
@@ -31,7 +29,7 @@ _Walk = tuple[str, dict[str, str | int | None]]
 
 def list_tasks(connection: apsw.Connection, query: TaskFilter) -> list[tuple[int, Task]]:
     """One page, newest first, each task with its place."""
-    asked = _asked(query)
+    asked = asked_of(query)
     walks = _walks(connection, query)
     rows: list[tuple[Any, ...]] = [
         row for statement, more in walks for row in connection.execute(statement, {**asked, **more})
@@ -87,26 +85,3 @@ def _of_history(query: TaskFilter) -> Iterator[_Walk]:
     others = [status for status in query.statuses if status in ENDED and status is not Status.PERMANENTLY_FAILED]
     if others:
         yield _plain(query), {"place_min": HISTORY, "place_max": HISTORY, "statuses": json_of(others)}
-
-
-def _asked(query: TaskFilter) -> dict[str, str | int | None]:
-    before_number, before_id = before_of(query.before, user_id=query.user_id)
-    return {
-        "user_id": query.user_id,
-        "before_number": before_number,
-        "before_id": before_id,
-        "queue": query.queue,
-        "type": query.type,
-        "source": query.source,
-        "level": query.level,
-        "correlation_id": query.correlation_id,
-        "parent_id": query.parent_id,
-        "text": None if query.text is None else _pattern_of(query.text),
-        "limit": query.limit,
-    }
-
-
-def _pattern_of(text: str) -> str:
-    """A LIKE pattern that finds exactly this text anywhere."""
-    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"

@@ -15,12 +15,12 @@ from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
 from taskyard.store.key_holders import by_statuses
-from taskyard.store.paging import NUMBER_MAX, number_of
+from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
 from taskyard.store.port import Load, Numbered, StoreBroken, StoredTask, TaskFilter
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
 from taskyard.store.sqlite.faults import translated
 from taskyard.store.sqlite.image import json_of, position_of, task_of
-from taskyard.store.sqlite.lists import ARCHIVE, HOT, list_tasks
+from taskyard.store.sqlite.lists import list_tasks
 from taskyard.store.sqlite.statements import SQL
 from taskyard.vocabulary import Status
 
