@@ -126,6 +126,7 @@ soak: setup $(VENV)/.installed-postgres ## many simulated lives, then real proce
 	@NOTIFIER_LIVES=$(FAULTS) $(PY) -m pytest -q tests/hub/test_notifier.py -k whatever_fails
 	@$(PY) -m tests.acceptance.notified --kills $(FAULTS)
 	@$(PY) -m tests.acceptance.due --kills $$(( $(FAULTS) / 2 ))
+	@$(PY) -m tests.acceptance.hostile_yard --rounds $$(( $(FAULTS) / 10 ))
 
 .PHONY: bench
 bench: setup ## measure through real sockets with durable commits (ARGS="…")

@@ -13,5 +13,6 @@ WITH_GATEWAYS: Final = frozenset(
         "test_an_agent_that_runs_a_task_splits_it_reports_and_hands_in_its_result",
         "test_directories_of_other_queues_come_in_whole_and_once",
         "test_tasks_are_commanded_and_asked_about_in_chinese",
+        "test_nobody_is_left_of_twelve_hostile_children",
     }
 )

@@ -1,0 +1,18 @@
+"""Nothing is left of an agent that does not want to end, and what the hub has recorded is what happened."""
+
+import pytest
+
+from tests.acceptance.hostile_yard import FAULTS, run
+from tests.support import hostile
+from tests.support.engines import Engine
+from tests.support.live import LiveYard
+
+FEW = ("setsid", "spawns-during-kill", "kills-parent")
+# Of what an engine or a gateway can make a difference to, the whole way is gone by any of them.
+
+
+@pytest.mark.slow
+def test_nobody_is_left_of_twelve_hostile_children(yard: LiveYard, engine: Engine, gateways: int) -> None:
+    is_first = engine is Engine.SQLITE and not gateways
+    took_s = run(yard, hostile.KINDS if is_first else FEW, tuple(FAULTS) if is_first else ("cancel", "hub lost"))
+    assert took_s
