@@ -14,5 +14,6 @@ WITH_GATEWAYS: Final = frozenset(
         "test_directories_of_other_queues_come_in_whole_and_once",
         "test_tasks_are_commanded_and_asked_about_in_chinese",
         "test_nobody_is_left_of_twelve_hostile_children",
+        "test_an_agent_works_on_while_its_daemon_is_dead_and_is_taken_up_by_the_next",
     }
 )
