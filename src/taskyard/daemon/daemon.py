@@ -35,6 +35,7 @@ from taskyard.daemon.memory import memory_mb
 from taskyard.daemon.process.processes import AWAY_S, Processes
 from taskyard.daemon.protocol import Protocol
 from taskyard.daemon.python_runner import ANY_TYPE, PythonRunner, Served, served
+from taskyard.daemon.workers.naming import Here
 from taskyard.vocabulary import OnLoss
 from taskyard.wire.addresses import each_hub
 
@@ -95,13 +96,18 @@ class Daemon:
         self._leave_within_s: float | None = None
         self._gone = asyncio.Event()
 
-    def task(self, type: str) -> Callable[[F], F]:
-        """Serve tasks of this type with the decorated function; `"*"` serves all that have no other."""
+    def task(self, type: str, *, process: bool = False) -> Callable[[F], F]:
+        """Serve tasks of this type with the decorated function; `"*"` serves all that have no other.
+
+        With `process`, it runs in a process of its own, which is killed with all it started when the function does not
+        stop in time, and whose crash is a failed attempt and not the daemon's end. It must be a function of a module;
+        the module is imported there once more, with another name than `__main__`.
+        """
 
         def register(function: F) -> F:
             if type in self._functions:
                 raise ValueError(f"two functions for tasks of type {type!r}")
-            self._functions[type] = served(function)
+            self._functions[type] = served(function, process=process)
             return function
 
         return register
@@ -133,6 +139,8 @@ class Daemon:
 
         Raises `HubRefused` if the hub will not have this daemon, `JournalLocked` if its directory is in use.
         """
+        if Here.is_worker:
+            return  # our program was imported for one of its functions
         if not self._functions:
             raise ValueError("no task functions: register one with @daemon.task(type)")
         journal = Journal(self.data_dir)
@@ -148,7 +156,9 @@ class Daemon:
                 if self._leave_within_s is not None:
                     asyncio.get_running_loop().call_soon(connection.drain, self._leave_within_s)
                 threads = self.slots * NESTED_MAX
-                await connection.serve(lambda work: PythonRunner(self._functions, work, threads=threads))
+                await connection.serve(
+                    lambda work: PythonRunner(self._functions, work, threads=threads, idle_max=self.slots)
+                )
         finally:
             self._connection = None
             self._gone.set()

@@ -1,8 +1,8 @@
-"""Runs tasks as Python functions: async ones on the loop, the others each in a thread.
+"""Runs tasks as Python functions: async ones on the loop, the others each in a thread, or in a process if asked.
 
 Every attempt that was started is told to have ended exactly once: by its result, its error, or its stop.
 A thread cannot be killed, so a function that ignores its cancel keeps its slot until it returns; the hub
-is not told that something stopped which did not.
+is not told that something stopped which did not. A process can be, and is, with all it started.
 """
 
 import asyncio
@@ -18,6 +18,8 @@ from taskyard.daemon.context import Context, News
 from taskyard.daemon.orders import Key, Start, Stop
 from taskyard.daemon.task import Task, TaskCancelled, TaskError, completed, failed, read_task
 from taskyard.daemon.threads import Threads
+from taskyard.daemon.workers.naming import Place, place_of
+from taskyard.daemon.workers.pool import Pool, Worker
 from taskyard.wire.frames import TaskCompleted, TaskFailed, WireError
 
 ANY_TYPE: Final = "*"
@@ -43,10 +45,12 @@ class Served(Struct, frozen=True):
     function: Function
     is_async: bool
     takes_context: bool
+    place: Place | None = None
+    """Where a process of its own finds it; None: it runs in this one."""
 
 
-def served(function: Function) -> Served:
-    """Look at a function once, so that no task has to."""
+def served(function: Function, *, process: bool = False) -> Served:
+    """Look at a function once, so that no task has to. Raises `TypeError` for one that cannot be served."""
     takes = [
         parameter
         for parameter in inspect.signature(function).parameters.values()
@@ -57,7 +61,7 @@ def served(function: Function) -> Served:
     call = function if inspect.isfunction(function) else getattr(function, "__call__", function)  # noqa: B004
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
     takes_context = len(takes) > 1 or takes[0].kind is inspect.Parameter.VAR_POSITIONAL
-    return Served(function, is_async, takes_context)
+    return Served(function, is_async, takes_context, place_of(function) if process else None)
 
 
 class _Run(Struct, eq=False):
@@ -66,16 +70,19 @@ class _Run(Struct, eq=False):
     key: Key
     context: Context | None = None
     task: asyncio.Task[None] | None = None
+    worker: Worker | None = None
     begun: bool = False
     stopping: bool = False
 
 
 class PythonRunner:
-    def __init__(self, functions: Mapping[str, Served], work: Work, *, threads: int) -> None:
+    def __init__(self, functions: Mapping[str, Served], work: Work, *, threads: int, idle_max: int = 4) -> None:
+        """At most so many threads, and as many processes, of which `idle_max` are kept for the next task."""
         self._functions = functions
         self._work = work
         self._loop = asyncio.get_running_loop()
         self._threads = Threads(threads)
+        self.pool = Pool(count=threads, idle_max=idle_max)
         self._runs: dict[Key, _Run] = {}
         self._closed = False
 
@@ -84,12 +91,15 @@ class PythonRunner:
         try:
             task = start.task or read_task(start.execute)
         except (ValueError, RecursionError) as error:
-            self._end(run, _failed(start.key, TaskError("INVALID_INPUT", f"the task cannot be read: {error}")))
+            self._end(run, failed_with(start.key, TaskError("INVALID_INPUT", f"the task cannot be read: {error}")))
             return
         function = self._functions.get(task.type) or self._functions.get(ANY_TYPE)
         if function is None:
             told = TaskError("TYPE_NOT_SERVED", f"this daemon has no function for {task.type!r}")
-            self._end(run, _failed(start.key, told))
+            self._end(run, failed_with(start.key, told))
+            return
+        if function.place is not None:
+            run.task = self._loop.create_task(self._run_in_process(run, function.place, start))
             return
         if function.takes_context or not function.is_async:
             run.context = Context(start.key, self._work, self._loop)
@@ -99,7 +109,7 @@ class PythonRunner:
             self._threads.run(lambda: self._run_in_thread(run, function, task))
 
     def stop(self, stop: Stop) -> None:
-        """Ask it to stop; async work that holds out is asked once more after the grace."""
+        """Ask it to stop; after the grace, async work that holds out is asked once more, and a process killed."""
         run = self._runs.get(stop.key)
         if run is None:
             return
@@ -110,11 +120,14 @@ class PythonRunner:
         if run.task is not None and run.begun:
             run.task.cancel()
             self._loop.call_later(stop.grace_ms / 1000, run.task.cancel)
+        if run.worker is not None:
+            run.worker.cancel(stop.grace_ms)
 
     def close(self) -> None:
         """The daemon leaves: what still runs is nobody's any more."""
         self._closed = True
         self._threads.close()
+        self.pool.close()
         for run in self._runs.values():
             if run.task is not None:
                 run.task.cancel()
@@ -131,11 +144,11 @@ class PythonRunner:
                 function.function(task, run.context) if function.takes_context else function.function(task)
             )
             value = await called
-            outcome = _outcome(run.key, value)
+            outcome = ended_with(run.key, value)
         except (asyncio.CancelledError, TaskCancelled):
-            outcome = _cancelled(run)
+            outcome = cancelled(run.key, is_stopping=run.stopping)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
-            outcome = _failed(run.key, error)
+            outcome = failed_with(run.key, error)
         self._end(run, outcome)
 
     def _run_in_thread(self, run: _Run, function: Served, task: Task) -> None:
@@ -147,12 +160,31 @@ class PythonRunner:
         try:
             takes_context = function.takes_context
             value = function.function(task, run.context) if takes_context else function.function(task)
-            outcome = _outcome(run.key, value)
+            outcome = ended_with(run.key, value)
         except TaskCancelled:
-            outcome = _cancelled(run)
+            outcome = cancelled(run.key, is_stopping=run.stopping)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
-            outcome = _failed(run.key, error)
+            outcome = failed_with(run.key, error)
         self._call(self._end, run, outcome)
+
+    async def _run_in_process(self, run: _Run, place: Place, start: Start) -> None:
+        outcome: Outcome | None = None
+        worker: Worker | None = None
+        try:
+            if not run.stopping:
+                worker = await self.pool.take()
+            if worker is not None and not run.stopping:
+                run.worker = worker
+                outcome = await worker.run(place, start.execute, run.key, self._work)
+        except TaskError as error:
+            outcome = None if run.stopping else failed_with(run.key, error)
+        if worker is not None and run.stopping:
+            # Also if it stopped by itself: what it started may not have.
+            worker.kill()
+            await asyncio.shield(worker.gone)
+        elif worker is not None:
+            self.pool.give_back(worker)
+        self._end(run, outcome)
 
     def _call(self, tell: Callable[..., None], *arguments: object) -> None:
         # A thread may outlive the loop; then nobody is left to be told.
@@ -172,19 +204,20 @@ class PythonRunner:
             self._work.ended(outcome)
 
 
-def _cancelled(run: _Run) -> Outcome | None:
-    return None if run.stopping else _failed(run.key, TaskError("EXECUTION_ERROR", "the work cancelled itself"))
+def cancelled(key: Key, *, is_stopping: bool) -> Outcome | None:
+    """What work is told as that ended by a cancel: None if it was asked to stop."""
+    return None if is_stopping else failed_with(key, TaskError("EXECUTION_ERROR", "the work cancelled itself"))
 
 
-def _outcome(key: Key, value: object) -> Outcome:
+def ended_with(key: Key, value: object) -> Outcome:
     try:
         return completed(key[0], key[1], value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         # Not retried: the function did its work, and would only do it again.
-        return _failed(key, TaskError("INVALID_RESULT", f"the result is not JSON: {error}", retryable=False))
+        return failed_with(key, TaskError("INVALID_RESULT", f"the result is not JSON: {error}", retryable=False))
 
 
-def _failed(key: Key, error: BaseException) -> TaskFailed:
+def failed_with(key: Key, error: BaseException) -> TaskFailed:
     if isinstance(error, TaskError):
         return failed(*key, error)
     told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

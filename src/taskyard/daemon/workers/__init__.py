@@ -1,0 +1,1 @@
+"""Processes for Python functions: `pool.py` is the daemon's side, `worker.py` the other."""

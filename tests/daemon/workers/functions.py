@@ -1,0 +1,91 @@
+"""Functions that run in processes of their own, well or badly behaved."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from taskyard.daemon.context import Context
+from taskyard.daemon.task import Result, Task, TaskError
+
+
+def who(task: Task) -> dict[str, object]:
+    return {"pid": os.getpid(), "input": task.input, "checkpoint": task.checkpoint, "before": task.previous_attempts}
+
+
+def tells(task: Task, context: Context) -> Result:
+    context.progress(50, "half way")
+    context.log("a line")
+    context.checkpoint({"done": 1})
+    return Result("said", summary="all of it", usage={"output_tokens": 3})
+
+
+async def later(task: Task) -> int:
+    await asyncio.sleep(0.01)
+    return os.getpid()
+
+
+async def sleeps(task: Task, context: Context) -> None:
+    context.log("asleep")
+    await asyncio.sleep(3600)
+
+
+def waits(task: Task, context: Context) -> None:
+    context.log("waits")
+    context.wait_cancelled(3600)
+    context.raise_if_cancelled()
+
+
+def finishes(task: Task, context: Context) -> str:
+    context.log("waits")
+    context.wait_cancelled(3600)
+    return "finished all the same"
+
+
+def stubborn(task: Task, context: Context) -> None:
+    """Ignores everything, and has children that do: one in a session of its own."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sleep = "import time; time.sleep(3600)"
+    children = [subprocess.Popen([sys.executable, "-c", sleep], start_new_session=own) for own in (False, True)]
+    context.log(" ".join(str(pid) for pid in (os.getpid(), *(child.pid for child in children))))
+    while True:
+        time.sleep(3600)
+
+
+def fails(task: Task) -> None:
+    raise TaskError("MY_CODE", "on purpose", retryable=False)
+
+
+def raises(task: Task) -> None:
+    raise RuntimeError("not on purpose")
+
+
+def dies(task: Task) -> None:
+    os._exit(3)
+
+
+def crashes(task: Task) -> None:
+    ctypes.string_at(0)
+
+
+def not_json(task: Task) -> object:
+    return object()
+
+
+def computes(task: Task) -> int:
+    until = time.monotonic() + float(task.input or 1)
+    rounds = 0
+    while time.monotonic() < until:
+        rounds += 1
+    return rounds
+
+
+def notes(task: Task) -> str:
+    """How often it was begun is in a file."""
+    with Path(str(task.input)).open("a") as file:
+        file.write(f"{task.attempt}\n")
+    return "noted"
