@@ -31,7 +31,8 @@ class Told(Struct):
     logs: dict[Key, str] = {}
     checkpoints: list[Any] = []
     running: set[Key] = set()
-    ends: Any = None
+    ends: dict[Key, Any] = {}
+    """Who waits for them."""
     news: Any = None
 
     async def waited(self) -> None:
@@ -58,7 +59,8 @@ class Told(Struct):
     def _end(self, key: Key, outcome: Outcome | None) -> None:
         assert key not in self.outcomes, "an end is told once"
         self.outcomes[key] = outcome
-        self.ends.put_nowait(key)
+        if key in self.ends:
+            self.ends[key].set_result(None)
 
 
 class Workshop:
@@ -72,8 +74,9 @@ class Workshop:
         return task_id, attempt
 
     async def outcome(self, key: Key) -> Any:
-        while key not in self.told.outcomes:
-            await self.told.ends.get()
+        if key not in self.told.outcomes:
+            self.told.ends[key] = asyncio.get_running_loop().create_future()
+            await self.told.ends[key]
         return self.told.outcomes[key]
 
 
@@ -85,14 +88,16 @@ def execute(task_id: str, attempt: int, *, checkpoint: Any = None, timeout: floa
 
 
 @asynccontextmanager
-async def workshop(tmp_path: Path, agent: Agent, *, own: dict[str, str] | None = None) -> AsyncIterator[Workshop]:
+async def workshop(
+    tmp_path: Path, agent: Agent, *, own: dict[str, str] | None = None, patience_s: float = PATIENCE_S
+) -> AsyncIterator[Workshop]:
     made = CommandAgent(agent, hub=HUB, directory=tmp_path / "workspaces", own=own)
     made.processes = Processes(tmp_path / "processes")
     await made.processes.open()
-    told = Told(ends=asyncio.Queue(), news=asyncio.Queue())
+    told = Told(news=asyncio.Queue())
     runner = PythonRunner({ANY_TYPE: served(made)}, told, threads=1)
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(patience_s):
             yield Workshop(made, runner, told)
     finally:
         runner.close()

@@ -8,7 +8,9 @@ What a task says becomes standard input, files and at most whole arguments; see 
 """
 
 import asyncio
+import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -38,6 +40,8 @@ from taskyard.daemon.task import Result, Task, TaskError
 from taskyard.vocabulary import ErrorCode, ResultStatus
 from taskyard.wire.frames import TaskExecute, encode
 
+logger = logging.getLogger("taskyard.daemon")
+
 SPARE_MS: Final = 30_000
 # The hub and the daemon count a task's time; the keeper's count is for when neither is there.
 
@@ -54,6 +58,7 @@ class CommandAgent:
         self._own = os.environ if own is None else own
         # Programs run elsewhere than the daemon, where a path from here would lead nowhere.
         self._workspaces = Workspaces(directory.resolve(), keep=Keep(agent.keep))
+        self._tidying = threading.Lock()
         self._adopted: dict[Key, Running] = {}
 
     def adopt(self, running: Running) -> None:
