@@ -1,4 +1,4 @@
-"""`python -I -S hostile_child.py KIND ROLL [NAME]`: work that does not want to end, and writes down each of its processes.
+"""`python -I -S hostile_child.py KIND ROLL [NAME]`: work that does not want to end, and writes down who it is.
 
 Every process appends its number and its start time to ROLL before it does anything else, so that survivors are found
 although they fled from their group, their session, their parent and their environment. With NAME, ROLL is a directory.
@@ -155,6 +155,42 @@ def linger_briefly() -> None:
     os._exit(0)
 
 
+def kills_daemon() -> None:
+    """Whatever daemon comes, a moment after it has taken this work up."""
+    deaf()
+    guard = os.getppid()
+    keeper = parent_of(guard)
+    while True:
+        time.sleep(0.3)
+        for pid in filter(str.isdecimal, os.listdir("/proc")):
+            if is_daemon_of(pid, keeper):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+def parent_of(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", "rb") as stat:
+        return int(stat.read().rpartition(b") ")[2].split()[1])
+
+
+def is_daemon_of(pid: str, keeper: int) -> bool:
+    """Whether it serves from the directory whose work the keeper keeps, and has a thread for its journal by now."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            arguments = file.read().split(b"\0")
+        with open(f"/proc/{keeper}/cmdline", "rb") as file:
+            directory = file.read().split(b"\0")[-2]
+        name = directory.split(b"/")[-2]
+        return b"daemon" in arguments and name in arguments and len(os.listdir(f"/proc/{pid}/task")) > 1
+    except OSError:
+        return False
+
+
+def rests() -> None:
+    """No harm at all."""
+    time.sleep(1.0)
+    print("rested")
+
+
 KINDS = {
     "forks": forks,
     "double-forks": double_forks,
@@ -169,8 +205,9 @@ KINDS = {
     "writes-after-exit": writes_after_exit,
     "spawns-during-kill": spawns_during_kill,
 }
+OTHERS = {"kills-daemon": kills_daemon, "rests": rests}
 
 if __name__ == "__main__":
     signal.signal(signal.SIGCHLD, signal.SIG_IGN if ASKED[0] == "spawns-during-kill" else signal.SIG_DFL)
     enrol()
-    KINDS[ASKED[0]]()
+    (KINDS | OTHERS)[ASKED[0]]()

@@ -37,6 +37,10 @@ UNSENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """For a daemon that does not read. It finds all of it on the disk when it comes back."""
 FIRST_WORD_S: Final = 15.0
 """Within which the daemon that started us must have come."""
+LOSSES_MAX: Final = 3
+LOSSES_S: Final = 60.0
+# So many deaths of its daemon within this long are taken for the work's own doing: it is killed, and lost to the hub,
+# which counts what daemons do not survive.
 LOST: Final = "whoever watched over it was killed"
 READY: Final = b"ready\n"
 
@@ -49,6 +53,8 @@ class _Kept(Struct, eq=False):
     control: socket.socket
     is_exclusive: bool = False
     pid: int = 0
+    losses: list[float] = []
+    """When its daemon died under it."""
     exit: Exit | None = None
     """How it ended, to be told once nobody is left of it."""
 
@@ -134,6 +140,15 @@ class Keeper:
             self._kill_all()
         else:
             self._kill_at = now() + self._away_s
+            self._suspect_all()
+
+    def _suspect_all(self) -> None:
+        """Work that outlives its daemon again and again may be what kills it; the next one shall have a chance."""
+        moment = now()
+        for kept in self._kept.values():
+            kept.losses = [*(at for at in kept.losses if moment - at < LOSSES_S), moment]
+            if len(kept.losses) >= LOSSES_MAX:
+                self._stop(kept, 0)
 
     def _hear(self) -> None:
         assert self._daemon is not None, "who speaks is there"
