@@ -13,4 +13,6 @@ SQLITE_ONLY: Final[Mapping[str, str]] = {
     "test_an_agent_works_on_while_its_daemon_is_dead_and_is_taken_up_by_the_next": "the daemon, and the gateways",
     "test_what_a_laptop_finished_after_its_sleep_is_taken_if_nothing_newer_was_sent": "the daemon, and the core",
     "test_what_a_laptop_finished_after_its_sleep_is_kept_as_late_if_another_took_over": "the daemon, and the core",
+    "test_the_shell_agent_does_tasks_tells_failures_and_stops_what_was_cancelled": "a shell at the door",
+    "test_the_shell_agent_says_why_it_is_refused_and_leaves": "a shell at the door",
 }
