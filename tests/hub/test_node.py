@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 import uvloop
 
-from taskyard.core.commands import JoinDaemon
+from taskyard.core.commands import Archive, JoinDaemon
 from taskyard.core.commands import Seen as DaemonSeen
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import Unavailable
@@ -19,6 +19,7 @@ from taskyard.hub.ids import Mint
 from taskyard.hub.node import POSITION, Node, open_node
 from taskyard.hub.observe import Log
 from taskyard.store.port import StoreRefused
+from taskyard.store.postgres.migrate import SCHEMA_VERSION
 from taskyard.vocabulary import EPOCHS_PER_ERA, DaemonStatus, Refusal
 from tests.support.hub_scene import USER, WAIT_S, ALog, Scene
 from tests.support.postgres import Cluster, cluster
@@ -289,5 +290,41 @@ def test_while_the_database_is_away_the_list_of_hubs_is_refused_as_such(place: P
                 await node_of(scene)._members()
             assert refused.value.code == Refusal.STORE_UNAVAILABLE
             place.server.administer(f"ALTER DATABASE {place.database} ALLOW_CONNECTIONS true")
+
+    lives(scenario)
+
+
+# --- upgrades ----------------------------------------------------------------------------------------------
+
+
+def test_hubs_go_on_while_the_database_is_brought_to_the_next_schema_and_take_over_on_it(place: Place) -> None:
+    """What the next version may add, at the end of every table there is: the hubs of this one must not notice."""
+
+    def administer(statement: str) -> list[tuple[object, ...]]:
+        return place.server.administer(statement, database=place.database)
+
+    async def scenario() -> None:
+        async with place.hub("a") as first, place.hub("b") as second:
+            await first.a_user()
+            before = await first.submit()
+            tables = administer(
+                "SELECT relname FROM pg_class WHERE relnamespace = 'taskyard'::regnamespace"
+                " AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname"
+            )
+            assert len(tables) > 10
+            for (name,) in tables:
+                administer(f"ALTER TABLE taskyard.{name} ADD COLUMN of_the_next_version text NOT NULL DEFAULT 'new'")
+            administer("CREATE TABLE taskyard.of_the_next_version (id text PRIMARY KEY)")
+            administer(f"INSERT INTO taskyard.migration VALUES ({SCHEMA_VERSION + 1}, now())")
+            meanwhile = await first.submit()
+            await node_of(first).hand_over()
+            await second.log.line("hub.leads")
+            after = await second.submit()
+            for task_id in (before, meanwhile, after):
+                await second.cancel(task_id)
+            await second.ask(Archive(ended_before=clock.read_clock().wall + HOUR_MS, events_before=0))
+            assert administer("SELECT count(*) FROM taskyard.archive") == [(3,)]
+        async with place.hub("c") as third:
+            assert [await third.status(task_id) for task_id in (before, meanwhile, after)] == ["cancelled"] * 3
 
     lives(scenario)

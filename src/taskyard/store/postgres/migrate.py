@@ -1,7 +1,8 @@
 """The schema and its versions: `migrations/NNNN_name.sql`, run in order, each in one transaction.
 
 A hub never migrates by itself: with several of them nobody would have decided it. A migration only adds to what the
-version before it needs, so that hubs of both run while they are replaced one by one.
+version before it needs, so that hubs of both run while they are replaced one by one: tables, indexes, and columns with
+a default behind those that are there. A view that shows more gets another name.
 """
 
 import re

@@ -235,7 +235,8 @@ WITH old AS (
     ORDER BY completed_at, id LIMIT :rows_max
 ), gone AS (
     DELETE FROM history USING old WHERE history.id = old.id AND history.completed_at = old.completed_at
-    RETURNING history.*
+    RETURNING history.id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc,
+        body, body_crc, outcome, outcome_crc, history.completed_at, idempotency_key
 )
 INSERT INTO archive SELECT * FROM gone;
 
