@@ -95,6 +95,8 @@ class Daemon:
         self._connection: Connection | None = None
         self._leave_within_s: float | None = None
         self._gone = asyncio.Event()
+        self._owns_loop = False
+        """Whether nobody but this daemon has anything on its loop."""
 
     def task(self, type: str, *, process: bool = False) -> Callable[[F], F]:
         """Serve tasks of this type with the decorated function; `"*"` serves all that have no other.
@@ -105,25 +107,28 @@ class Daemon:
         """
 
         def register(function: F) -> F:
-            if type in self._functions:
-                raise ValueError(f"two functions for tasks of type {type!r}")
-            self._functions[type] = served(function, process=process)
+            self._register(type, served(function, process=process, may_block=True))
             return function
 
         return register
+
+    def _register(self, type: str, function: Served) -> None:
+        if type in self._functions:
+            raise ValueError(f"two functions for tasks of type {type!r}")
+        self._functions[type] = function
 
     def use_program(self, agent: Agent) -> None:
         """Serve the agent's types with its program; if it names none, all that have no function."""
         program = CommandAgent(agent, hub=self.hub, directory=self.data_dir / "workspaces")
         for type_ in agent.types or (ANY_TYPE,):
-            self.task(type_)(program)
+            self._register(type_, served(program))
             self._programs[type_] = program
         self.models = tuple(dict.fromkeys((*self.models, *agent.model_names)))
 
     def use_model(self, agent: "OpenAIAgent") -> None:
         """Serve its endpoint's types with a model; if it names none, all that have no function."""
         for type_ in agent.endpoint.types or (ANY_TYPE,):
-            self.task(type_)(agent)
+            self._register(type_, served(agent))
         self.models = tuple(dict.fromkeys((*self.models, *agent.endpoint.model_names)))
 
     def use_builtin(self) -> None:
@@ -131,11 +136,14 @@ class Daemon:
         self._functions = {**BUILTIN, **self._functions}
 
     def run(self, *, drain_s: float = DRAIN_S) -> None:
-        """Serve until SIGTERM or SIGINT, then finish within `drain_s` and leave; a second one: at once."""
+        """Serve until SIGTERM or SIGINT, then finish within `drain_s` and leave; a second one: at once.
+
+        Async functions get a loop of their own: one that blocks it holds up the others, but not the daemon.
+        """
         uvloop.run(self._serve_until_signal(drain_s))
 
     async def serve(self) -> None:
-        """Serve until `stop`.
+        """Serve until `stop`, on the caller's loop: async functions run there too, beside what else is on it.
 
         Raises `HubRefused` if the hub will not have this daemon, `JournalLocked` if its directory is in use.
         """
@@ -157,7 +165,9 @@ class Daemon:
                     asyncio.get_running_loop().call_soon(connection.drain, self._leave_within_s)
                 threads = self.slots * NESTED_MAX
                 await connection.serve(
-                    lambda work: PythonRunner(self._functions, work, threads=threads, idle_max=self.slots)
+                    lambda work: PythonRunner(
+                        self._functions, work, threads=threads, idle_max=self.slots, apart=self._owns_loop
+                    )
                 )
         finally:
             self._connection = None
@@ -189,6 +199,7 @@ class Daemon:
 
     async def _serve_until_signal(self, drain_s: float) -> None:
         loop = asyncio.get_running_loop()
+        self._owns_loop = True
         patience = iter((drain_s,))
 
         def asked_to_leave() -> None:

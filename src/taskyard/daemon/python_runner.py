@@ -1,4 +1,4 @@
-"""Runs tasks as Python functions: async ones on the loop, the others each in a thread, or in a process if asked.
+"""Runs tasks as Python functions: async ones on a loop, the others each in a thread, or in a process if asked.
 
 Every attempt that was started is told to have ended exactly once: by its result, its error, or its stop.
 A thread cannot be killed, so a function that ignores its cancel keeps its slot until it returns; the hub
@@ -6,7 +6,6 @@ is not told that something stopped which did not. A process can be, and is, with
 """
 
 import asyncio
-import contextlib
 import inspect
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,6 +13,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from taskyard.daemon.aside import Aside, Post
 from taskyard.daemon.context import Context, News
 from taskyard.daemon.orders import Key, Start, Stop
 from taskyard.daemon.task import Task, TaskCancelled, TaskError, completed, failed, read_task
@@ -47,9 +47,11 @@ class Served(Struct, frozen=True):
     takes_context: bool
     place: Place | None = None
     """Where a process of its own finds it; None: it runs in this one."""
+    may_block: bool = False
+    """It is async and not ours: it runs on a loop of its own, unless the daemon's is its author's."""
 
 
-def served(function: Function, *, process: bool = False) -> Served:
+def served(function: Function, *, process: bool = False, may_block: bool = False) -> Served:
     """Look at a function once, so that no task has to. Raises `TypeError` for one that cannot be served."""
     takes = [
         parameter
@@ -61,7 +63,7 @@ def served(function: Function, *, process: bool = False) -> Served:
     call = function if inspect.isfunction(function) else getattr(function, "__call__", function)  # noqa: B004
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
     takes_context = len(takes) > 1 or takes[0].kind is inspect.Parameter.VAR_POSITIONAL
-    return Served(function, is_async, takes_context, place_of(function) if process else None)
+    return Served(function, is_async, takes_context, place_of(function) if process else None, may_block)
 
 
 class _Run(Struct, eq=False):
@@ -71,16 +73,26 @@ class _Run(Struct, eq=False):
     context: Context | None = None
     task: asyncio.Task[None] | None = None
     worker: Worker | None = None
+    aside: Aside | None = None
+    """Where its task is, if not on the daemon's loop."""
     begun: bool = False
     stopping: bool = False
 
 
 class PythonRunner:
-    def __init__(self, functions: Mapping[str, Served], work: Work, *, threads: int, idle_max: int = 4) -> None:
-        """At most so many threads, and as many processes, of which `idle_max` are kept for the next task."""
+    def __init__(
+        self, functions: Mapping[str, Served], work: Work, *, threads: int, idle_max: int = 4, apart: bool = False
+    ) -> None:
+        """At most so many threads, and as many processes, of which `idle_max` are kept for the next task.
+
+        `apart`: async functions that may block are not on this loop, but on one in a thread of its own.
+        """
         self._functions = functions
         self._work = work
         self._loop = asyncio.get_running_loop()
+        self._apart = apart
+        self._post = Post(self._loop)
+        self._aside: Aside | None = None
         self._threads = Threads(threads)
         self.pool = Pool(count=threads, idle_max=idle_max)
         self._runs: dict[Key, _Run] = {}
@@ -103,7 +115,11 @@ class PythonRunner:
             return
         if function.takes_context or not function.is_async:
             run.context = Context(start.key, self._work, self._loop)
-        if function.is_async:
+        if function.is_async and function.may_block and self._apart:
+            self._aside = self._aside or Aside()
+            run.aside = self._aside
+            self._aside.post.call(self._start_aside, run, function, task)
+        elif function.is_async:
             run.task = self._loop.create_task(self._run_async(run, function, task))
         else:
             self._threads.run(lambda: self._run_in_thread(run, function, task))
@@ -116,10 +132,10 @@ class PythonRunner:
         run.stopping = True
         if run.context is not None:
             run.context.cancel()
-        # A coroutine cancelled before its first step would never run, and so never tell that it stopped.
-        if run.task is not None and run.begun:
-            run.task.cancel()
-            self._loop.call_later(stop.grace_ms / 1000, run.task.cancel)
+        if run.aside is not None:
+            run.aside.post.call(_cancel, run, stop.grace_ms / 1000)
+        else:
+            _cancel(run, stop.grace_ms / 1000)
         if run.worker is not None:
             run.worker.cancel(stop.grace_ms)
 
@@ -128,8 +144,10 @@ class PythonRunner:
         self._closed = True
         self._threads.close()
         self.pool.close()
+        if self._aside is not None:
+            self._aside.close()
         for run in self._runs.values():
-            if run.task is not None:
+            if run.task is not None and run.aside is None:
                 run.task.cancel()
 
     async def _run_async(self, run: _Run, function: Served, task: Task) -> None:
@@ -138,24 +156,24 @@ class PythonRunner:
             return
         run.begun = True
         self._work.started(run.key)
-        outcome: Outcome | None
-        try:
-            called: Awaitable[object] = (
-                function.function(task, run.context) if function.takes_context else function.function(task)
-            )
-            value = await called
-            outcome = ended_with(run.key, value)
-        except (asyncio.CancelledError, TaskCancelled):
-            outcome = cancelled(run.key, is_stopping=run.stopping)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
-            outcome = failed_with(run.key, error)
-        self._end(run, outcome)
+        self._end(run, await _awaited(run, function, task))
+
+    def _start_aside(self, run: _Run, function: Served, task: Task) -> None:
+        run.task = asyncio.get_running_loop().create_task(self._run_aside(run, function, task))
+
+    async def _run_aside(self, run: _Run, function: Served, task: Task) -> None:
+        if run.stopping:
+            self._post.call(self._end, run, None)
+            return
+        run.begun = True
+        self._post.call(self._work.started, run.key)
+        self._post.call(self._end, run, await _awaited(run, function, task))
 
     def _run_in_thread(self, run: _Run, function: Served, task: Task) -> None:
         if run.stopping:
-            self._call(self._end, run, None)
+            self._post.call(self._end, run, None)
             return
-        self._call(self._work.started, run.key)
+        self._post.call(self._work.started, run.key)
         outcome: Outcome | None
         try:
             takes_context = function.takes_context
@@ -165,7 +183,7 @@ class PythonRunner:
             outcome = cancelled(run.key, is_stopping=run.stopping)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
             outcome = failed_with(run.key, error)
-        self._call(self._end, run, outcome)
+        self._post.call(self._end, run, outcome)
 
     async def _run_in_process(self, run: _Run, place: Place, start: Start) -> None:
         outcome: Outcome | None = None
@@ -186,11 +204,6 @@ class PythonRunner:
             self.pool.give_back(worker)
         self._end(run, outcome)
 
-    def _call(self, tell: Callable[..., None], *arguments: object) -> None:
-        # A thread may outlive the loop; then nobody is left to be told.
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(tell, *arguments)
-
     def _end(self, run: _Run, outcome: Outcome | None) -> None:
         """None: it stopped because it was asked to."""
         del self._runs[run.key]
@@ -202,6 +215,27 @@ class PythonRunner:
             self._work.stopped(run.key)
         else:
             self._work.ended(outcome)
+
+
+def _cancel(run: _Run, grace_s: float) -> None:
+    """On the loop that its task is on."""
+    # A coroutine cancelled before its first step would never run, and so never tell that it stopped.
+    if run.task is not None and run.begun:
+        run.task.cancel()
+        run.task.get_loop().call_later(grace_s, run.task.cancel)
+
+
+async def _awaited(run: _Run, function: Served, task: Task) -> Outcome | None:
+    try:
+        called: Awaitable[object] = (
+            function.function(task, run.context) if function.takes_context else function.function(task)
+        )
+        value = await called
+        return ended_with(run.key, value)
+    except (asyncio.CancelledError, TaskCancelled):
+        return cancelled(run.key, is_stopping=run.stopping)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
+        return failed_with(run.key, error)
 
 
 def cancelled(key: Key, *, is_stopping: bool) -> Outcome | None:

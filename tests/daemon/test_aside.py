@@ -1,0 +1,157 @@
+"""Async functions on a loop of their own: what blocks it is said, and blocks nothing else."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from taskyard.daemon import aside
+from taskyard.daemon.aside import Aside, Post
+from taskyard.daemon.context import Context
+from taskyard.daemon.orders import Start, Stop
+from taskyard.daemon.python_runner import PythonRunner, served
+from taskyard.daemon.task import Task
+from taskyard.wire.frames import TaskCompleted, TaskFailed
+from tests.daemon.scene import ONE, TWO, execute
+from tests.daemon.test_python_runner import Told
+
+PATIENCE_S = 20.0
+
+
+def play(scenario: Callable[[PythonRunner, Told], Awaitable[None]], **functions: Callable[..., Any]) -> None:
+    async def main() -> None:
+        told = Told()
+        known = {name: served(function, may_block=True) for name, function in functions.items()}
+        runner = PythonRunner(known, told, threads=4, apart=True)
+        async with asyncio.timeout(PATIENCE_S):
+            await scenario(runner, told)
+        runner.close()
+
+    asyncio.run(main())
+
+
+async def where(task: Task, context: Context) -> str:
+    context.progress(50)
+    await asyncio.sleep(0)
+    return threading.current_thread().name
+
+
+async def forever(task: Task, context: Context) -> None:
+    context.log("here")
+    await asyncio.sleep(3600)
+
+
+async def broken(task: Task) -> None:
+    raise ValueError("no")
+
+
+def test_a_function_runs_beside_the_daemon_and_is_told_as_ever() -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        assert await told.next() == ("started", ONE)
+        outcome = await told.outcome()
+        assert isinstance(outcome, TaskCompleted)
+        assert outcome.result == b'"taskyard-functions"'
+
+        runner.start(Start(TWO, execute(TWO, type="broken")))
+        assert isinstance(await told.outcome(), TaskFailed)
+
+    play(scenario, noop=where, broken=broken)
+
+
+def test_a_cancel_reaches_it_there() -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        while (await told.next())[0] != "progressed":
+            continue
+        runner.stop(Stop(ONE, "cancelled", 1000))
+        assert await told.next() == ("stopped", ONE)
+
+        # One that has not begun yet does not begin.
+        runner.start(Start(TWO, execute(TWO)))
+        runner.stop(Stop(TWO, "cancelled", 1000))
+        while (event := await told.next())[0] in ("started", "progressed"):
+            continue
+        assert event == ("stopped", TWO)
+
+    play(scenario, noop=forever)
+
+
+def test_a_function_that_blocks_is_named_while_the_daemons_loop_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Given a function that blocks its loop
+    monkeypatch.setattr(aside, "LOOK_S", 0.02)
+    monkeypatch.setattr(aside, "BLOCKED_S", 0.1)
+    release = threading.Event()
+
+    async def blocks(task: Task) -> bool:
+        return release.wait(PATIENCE_S)
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+
+        # When that has lasted, the daemon's own loop has turned all the while
+        turned_at = time.monotonic()
+        while not caplog.records:
+            await asyncio.sleep(0.01)
+            assert time.monotonic() - turned_at < PATIENCE_S / 2
+
+        # Then it was said once, with its place
+        release.set()
+        assert isinstance(await told.outcome(), TaskCompleted)
+        (record,) = caplog.records
+        assert "process=True" in record.getMessage()
+        assert "threading.py" in record.getMessage()
+
+    with caplog.at_level(logging.WARNING, "taskyard.daemon"):
+        play(scenario, noop=blocks)
+
+
+def test_the_daemon_leaves_although_functions_still_run() -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        while (await told.next())[0] != "progressed":
+            continue
+
+    play(scenario, noop=forever)
+
+
+def test_calls_from_other_threads_arrive_in_their_order_and_a_bad_one_alone() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        heard: list[int] = []
+        wrong: list[Any] = []
+        done = asyncio.Event()
+        loop.set_exception_handler(lambda _, context: wrong.append(context["exception"]))
+        post = Post(loop)
+
+        def call() -> None:
+            for number in range(100):
+                post.call(heard.append, number)
+            post.call(lambda: 1 // 0)
+            post.call(done.set)
+
+        await asyncio.to_thread(call)
+        await asyncio.wait_for(done.wait(), PATIENCE_S)
+        assert heard == list(range(100))
+        assert isinstance(wrong[0], ZeroDivisionError)
+
+    asyncio.run(main())
+
+
+def test_a_loop_that_is_closed_hears_nothing_and_nobody_minds() -> None:
+    loop = asyncio.new_event_loop()
+    loop.close()
+    Post(loop).call(print, "unheard")
+
+
+def test_one_that_ran_nothing_ends_at_once() -> None:
+    async def main() -> None:
+        Aside().close()
+
+    asyncio.run(main())
