@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from taskyard.daemon import aside
 from taskyard.daemon.aside import Aside, Post
@@ -55,7 +56,8 @@ def test_a_function_runs_beside_the_daemon_and_is_told_as_ever() -> None:
         assert await told.next() == ("started", ONE)
         outcome = await told.outcome()
         assert isinstance(outcome, TaskCompleted)
-        assert outcome.result == b'"taskyard-functions"'
+        assert isinstance(outcome.result, Raw)
+        assert bytes(outcome.result) == b'"taskyard-functions"'
 
         runner.start(Start(TWO, execute(TWO, type="broken")))
         assert isinstance(await told.outcome(), TaskFailed)
