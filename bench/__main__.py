@@ -21,6 +21,7 @@ from bench.ceiling import measure, measure_postgres
 from bench.gateways import compare
 from bench.load import submit_as_crowd, submit_batched, submit_paced, submit_singly
 from bench.policy import decision_costs
+from bench.processes import run_programs
 from bench.yard import BenchYard, a_yard
 from tests.support.postgres import new_yard
 
@@ -44,6 +45,7 @@ class Bench:
         self.drained = 10_000 if quick else 60_000
         self.backlog = 20_000 if quick else 200_000
         self.bursts = 8 if quick else 32
+        self.programs = 1_000 if quick else 20_000
         self.figures: Figures = {}
 
     def yard(self, settings: str = "") -> AbstractContextManager[BenchYard]:
@@ -285,6 +287,13 @@ def gateways(bench: Bench) -> None:
         bench.note(*figure)
 
 
+def processes(bench: Bench) -> None:
+    with bench.yard() as yard:
+        rate, growth = run_programs(yard, bench.programs)
+        bench.note("programs, 1 daemon of 8", rate, "processes/s")
+        bench.note("memory of the daemon per program", growth, "bytes")
+
+
 PARTS: dict[str, Callable[[Bench], None]] = {
     "ceiling": ceiling,
     "ceiling-postgres": ceiling_postgres,
@@ -294,6 +303,7 @@ PARTS: dict[str, Callable[[Bench], None]] = {
     "backlog": backlog,
     "policy": policy,
     "gateways": gateways,
+    "processes": processes,
     "snapshot": snapshot,
 }
 LONG = ("snapshot",)
