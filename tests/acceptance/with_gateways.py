@@ -14,6 +14,8 @@ WITH_GATEWAYS: Final = frozenset(
         "test_directories_of_other_queues_come_in_whole_and_once",
         "test_tasks_are_commanded_and_asked_about_in_chinese",
         "test_nobody_is_left_of_twelve_hostile_children",
+        "test_what_an_attempt_saved_reaches_the_next_one",
         "test_an_agent_works_on_while_its_daemon_is_dead_and_is_taken_up_by_the_next",
+        "test_models_do_the_tasks_of_another_user_and_an_attempt_hears_of_the_one_before",
     }
 )
