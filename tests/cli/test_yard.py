@@ -113,7 +113,7 @@ class RecordingDaemon:
     def use_builtin(self) -> None:
         self.builtin = True
 
-    def run(self) -> None:
+    def run(self, **options: Any) -> None:
         if self.ending:
             raise self.ending
 
@@ -150,6 +150,8 @@ def test_the_daemon_serves_the_built_in_types(hub: StubHub, cli: Cli, monkeypatc
         "types": ["echo"],
         "data_dir": Path("here/daemons/mac_1"),
         "shared": False,
+        "on_loss": "continue",
+        "away_s": 300.0,
     }
     RecordingDaemon.ending = HubRefused("This key may not run tasks.")
     result = cli("daemon")

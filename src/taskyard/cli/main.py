@@ -32,6 +32,7 @@ from taskyard.cli import (
     report,
     say,
     schedules,
+    service,
     status,
     submit,
     tasks,
@@ -61,7 +62,7 @@ app = typer.Typer(
 )
 # In the order of a first visit: start, hand in, look, act, administer.
 app.command("up")(yard.up)
-app.command("daemon")(yard.daemon)
+app.add_typer(service.app, name="daemon")
 app.command("demo")(yard.demo)
 app.command("submit")(submit.submit)
 app.command("say")(say.say)

@@ -22,6 +22,8 @@ from taskyard.daemon.orders import Batch, Key, Memory, Whole
 
 COMPACT_BYTES: Final = 16 * 1024 * 1024
 # Below this the file is not worth rewriting; above it, it is rewritten when more than half of it is dead.
+JOURNAL: Final = "journal"
+LOCK: Final = "lock"
 WHOLE_FILES_MAX: Final = 256
 """Results too large for the wire that are kept; beyond it the oldest go."""
 
@@ -45,15 +47,15 @@ class Journal:
         self.damage: str | None = None
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._compact_bytes = compact_bytes
-        self._lock = _locked(directory / "lock")
-        self._path = directory / "journal"
+        self._lock = _locked(directory / LOCK)
+        self._path = directory / JOURNAL
         self._memory = Memory()
         self._live_bytes = 0
         self._file = -1
         content = self._path.read_bytes() if self._path.exists() else b""
         lines, self._damaged = _lines(content)
         for line in lines:
-            self._apply(_decode(line))
+            self._remember(_decode(line))
         self._set_damage_aside()
         self._rewrite()
 
@@ -74,7 +76,7 @@ class Journal:
         os.fdatasync(self._file)
         self._size += len(lines)
         for batch in batches:
-            self._apply(batch)
+            self._remember(batch)
         if self._size > self._compact_bytes and self._live_bytes < self._size // 2:
             self._compact()
 
@@ -82,16 +84,8 @@ class Journal:
         os.close(self._file)
         os.close(self._lock)
 
-    def _apply(self, batch: Batch) -> None:
-        memory = self._memory
-        for task_id, attempt, outcome in batch.ended:
-            content = bytes(outcome)
-            memory.ended[task_id, attempt] = content
-            self._live_bytes += len(content)
-        for key in batch.forgotten:
-            self._live_bytes -= len(memory.ended.pop(key, b""))
-        memory.daemon_id = batch.daemon_id or memory.daemon_id
-        memory.seen = batch.seen or memory.seen
+    def _remember(self, batch: Batch) -> None:
+        self._live_bytes += _apply(self._memory, batch)
 
     def _compact(self) -> None:
         try:
@@ -144,6 +138,32 @@ class Journal:
         for path in kept[:-WHOLE_FILES_MAX]:
             path.unlink()
         _sync_directory(directory)
+
+
+def peek(path: Path) -> Memory:
+    """What a journal holds, read beside the process that writes it; what is not whole yet is left out."""
+    memory = Memory()
+    try:
+        lines, _ = _lines(path.read_bytes())
+    except FileNotFoundError:
+        return memory
+    for line in lines:
+        _apply(memory, _decode(line))
+    return memory
+
+
+def _apply(memory: Memory, batch: Batch) -> int:
+    """By how many bytes more there is to remember."""
+    more_bytes = 0
+    for task_id, attempt, outcome in batch.ended:
+        content = bytes(outcome)
+        memory.ended[task_id, attempt] = content
+        more_bytes += len(content)
+    for key in batch.forgotten:
+        more_bytes -= len(memory.ended.pop(key, b""))
+    memory.daemon_id = batch.daemon_id or memory.daemon_id
+    memory.seen = batch.seen or memory.seen
+    return more_bytes
 
 
 def _told(error: OSError) -> Exception:

@@ -1,0 +1,229 @@
+"""`taskyard daemon install|uninstall|status`: what is written, what the supervisor is told, what is refused."""
+
+import json
+import os
+import plistlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from taskyard.cli import units
+from taskyard.cli.yard import DaemonOptions
+from taskyard.daemon.journal import Journal
+from taskyard.daemon.orders import Batch
+from taskyard.vocabulary import OnLoss
+from tests.support.live import Said, environment
+
+KEY: Final = "ty_a_secret_key"
+SYSTEMCTL: Final = """\
+#!/bin/sh
+echo "$@" >> "{told}"
+[ "$2" != "{fails}" ] || {{ echo 'Failed to connect to bus' >&2; exit 1; }}
+"""
+
+
+class Machine:
+    """A home, and a systemctl that writes down what it is told."""
+
+    def __init__(self, directory: Path) -> None:
+        self.home = directory / "home"
+        self.tools = directory / "tools"
+        self.told = directory / "told"
+        for path in (self.home, self.tools):
+            path.mkdir()
+
+    def has_systemd(self, *, fails: str = "nothing") -> None:
+        tool = self.tools / "systemctl"
+        tool.write_text(SYSTEMCTL.format(told=self.told, fails=fails))
+        tool.chmod(0o700)
+
+    def taskyard(self, *arguments: str, **env: str) -> Said:
+        known = {"HOME": str(self.home), "PATH": str(self.tools), "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": ""}
+        hub = {"TASKYARD_HUB": "http://hub:8420", "TASKYARD_KEY": KEY}
+        done = subprocess.run(
+            [sys.executable, "-m", "taskyard.cli", *arguments],
+            env=environment(**known, **{**hub, **env}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    @property
+    def unit(self) -> Path:
+        return self.home / ".config" / "systemd" / "user" / "taskyard-daemon-mill.service"
+
+    @property
+    def variables(self) -> Path:
+        return self.home / ".config" / "taskyard" / "mill.env"
+
+    @property
+    def files(self) -> list[Path]:
+        return [path for path in self.home.rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def a_service(**changes: object) -> units.Service:
+    usual: dict[str, object] = {
+        "name": "mill",
+        "command": ["/usr/bin/python3", "-m", "taskyard.cli", "daemon"],
+        "environment": {"TASKYARD_KEY": KEY},
+        "directory": Path("/srv"),
+        "stop_s": 45,
+        "log": Path("/tmp/mill.log"),
+    }
+    return units.Service(**{**usual, **changes})  # type: ignore[arg-type]
+
+
+# --- the text --------------------------------------------------------------------------------------------------
+
+
+def test_only_options_that_were_given_become_arguments() -> None:
+    options = DaemonOptions(name="mill", slots=2, argument=["--", "{input}"], shared=True, on_loss=OnLoss.KILL)
+    assert units.arguments_of(options) == [
+        "--name=mill",
+        "--slots=2",
+        "--argument=--",
+        "--argument={input}",
+        "--shared",
+        "--on-loss=kill",
+    ]
+
+
+def test_nothing_in_an_argument_means_something_to_systemd() -> None:
+    unit = units.systemd_unit(a_service(command=["agent", 'a "b" $HOME %h \\ c']), Path("/e/mill.env"))
+    assert 'ExecStart="agent" "a \\"b\\" $$HOME %%h \\\\ c"\n' in unit
+
+
+def test_a_unit_restarts_what_crashed_reloads_and_ends_only_the_daemon() -> None:
+    lines = units.systemd_unit(a_service(), Path("/e/mill.env")).splitlines()
+    for line in (
+        "Restart=on-failure",
+        "RestartPreventExitStatus=2 4",
+        "KillMode=process",
+        "TimeoutStopSec=45",
+        "WorkingDirectory=/srv",
+        "ExecReload=/bin/kill -HUP $MAINPID",
+        "EnvironmentFile=/e/mill.env",
+        "WantedBy=default.target",
+    ):
+        assert line in lines
+
+
+def test_launchd_gets_the_same() -> None:
+    written = plistlib.loads(units.launchd_list(a_service()).encode())
+    assert written["Label"] == "dev.taskyard.daemon.mill"
+    assert written["ProgramArguments"][-1] == "daemon"
+    assert written["EnvironmentVariables"] == {"TASKYARD_KEY": KEY}
+    assert written["KeepAlive"] == {"SuccessfulExit": False}
+    assert written["AbandonProcessGroup"] is True
+    assert written["ExitTimeOut"] == 45
+
+
+# --- the commands ----------------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_prints_the_files_without_the_key_and_writes_nothing(machine: Machine) -> None:
+    said = machine.taskyard("daemon", "install", "--name", "mill", "--slots", "2", "--dry-run")
+    assert said.code == 0
+    assert '"daemon" "--name=mill" "--slots=2"' in said.out
+    assert 'TASKYARD_HUB="http://hub:8420"' in said.out
+    assert KEY not in said.out
+    assert machine.files == []
+
+
+def test_an_installed_daemon_is_told_to_systemd_and_its_key_is_in_a_private_file(machine: Machine) -> None:
+    machine.has_systemd()
+    said = machine.taskyard("daemon", "install", "--name", "mill")
+    assert said.code == 0, said.err
+    assert machine.told.read_text().splitlines() == [
+        "--user show-environment",
+        "--user daemon-reload",
+        "--user enable taskyard-daemon-mill.service",
+        "--user restart taskyard-daemon-mill.service",
+    ]
+    assert KEY not in machine.unit.read_text()
+    assert f'TASKYARD_KEY="{KEY}"' in machine.variables.read_text()
+    assert machine.variables.stat().st_mode & 0o777 == 0o600
+    assert "enable-linger" in said.err
+
+
+def test_what_was_installed_is_stopped_and_removed(machine: Machine) -> None:
+    machine.has_systemd()
+    machine.taskyard("daemon", "install", "--name", "mill")
+    assert machine.taskyard("daemon", "uninstall", "--name", "mill", "--dry-run").out.startswith("would remove")
+    said = machine.taskyard("daemon", "uninstall", "--name", "mill")
+    assert said == Said(0, "Daemon mill is stopped and no longer installed.\n", "")
+    assert "--user disable --now taskyard-daemon-mill.service" in machine.told.read_text()
+    assert machine.files == []
+    assert machine.taskyard("daemon", "uninstall", "--name", "mill").code == 1
+
+
+def test_without_systemd_nothing_is_written_and_it_is_said_what_to_do(machine: Machine) -> None:
+    said = machine.taskyard("daemon", "install", "--name", "mill")
+    assert said.code == 1
+    assert "this machine has no systemd" in said.err
+    assert "--dry-run" in said.err
+    assert machine.files == []
+
+
+def test_where_systemd_does_not_serve_this_user_its_own_words_are_told(machine: Machine) -> None:
+    machine.has_systemd(fails="show-environment")
+    said = machine.taskyard("daemon", "install", "--name", "mill")
+    assert said.code == 1
+    assert "Failed to connect to bus" in said.err
+    assert machine.files == []
+
+
+@pytest.mark.parametrize("name", ["../x", "a b", "-x", "x" * 65])
+def test_a_name_that_could_be_another_file_is_refused(machine: Machine, name: str) -> None:
+    said = machine.taskyard("daemon", "install", f"--name={name}", "--dry-run")
+    assert said.code == 1
+    assert "cannot be a service's name" in said.err
+
+
+def test_what_the_daemon_would_refuse_is_not_installed(machine: Machine) -> None:
+    machine.has_systemd()
+    said = machine.taskyard("daemon", "install", "--name", "mill", "--types", "nonsense")
+    assert said.code == 2
+    assert machine.files == []
+
+
+# --- how it stands -----------------------------------------------------------------------------------------------
+
+
+def test_status_tells_who_runs_and_what_is_owed(machine: Machine) -> None:
+    # Given a directory in use, with an outcome that the hub has not acknowledged
+    data = machine.home / "data"
+    journal = Journal(data / "daemons" / "mill")
+    journal.write([Batch(ended=[("t1", 1, b'{"a":1}')])])  # type: ignore[list-item]
+    try:
+        # When somebody asks
+        said = machine.taskyard("daemon", "status", "--name", "mill", "--data", str(data), "--json")
+    finally:
+        journal.close()
+
+    # Then they hear of both
+    told = json.loads(said.out)
+    assert said.code == 0
+    assert (told["pid"], told["outcomes"], told["installed"]) == (os.getpid(), 1, None)
+
+
+def test_a_daemon_that_was_never_there_does_not_run(machine: Machine) -> None:
+    said = machine.taskyard("daemon", "status", "--name", "mill")
+    assert said.code == 1
+    assert said.out.startswith("mill does not run\n")
+
+
+def test_without_a_word_about_services_a_daemon_is_run(machine: Machine) -> None:
+    said = machine.taskyard("daemon", "--slots", "0")
+    assert said.code == 2
+    assert "Usage: taskyard daemon run" in said.err
