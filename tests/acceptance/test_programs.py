@@ -1,0 +1,143 @@
+"""Programs as agents with a real hub: connected by another user from another directory, as docs/agents.md says."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taskyard.sdk.client import Client
+from tests.support.engines import Engine
+from tests.support.live import SHORT_LEASES, LiveHub, Process, environment, live_yard, taskyard, wait_until
+
+PATIENCE_S = 30.0
+
+COUNTER = """#!/bin/sh
+echo "working on $TASKYARD_TASK_REF"
+words=$(wc -w)
+echo "{\\"words\\": $((words))}"
+"""
+STUMBLER = f"""#!{sys.executable}
+# Fails the first time, having saved where it was; tells what it knows the second time.
+import json, os, sys, urllib.request
+
+prompt = sys.stdin.read()
+attempt = int(os.environ["TASKYARD_ATTEMPT"])
+url = os.environ["TASKYARD_HUB"] + "/api/v1/tasks/" + os.environ["TASKYARD_TASK_ID"] + "/progress"
+head = {{"Authorization": "Bearer " + os.environ["TASKYARD_TASK_TOKEN"], "Content-Type": "application/json"}}
+body = json.dumps({{"percent": 50, "message": "half way"}}).encode()
+urllib.request.urlopen(urllib.request.Request(url, body, head, method="POST")).close()
+if attempt == 1:
+    with open(os.environ["TASKYARD_CHECKPOINT"], "w") as file:
+        json.dump({{"page": 7}}, file)
+    print("the disk is on fire", file=sys.stderr)
+    sys.exit(75)
+with open(os.environ["TASKYARD_CHECKPOINT"]) as file:
+    found = json.load(file)
+open("notes.txt", "w").write("made by the agent")
+answer = {{"result": {{"found": found, "prompt": prompt}}, "summary": "went on", "usage": {{"input_tokens": 5}}}}
+with open(os.environ["TASKYARD_RESULT"], "w") as file:
+    json.dump(answer, file)
+"""
+REFUSED = """#!/bin/sh
+echo "HTTP status 429 Too Many Requests; retry-after: 1800" >&2
+exit 1
+"""
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
+    with live_yard(tmp_path_factory.mktemp("programs"), engine, gateways=gateways) as yard:
+        yield yard.hub(settings=SHORT_LEASES + "[retry]\ndelay_s = 0.1\n", options=("--no-daemon",))
+
+
+def a_user(hub: LiveHub, name: str) -> str:
+    """Their key."""
+    assert taskyard("user", "add", name, TASKYARD_HUB=hub.url, TASKYARD_KEY=hub.key).code == 0
+    scopes = ("--scope", "tasks", "--scope", "daemon")
+    made = taskyard("key", "add", "laptop", "--user", name, *scopes, TASKYARD_HUB=hub.url, TASKYARD_KEY=hub.key)
+    return made.out.strip()
+
+
+def serve(hub: LiveHub, key: str, directory: Path, program: str, *options: str) -> Process:
+    """A daemon with this program for an agent, started where the program is."""
+    directory.mkdir()
+    (directory / "agent").write_text(program)
+    (directory / "agent").chmod(0o755)
+    command = ["taskyard.cli", "daemon", "--name", directory.name, "--run", str(directory / "agent"), *options]
+    env = environment(TASKYARD_HUB=hub.url, TASKYARD_KEY=key, TASKYARD_DATA=str(directory / "data"))
+    return Process([sys.executable, "-m", *command], output=directory / "out", env=env)
+
+
+def ended(client: Client, task_id: str) -> Any:
+    def look() -> Any:
+        task = client.task(task_id)
+        return task if task.status in ("completed", "permanently_failed", "cancelled") else None
+
+    return wait_until(look, within_s=PATIENCE_S, what="the task to end")
+
+
+@pytest.mark.slow
+def test_a_shell_script_is_an_agent_for_the_user_whose_key_it_has(hub: LiveHub, tmp_path: Path) -> None:
+    # Given another user, and a daemon of theirs with a script
+    key = a_user(hub, "ada")
+    daemon = serve(hub, key, tmp_path / "count", COUNTER, "--types", "count")
+    try:
+        with hub.client(key=key) as ada, hub.client() as admin:
+            # When they hand in a task of its type, and somebody else does too
+            mine = ada.submit("How many words are these? $(rm -rf /) `x`", type="count")
+            others = admin.submit("not for ada's agent", type="count")
+
+            # Then theirs is done, with what it printed as log
+            task = ended(ada, mine.id)
+            assert (task.status, task.result) == ("completed", {"words": 9})
+            assert f"working on {mine.ref}" in taskyard("log", mine.id, TASKYARD_HUB=hub.url, TASKYARD_KEY=key).out
+            # And the other one is not
+            assert admin.task(others.id).status == "queued"
+            admin.cancel(others.id)
+    finally:
+        assert daemon.terminate() == 0
+
+
+@pytest.mark.slow
+def test_what_an_attempt_saved_reaches_the_next_one(hub: LiveHub, tmp_path: Path) -> None:
+    key = a_user(hub, "bob")
+    daemon = serve(hub, key, tmp_path / "stumble", STUMBLER, "--types", "stumble")
+    try:
+        with hub.client(key=key) as bob:
+            # When an agent fails at first, having saved where it was
+            mine = bob.submit("Read the book.", type="stumble", title="A book", goal="Know it.")
+            task = ended(bob, mine.id)
+
+            # Then the next attempt went on from there, and was told of the first one
+            assert task.status == "completed", task
+            assert task.result["found"] == {"page": 7}
+            assert "TEMPORARY_FAILURE: it exited with 75" in task.result["prompt"]
+            assert "# Goal\n\nKnow it.\n" in task.result["prompt"]
+            first, second = task.attempts
+            assert (first.error.code, second.status) == ("TEMPORARY_FAILURE", "success")
+            assert "the disk is on fire" in first.error.message
+            assert task.result_summary == "went on"
+            assert task.files_changed == ["notes.txt"]
+    finally:
+        assert daemon.terminate() == 0
+
+
+@pytest.mark.slow
+def test_a_refusal_of_its_provider_does_not_count_as_an_attempt(hub: LiveHub, tmp_path: Path) -> None:
+    key = a_user(hub, "cat")
+    daemon = serve(hub, key, tmp_path / "refused", REFUSED, "--types", "refused")
+    try:
+        with hub.client(key=key) as cat:
+            mine = cat.submit("Ask the oracle.", type="refused", execution={"max_attempts": 1})
+            task = wait_until(
+                lambda: next((one for one in [cat.task(mine.id)] if one.attempts and one.status == "pending"), None),
+                within_s=PATIENCE_S,
+                what="the refusal",
+            )
+            assert task.attempts[0].status == "rate_limited"
+            assert "retry-after: 1800" in task.attempts[0].error.message
+            cat.cancel(mine.id)
+    finally:
+        assert daemon.terminate() == 0
