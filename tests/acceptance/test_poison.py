@@ -24,6 +24,8 @@ cancel_grace_s = 1
 deaths_max = 1
 hold_after_s = 0.5
 avoid_lost_s = 0.1
+[limits]
+running_per_user = 100
 [limits.running_per_source]
 user = 100
 """
@@ -55,14 +57,17 @@ def supervised(daemon: AgentDaemon) -> Iterator[list[int]]:
 @pytest.mark.slow
 def test_a_task_that_kills_its_daemon_is_parked_and_twenty_bystanders_lose_no_attempt(yard: LiveYard) -> None:
     hub = yard.hub(settings=SETTINGS)
-    daemon = AgentDaemon(hub, yard.directory)
+    daemon = AgentDaemon(hub, yard.directory, slots=40)
     with supervised(daemon) as dead, hub.client(retry=STUBBORN) as client:
         wait_online(client, 1)
-        # Given work that kills whatever daemon takes it up, and others beside it
-        poison = client.submit("kills-daemon", type="poison", max_attempts=10)
-        hostile.wait_begun(daemon.roll(poison))
+        # Given twenty that are at work, and one that kills whatever daemon takes it up
         bystanders: list[NewTask] = [{"input": "rests", "type": "rest", "max_attempts": 1} for _ in range(BYSTANDERS)]
         others = client.submit_batch(bystanders).tasks
+        for other in others:
+            hostile.wait_begun(daemon.roll(other))
+        poison = client.submit("kills-daemon", type="poison", max_attempts=10)
+        wait_until(lambda: dead, within_s=30, what="a daemon's death")
+        assert any(hostile.survivors(daemon.roll(other)) for other in others), "or it hit nobody"
         # When daemons have died of it
         wait_until(
             lambda: client.task(poison.id).status in ENDED, within_s=90, what="the end of the poison", every_s=0.2

@@ -39,8 +39,8 @@ FIRST_WORD_S: Final = 15.0
 """Within which the daemon that started us must have come."""
 LOSSES_MAX: Final = 3
 LOSSES_S: Final = 60.0
-# So many deaths of its daemon within this long are taken for the work's own doing: it is killed, and lost to the hub,
-# which counts what daemons do not survive.
+# So many deaths of its daemon within this long may be some work's doing: it is killed, and lost to the hub, which
+# counts what daemons do not survive.
 LOST: Final = "whoever watched over it was killed"
 READY: Final = b"ready\n"
 
@@ -140,15 +140,19 @@ class Keeper:
             self._kill_all()
         else:
             self._kill_at = now() + self._away_s
-            self._suspect_all()
+            self._suspect()
 
-    def _suspect_all(self) -> None:
-        """Work that outlives its daemon again and again may be what kills it; the next one shall have a chance."""
+    def _suspect(self) -> None:
+        """Work that outlives its daemon again and again may be what kills it; the next one shall have a chance.
+
+        With each death one is killed, the youngest: before it began, the daemons lived.
+        """
         moment = now()
         for kept in self._kept.values():
             kept.losses = [*(at for at in kept.losses if moment - at < LOSSES_S), moment]
-            if len(kept.losses) >= LOSSES_MAX:
-                self._stop(kept, 0)
+        suspects = [kept for kept in self._kept.values() if len(kept.losses) >= LOSSES_MAX]
+        if suspects:
+            self._stop(suspects[-1], 0)
 
     def _hear(self) -> None:
         assert self._daemon is not None, "who speaks is there"
