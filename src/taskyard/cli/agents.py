@@ -48,13 +48,9 @@ def _named(name: str, config: Path) -> "Agent":
     known = {**RECIPES, **read_agents(config)}
     if name not in known:
         raise BadAgents(
-            f"there is no agent {name}: {config} has no section agents.{name}; ready are {_listed(RECIPES)}"
+            f"there is no agent {name}: {config} has no section agents.{name}; ready are {', '.join(RECIPES)}"
         )
     return known[name]
-
-
-def _listed(names: "dict[str, Agent]") -> str:
-    return ", ".join(names)
 
 
 def _from_command_line(run: str, arguments: list[str]) -> "Agent":
@@ -88,6 +84,11 @@ def _check(agents: "list[Agent]") -> None:
             raise typer.BadParameter(
                 f"{program} is not a program on this machine: install it, make the file executable, or write the "
                 "whole path as the first word of its command",
+                param_hint="--agent",
+            )
+        if agent.directory is not None and not Path(agent.directory).is_dir():
+            raise typer.BadParameter(
+                f"{agent.directory} is not a directory on this machine: make it, or leave directory out",
                 param_hint="--agent",
             )
         types = set(agent.types or ("*",))

@@ -1,0 +1,109 @@
+"""`taskyard daemon --agent …` and `--run …`: which programs a daemon is handed, and what is said of those it is not."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from taskyard.cli.agents import agents_of
+from taskyard.daemon.command.configuration import Agent
+from tests.support.stand_ins import on_path
+
+MINE = """
+[agents.mine]
+command = ["cat", "{flags}"]
+types = ["a", "b"]
+[agents.mine.flags]
+n = ["-n"]
+[agents.claude]
+models = ["opus"]
+[agents.other]
+recipe = "codex"
+types = ["b"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-ins are installed, and nothing else that an agent could be."""
+    monkeypatch.setenv("PATH", on_path(tmp_path / "bin"))
+    monkeypatch.chdir(tmp_path)
+
+
+def agents(
+    *names: str,
+    run: str | None = None,
+    arguments: tuple[str, ...] = (),
+    types: list[str] | None = None,
+    models: list[str] | None = None,
+    text: str = MINE,
+) -> list[Agent]:
+    Path("taskyard.toml").write_text(text)
+    return agents_of(
+        names=list(names), run=run, arguments=list(arguments), types=types, models=models, config=Path("taskyard.toml")
+    )
+
+
+def test_an_agent_is_a_recipe_or_a_section_or_both() -> None:
+    gemini, mine, claude = agents("gemini", "mine", "claude", text=MINE.replace('models = ["opus"]', 'types = ["c"]'))
+    assert gemini.command[0] == "gemini"
+    assert mine.types == ("a", "b")
+    assert (claude.command[0], claude.types) == ("claude", ("c",))
+    assert agents() == []
+
+
+def test_a_program_from_the_command_line_is_found_from_where_one_is(tmp_path: Path) -> None:
+    Path("agent.sh").write_text("#!/bin/sh\n")
+    Path("agent.sh").chmod(0o755)
+    (made,) = agents(run="./agent.sh", arguments=("-x", "--", "{prompt}"), types=["count"])
+    assert made.command == (str(tmp_path / "agent.sh"), "-x", "--", "{prompt}")
+    assert made.types == ("count",)
+    assert agents(run="cat")[0].command == ("cat",)
+
+
+def test_types_and_models_can_be_said_on_the_command_line() -> None:
+    (ollama,) = agents("ollama", types=["ask"], models=["llama3.2", "qwen2.5"])
+    assert (ollama.types, ollama.default_model) == (("ask",), "llama3.2")
+    assert ollama.model_names == {"llama3.2": "llama3.2", "qwen2.5": "qwen2.5"}
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "said"),
+    [
+        (("hal",), {}, "there is no agent hal"),
+        ((), {"arguments": ("-x",)}, "these are the arguments of --run FILE"),
+        ((), {"run": "./absent.sh"}, "is not a program on this machine"),
+        ((), {"run": "absent-program"}, "is not a program on this machine"),
+        ((), {"run": "cat", "arguments": ("{prompt}",)}, 'must stand behind "--"'),
+        (("mine", "other"), {}, "two agents serve b"),
+        (("codex", "gemini"), {}, "two agents serve all types"),
+        (("mine", "gemini"), {"types": ["x"]}, "which types and models each has"),
+        (("mine", "gemini"), {"models": ["x"]}, "which types and models each has"),
+        (("ollama",), {"models": ["--evil"]}, "begins with a dash"),
+        (("mine",), {"text": "[agents.mine]\ncommand = []"}, "agents.mine needs a command or a recipe"),
+        (("mine",), {"text": "[agents.mine"}, "is not valid"),
+        (
+            ("mine",),
+            {"text": '[agents.mine]\ncommand = ["cat"]\ndirectory = "/not/there"'},
+            "/not/there is not a directory",
+        ),
+    ],
+)
+def test_what_cannot_be_served_is_said_before_anything_begins(
+    names: tuple[str, ...], more: dict[str, object], said: str
+) -> None:
+    with pytest.raises(typer.BadParameter, match=re.escape(said)):
+        agents(*names, **more)  # type: ignore[arg-type]
+
+
+def test_a_script_that_is_not_executable_is_no_program() -> None:
+    Path("agent.sh").write_text("#!/bin/sh\n")
+    with pytest.raises(typer.BadParameter, match="make the file executable"):
+        agents(run="./agent.sh")
+
+
+def test_an_interpreter_with_a_script_is_a_program() -> None:
+    (made,) = agents(run=sys.executable, arguments=("-u", "/srv/agent.py"))
+    assert made.command[1:] == ("-u", "/srv/agent.py")
