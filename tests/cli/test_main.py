@@ -1,5 +1,6 @@
 """Exit codes, the one sentence of an error, and what the command line costs to start."""
 
+import io
 import subprocess
 import sys
 import time
@@ -53,6 +54,30 @@ def test_a_hub_that_dies_in_the_middle_ends_with_3(hub: StubHub, cli: Cli) -> No
     result = cli("retry", "T-1")
     assert (result.code, result.out) == (3, "")
     assert "did not answer POST /api/v1/tasks/T-1/retry." in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("say", "-"),
+        ("submit", "-"),
+        ("schedule", "add", "x", "--every", "5m", "--task", "-"),
+        ("hook", "add", "x", "--provider", "generic", "--input", "a", "--secret", "-"),
+        ("say", "fix \udcff"),
+    ],
+)
+def test_input_that_is_not_utf_8_is_wrong_use(
+    hub: StubHub, cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    # Given a locale under which Python lets any bytes pass
+    stdin = io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8", errors="surrogateescape")
+    monkeypatch.setattr("sys.stdin", stdin)
+
+    result = cli(*arguments)
+
+    assert (result.code, result.out) == (2, "")
+    assert "not UTF-8" in result.err
+    assert hub.calls == []
 
 
 @pytest.mark.parametrize("address", ["http://[", "127.0.0.1:8420", "http://x:99999", "ftp://x", "nonsense"])

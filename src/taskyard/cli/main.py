@@ -116,6 +116,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a letter gets its escape, not a traceback.
             stream.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        # Under some locales Python reads bytes that are no text as half letters, which nothing can be made of later.
+        sys.stdin.reconfigure(errors="strict")
+    if not all(map(_is_text, sys.argv[1:] if arguments is None else arguments)):
+        return _not_text()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
@@ -138,6 +143,8 @@ def _failed(error: Exception) -> int:
     if isinstance(error, TaskyardError):
         output.note(f"taskyard: {_sentence(error)}")
         return _code(error)
+    if isinstance(error, UnicodeDecodeError):
+        return _not_text()
     if isinstance(error, OSError):
         output.note(f"taskyard: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
         return NO
@@ -146,6 +153,16 @@ def _failed(error: Exception) -> int:
         "Set TASKYARD_DEBUG=1 to see where, and please report it."
     )
     return NO
+
+
+def _is_text(argument: str) -> bool:
+    """Bytes of an argument that are no text arrive as half letters."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in argument)
+
+
+def _not_text() -> int:
+    output.note("taskyard: The input is not UTF-8; convert it first, for example with iconv.")
+    return WRONG_USE
 
 
 def _code(error: "TaskyardError") -> int:

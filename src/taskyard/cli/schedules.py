@@ -304,7 +304,7 @@ def _task_of(file: str | None, said: dict[str, Any]) -> dict[str, Any]:
         try:
             text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
             task = msgspec.json.decode(text, type=dict[str, Any])
-        except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError) as error:
             raise typer.BadParameter(f"{file} holds no JSON object: {error}", param_hint="--task") from None
     task |= {name: value for name, value in said.items() if value is not None}
     if not task:
