@@ -230,6 +230,8 @@ class OpenAIAgent:
     def _said(self, error: BaseException) -> str:
         if isinstance(error, aiohttp.ClientPayloadError):
             return CUT_OFF  # the library's own words quote a status that nobody sent
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return f"it cannot be reached: {error.os_error.strerror or error.os_error}"
         return self._hider.hide(str(error) or type(error).__name__)
 
 
