@@ -1,5 +1,7 @@
 """What daemons say, and when it counts."""
 
+from collections.abc import Callable
+
 import pytest
 
 from taskyard.core.commands import (
@@ -184,6 +186,42 @@ def test_a_result_by_token_is_answered() -> None:
     hub, task = a_running_task()
     assert hub.ask(CompleteTask(None, task.id, 1)) == Done(task.id)
     assert hub.ask(CompleteTask(None, task.id, 1)) == Done(task.id)
+
+
+@pytest.mark.parametrize("attempts_max", [1, 3])
+def test_a_result_after_the_attempt_said_that_it_failed_is_kept_as_late_and_its_caller_told(attempts_max: int) -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit(terms=Terms(max_attempts=attempts_max)))
+    hub.ask(FailTask(None, task.id, 1, Failure("X", "y")))
+    ended = task.status
+    answer = hub.ask(CompleteTask(None, task.id, 1, outcome=b'{"result":"precious"}', known=hub.known(task)))
+    assert stale(answer, kept=True)
+    assert [late.body for late in hub.batches[-1].late] == [b'{"result":"precious"}']
+    assert task.status is ended is not Status.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda task: FailTask(None, task.id, 1, Failure("X", "y")),
+        lambda task: CompleteTask(None, task.id, 1, result_status=ResultStatus.FAILED),
+    ],
+)
+def test_a_failure_after_the_attempt_handed_in_its_result_is_kept_as_late(
+    again: Callable[[Task], CompleteTask | FailTask],
+) -> None:
+    hub, task = a_running_task()
+    hub.ask(CompleteTask(None, task.id, 1))
+    assert stale(hub.ask(again(task)), kept=True)
+    assert (task.status, len(hub.batches[-1].late)) == (Status.COMPLETED, 1)
+
+
+def test_a_failure_that_comes_twice_is_known() -> None:
+    hub, task = a_running_task()
+    failed = FailTask(None, task.id, 1, Failure("X", "y"))
+    assert [hub.ask(failed), hub.ask(failed)] == [Done(task.id), Done(task.id)]
+    assert not any(batch.late for batch in hub.batches)
 
 
 def test_a_failure_by_token_is_answered() -> None:

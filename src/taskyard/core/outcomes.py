@@ -167,12 +167,15 @@ def beat_task(turn: Turn, command: BeatTask) -> None:
 
 
 def keep_late(turn: Turn, command: CompleteTask | FailTask, body: bytes) -> None:
-    """Nobody waits for this result any more: keep it on its attempt, unless it is one we have."""
+    """Nobody waits for this result any more: keep it on its attempt, unless it is one we have.
+
+    One that says the opposite of what its attempt said first is another: to call that known would throw it away.
+    """
     task = turn.state.tasks.get(command.task_id) or command.known.tasks.get(command.task_id)
     attempt = next((a for a in (task.attempts if task else None) or () if a.number == command.attempt), None)
     if attempt is None or command.daemon_id not in (None, attempt.daemon_id):
         answer_outcome(turn, command, Refused(Refusal.STALE_ATTEMPT, "There is no such attempt."))
-    elif attempt.status in _REPORTED:
+    elif task is not None and was_reported(attempt) and _is_good(command, task) is (attempt.status is SUCCESS):
         answer_outcome(turn, command, Done(command.task_id))
     else:
         turn.state.ledger.late.append(LateResult(command.task_id, command.attempt, turn.now.wall, body))
@@ -215,7 +218,9 @@ def _is_reclaimable(task: Task, attempt: Attempt) -> bool:
     return attempt.status in _RECLAIMABLE and task.status in (Status.QUEUED, Status.PENDING)
 
 
-def _is_good(command: CompleteTask, task: Task) -> bool:
+def _is_good(command: CompleteTask | FailTask, task: Task) -> bool:
+    if isinstance(command, FailTask):
+        return False
     return command.result_status is not FAILED and (command.has_report or not task.terms.decision_report)
 
 
