@@ -216,6 +216,8 @@ class Guard:
 
     def _end(self) -> None:
         """Nobody is left: take what is still in the pipes, whoever else may hold them open, and say how it ended."""
+        if not tree.IS_LINUX:
+            tree.kill_group(self._pid)  # without a subreaper, what it left behind is nobody's child
         for file in list(self._rings):
             for _ in range(self._limits.output_bytes_max // READ_BYTES + 1):
                 if not self._copy(file):

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from taskyard.daemon.orders import Key
 from taskyard.daemon.process.launching import Exit, Stream
+from taskyard.daemon.process.tree import IS_LINUX
 
 T = TypeVar("T")
 
@@ -106,7 +107,7 @@ class Places:
     def socket_address(self) -> tuple[str, int | None]:
         """The address, and a file descriptor to close once it was used: a long path is said in a short way."""
         path = str(self.directory / SOCKET)
-        if len(os.fsencode(path)) <= SOCKET_PATH_MAX:
+        if len(os.fsencode(path)) <= SOCKET_PATH_MAX or not IS_LINUX:
             return path, None
         handle = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         return f"/proc/self/fd/{handle}/{SOCKET}", handle

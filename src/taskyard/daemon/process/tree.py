@@ -14,6 +14,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+IS_LINUX: Final = sys.platform.startswith("linux")
 PROC: Final = Path("/proc")
 PASSES_MAX: Final = 100
 """Of stopping what is new, before what was found is killed: each pass leaves fewer that can still fork."""
@@ -75,7 +76,9 @@ def marked(keeper_id: str) -> list[Identity]:
 
 
 def send(identity: Identity, number: int) -> None:
-    """To this very process, or to nobody."""
+    """To this very process, or to nobody; where it cannot be told, to nobody."""
+    if not IS_LINUX:
+        return
     try:
         handle = os.pidfd_open(identity.pid)
     except OSError:
@@ -127,9 +130,6 @@ def kill_group(leader: int) -> None:
     """All that is in its process group: what can be done where there is no `/proc`."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
-
-
-IS_LINUX: Final = sys.platform == "linux"
 
 
 def _all() -> Iterator[int]:
