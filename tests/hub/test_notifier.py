@@ -19,7 +19,7 @@ from taskyard.core.notifications import notification_of
 from taskyard.core.settings import Notifications, Settings
 from taskyard.core.state import Now
 from taskyard.hub.clock import read_clock
-from taskyard.hub.notifier import FAILURES_MAX, REST_MS, Line
+from taskyard.hub.notice_line import FAILURES_MAX, REST_MS, Line
 from taskyard.sdk.webhooks import verify
 from taskyard.store.port import StoreUnavailable
 from taskyard.vocabulary import EventName, NoticeName
@@ -303,6 +303,27 @@ def test_a_host_that_keeps_failing_is_left_alone_and_tried_again_one_by_one() ->
             clock.ms += 3_600_000
             await settled(scene, all_are(DELIVERED, 10))
             assert len(set(receiver.ids)) == 10
+
+    lives(scenario)
+
+
+def test_what_a_person_asks_for_is_sent_although_its_host_is_left_alone() -> None:
+    async def scenario() -> None:
+        async with (
+            a_receiver(lambda number: 204 if number > FAILURES_MAX else 503) as receiver,
+            a_hub(parallel_max=1) as scene,
+        ):
+            await told(scene, receiver)
+            # Given a host that is left alone, and deliveries that wait for it longer than the one a person asks for
+            for _ in range(FAILURES_MAX + 3):
+                await scene.submit()
+            found = await settled(scene, lambda found: sum(one.attempts for one in found) >= FAILURES_MAX)
+            asked = max((one for one in found if one.attempts), key=lambda one: one.id)
+            # When it is to be sent again
+            assert await scene.ask(ResendDelivery("n_1", asked.id, USER, "test")) == Done()
+            # Then it is the very next to be sent, and since it was taken the others follow at once
+            await receiver.until(FAILURES_MAX + 4)
+            assert receiver.ids[FAILURES_MAX] == asked.id
 
     lives(scenario)
 

@@ -6,9 +6,9 @@ A delivery that was sent and whose report did not reach the disk is sent again, 
 is remembered here is soft: after a start, and after a failed commit, all that waits is taken from the state anew.
 
 One user's deliveries to one host stand in one line. A line has so many requests under way at a time, and rests
-when its host fails several times in a row; then one request tries it. Lines take turns, and no user has more than a
-quarter of all requests under way. So a receiver that hangs holds up nobody but itself, and many of one user's nobody
-but that user.
+when its host fails several times in a row; then one request tries it, or one that a person asks for before
+(`notice_line.py`). Lines take turns, and no user has more than a quarter of all requests under way. So a receiver that
+hangs holds up nobody but itself, and many of one user's nobody but that user.
 """
 
 import asyncio
@@ -28,6 +28,7 @@ from taskyard.core.state import Now, State
 from taskyard.gateway.destinations import Allowed, BadDestination, read_allowed, read_destination
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.present import event_answer
+from taskyard.hub.notice_line import Line
 from taskyard.hub.outbound import Answer, Outbound, Request, Unreached
 from taskyard.store.port import Identity, Numbered
 from taskyard.vocabulary import NOTICES, Keeps
@@ -38,10 +39,6 @@ from taskyard.wire.notifications import Notice
 LOOK_S: Final = 1.0
 # How long a state that was loaded anew may go unnoticed.
 REPORT_AGAIN_S: Final = 1.0
-FAILURES_MAX: Final = 5
-REST_MS: Final = 30_000
-REST_MS_MAX: Final = 600_000
-# A host that failed so often in a row is left alone for half a minute, then for twice as long, to ten minutes.
 USER_SHARE: Final = 4
 # The part of all requests that one user may have under way: a quarter.
 TOO_MANY_REQUESTS: Final = 429
@@ -66,37 +63,6 @@ class Leader(Protocol):
     def ready(self) -> bool: ...
 
     async def ask(self, command: Command) -> object: ...
-
-
-class Line:
-    """One user's deliveries to one host."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[int, str]] = []
-        """(when, delivery), a heap."""
-        self.sending = 0
-        self.is_ready = False
-        """It stands among those whose turn is to come."""
-        self.failures = 0
-        """In a row."""
-        self.rests_until = 0
-        self.wakes_at: int | None = None
-        """When the clock stirs it."""
-        self._rest_ms = 0
-
-    def may_send(self, now_ms: int, parallel_max: int) -> bool:
-        """A host that failed is tried by one request alone."""
-        most = 1 if self.failures >= FAILURES_MAX else parallel_max
-        return self.sending < most and self.rests_until <= now_ms
-
-    def note(self, now_ms: int, *, has_failed: bool) -> None:
-        if not has_failed:
-            self.failures = self.rests_until = self._rest_ms = 0
-            return
-        self.failures += 1
-        if self.failures >= FAILURES_MAX:
-            self._rest_ms = min(max(2 * self._rest_ms, REST_MS), REST_MS_MAX)
-            self.rests_until = now_ms + self._rest_ms
 
 
 class Notifier:
@@ -178,7 +144,7 @@ class Notifier:
             return
         place = delivery.user_id, _host_of(self._record(delivery).url)
         line = self._lines.setdefault(place, Line())
-        heappush(line.waiting, (delivery.next_at, delivery_id))
+        line.put(delivery)
         self._stir(place)
 
     def _record(self, delivery: Delivery) -> NotificationRecord:
@@ -229,7 +195,7 @@ class Notifier:
                 continue
             if delivery.next_at <= now_ms:
                 return delivery
-            heappush(line.waiting, (delivery.next_at, delivery_id))
+            line.put(delivery)
         return None
 
     # Sending.
