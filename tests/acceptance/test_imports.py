@@ -107,6 +107,7 @@ def test_an_exported_yard_is_the_same_elsewhere(yard: LiveYard) -> None:
         ann = next(user for user in client.users() if user.name == "ann")
         assert (ann.plan, ann.overrides) == ("pro", {"max_pending": 9})
     assert imported(hub, "yard", str(first))["new"] == 0
+    assert imported(hub, "yard", str(second))["new"] == 0
 
 
 @contextmanager

@@ -9,7 +9,8 @@ import pytest
 
 from taskyard.core.commands import Archive
 from taskyard.core.settings import Settings
-from taskyard.gateway.app import GatewayApp
+from taskyard.gateway.app import GatewayApp, build_app
+from taskyard.gateway.door import GatewaySettings
 from taskyard.vocabulary import Scope, Status
 from tests.support.engines import Engine, opener
 from tests.support.gateway_client import Client
@@ -199,6 +200,33 @@ async def test_what_comes_back_to_its_own_yard_is_itself(ann: Client) -> None:
     answer = await ann.post(IMPORT, {"origin": "yard", "tasks": records})
     assert (answer.json["new"], len(answer.json["there"])) == ([], 2)
     assert len((await ann.get(TASKS)).json) == 2
+
+
+@ON_EVERY_ENGINE
+async def test_what_comes_back_by_way_of_another_yard_is_itself(ann: Client) -> None:
+    # Given tasks that were taken to another yard
+    await ann.post(TASKS, {"input": "first"})
+    await ann.post(TASKS, {"input": "second", "depends_on": ["T-001"]})
+    records = (await ann.get(EXPORT)).json
+    other = GatewayHub(Settings(), opener(Engine.MEMORY, Path())())
+    there = Client(build_app(other, GatewaySettings()), other.a_key(other.a_user("cleo"), Scope.TASKS))
+    assert len((await there.post(IMPORT, {"origin": "yard", "tasks": records})).json["new"]) == 2
+
+    # When they come back from there
+    returned = (await there.get(EXPORT)).json
+    answer = await ann.post(IMPORT, {"origin": "yard", "tasks": returned})
+
+    # Then they are the ones that are here
+    assert (answer.json["new"], len(answer.json["there"])) == ([], 2)
+    assert len((await ann.get(TASKS)).json) == 2
+    other.close()
+
+
+@pytest.mark.parametrize("name", ["mine", "ffffffff-ffff-7000-8000-000000000000"], ids=["no-id", "far-ahead"])
+async def test_a_name_that_no_yard_would_give_is_not_kept_as_an_id(ann: Client, name: str) -> None:
+    assert (await ann.post(IMPORT, {"origin": "yard", "tasks": [a_record(name)]})).json["new"] == [name]
+    assert (await shown(ann, "T-001"))["id"].startswith("019cb9")
+    assert (await ann.post(IMPORT, {"origin": "yard", "tasks": [a_record(name)]})).json["there"] == [name]
 
 
 @ON_EVERY_ENGINE

@@ -3,10 +3,12 @@ stored back to the record. Shapes change here; no rule is applied.
 
 The id of an imported task is derived: it begins with when the task was made, as all ids do, so that the oldest is
 first in its lane, and ends in a hash of whose it is, where it comes from and what it was called there. So it is the
-same however often it comes, and nobody can bring a task under another's id.
+same however often it comes, and nobody can bring a task under another's id. What comes from a yard has an id already,
+and keeps it unless that is somebody's here: so it is recognised in every yard it was in, whichever way it comes back.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
@@ -15,6 +17,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from taskyard.core.commands import Arrival
+from taskyard.core.imports import AHEAD_MS_MAX
 from taskyard.core.priority import level_of
 from taskyard.core.settings import Sizes
 from taskyard.core.task import Attempt, Failure, Task, Usage
@@ -35,6 +38,7 @@ _outcome: Final = msgspec.json.Decoder(Outcome)
 _details: Final = msgspec.json.Decoder(dict[str, object])
 _NO_OUTCOME: Final = Outcome()
 _MS_MAX: Final = (1 << 48) - 1
+_MINTED: Final = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 BOOT_ELSEWHERE: Final = "imported"
 """The process under which a try ran that was no try of this yard's daemons."""
 
@@ -47,6 +51,17 @@ def id_of(user_id: str, origin: str, name: str, place: Place) -> str:
     order = drawn >> 68 if place.order is None else place.order
     end = f"{1 << 63 | drawn & ((1 << 62) - 1):016x}"
     return f"{ms >> 16:08x}-{ms & 0xFFFF:04x}-7{order:03x}-{end[:4]}-{end[4:]}"
+
+
+def kept_id(name: str, derived: str, *, owners: Mapping[str, str], user_id: str, now_ms: int) -> str:
+    """Of a task that comes from a yard. `owners` has whose each of the two ids is that is a task's here."""
+    for known in (name, derived):
+        if owners.get(known) == user_id:
+            return known
+    minted = _MINTED.fullmatch(name)
+    # One from far ahead would drag the ids of all later tasks along.
+    is_past = minted is not None and int(minted[1] + minted[2], 16) <= now_ms + AHEAD_MS_MAX
+    return name if is_past and name not in owners else derived
 
 
 def user_id_of(cluster_id: str, name: str) -> str:

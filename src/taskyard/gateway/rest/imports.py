@@ -8,7 +8,7 @@ from taskyard.core.changes import BreakerRecord, UserRecord
 from taskyard.core.commands import Arrival, ImportTasks
 from taskyard.core.effects import Imported, Refused
 from taskyard.core.settings import Queue
-from taskyard.gateway.arrivals import arrival_of, id_of, oversize_of_end, record_of, user_id_of
+from taskyard.gateway.arrivals import arrival_of, id_of, kept_id, oversize_of_end, record_of, user_id_of
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse
 from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.store.paging import cursor_of
@@ -108,15 +108,18 @@ def _breaker(one: CarriedBreaker, user_id: str) -> BreakerRecord:
 
 
 async def _ids(call: Call[OfUser], body: Import, user_id: str) -> dict[str, str]:
-    """Of every name in this piece. What comes back to the yard that it is from is itself."""
+    """Of every name in this piece. What comes back to a yard that it was in is itself."""
     here = {record.id: Place(created_at=record.created_at, order=record.order) for record in body.tasks}
     places = {**body.elsewhere, **here}
     ids = {name: id_of(user_id, body.origin, name, place) for name, place in places.items()}
     if body.origin != FROM_A_YARD:
         return ids
-    names = tuple(places)
-    known = await call.hub.read(lambda reader: reader.known(user_id=user_id, ids=names, refs=(), keys=()))
-    return {**ids, **{name: name for name in known.tasks}}
+    asked, now_ms = tuple({*places, *ids.values()}), call.hub.now_ms()
+    known = await call.hub.read(lambda reader: reader.known(user_id=None, ids=asked, refs=(), keys=()))
+    owners = {task.id: task.user_id for task in known.tasks.values()}
+    return {
+        name: kept_id(name, derived, owners=owners, user_id=user_id, now_ms=now_ms) for name, derived in ids.items()
+    }
 
 
 def _arrivals(call: Call[OfUser], body: Import, user_id: str, ids: Mapping[str, str]) -> list[Arrival]:
