@@ -50,13 +50,17 @@ def replaced(path: Path, old: bytes, new: bytes) -> None:
     ("old", "new", "said"),
     [
         (b"do 2", b"do 3", "do not add up"),
+        (b'"max_concurrent":2', b'"max_concurrent":9', "do not add up"),
+        (b'"plan":"pro"', b'"plan":"max"', "do not add up"),
+        (b'"failures":2', b'"failures":9', "do not add up"),
+        (b'"digest":"', b'"digest":"0', "do not add up"),
         (b'{"kind":"end"', b'{"kind":"end","x":1', ":7:1: Object contains unknown field `x`"),
         (b'"number":2', b'"number":oops', ":6:1: JSON is malformed"),
         (b'{"kind":"taskyard","version":1', b'{"kind":"taskyard","version":9', "has the version 9"),
         (b'{"kind":"user"', b'{"kind":"taskyard","version":1,"at":"2026-01-01T00:00:00Z"}\n{"kind":"user"', ":3:1: "),
         (b'{"kind":"queue"', b'{"kind":"breaker","breaker":{"type":"x"}}\n{"kind":"queue"', "before any user"),
     ],
-    ids=["changed", "unknown", "broken", "version", "two-heads", "nobodys"],
+    ids=["task", "queue", "user", "breaker", "digest", "unknown", "broken", "version", "two-heads", "nobodys"],
 )
 def test_a_file_that_was_changed_is_not_believed(tmp_path: Path, old: bytes, new: bytes, said: str) -> None:
     path = a_file(tmp_path / "y.jsonl", a_task(1), a_task(2))
@@ -75,7 +79,7 @@ def test_a_file_that_was_cut_off_or_goes_on_is_not_believed(tmp_path: Path) -> N
     path.write_bytes(whole + whole.splitlines()[-2] + b"\n")
     with pytest.raises(Damaged, match="something follows the end"):
         read(str(path))
-    path.write_text('{"kind":"end","tasks":0,"digest":""}')
+    path.write_text('{"kind":"end","tasks":0,"digest":"","checksum":""}')
     with pytest.raises(Damaged, match="begins with a line that says so"):
         read(str(path))
 

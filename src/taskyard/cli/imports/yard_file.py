@@ -1,8 +1,8 @@
 """A yard in a file: JSON lines that `taskyard export` writes and `taskyard import yard` reads.
 
-The first line says what this is, the last how many tasks there are and what they add up to, so that a file that was
-cut off or changed is noticed. Between them are queues, and for each user the breakers and tasks that follow. Keys are
-not in it: a yard's secrets do not leave it.
+The first line says what this is, the last how many tasks there are, what they add up to and what all lines before it
+do, so that a file that was cut off or changed is noticed. Between them are queues, and for each user the breakers and
+tasks that follow. Keys are not in it: a yard's secrets do not leave it.
 """
 
 import hashlib
@@ -55,6 +55,9 @@ class TaskLine(Line, tag="task"):
 class End(Line, tag="end"):
     tasks: int
     digest: str
+    """Of the tasks: the same in every yard that has the same ones."""
+    checksum: str
+    """Of the lines before this one, as they are written."""
 
 
 _AnyLine = Head | QueueLine | UserLine | BreakerLine | TaskLine | End
@@ -110,16 +113,23 @@ Part = tuple[CarriedUser | None, Sequence[CarriedBreaker], Sequence[CarriedTask]
 
 def lines_of(at: datetime, queues: Mapping[str, CarriedQueue], parts: Iterable[Part]) -> Iterator[bytes]:
     """The lines of a file, without their ends."""
-    yield _line(Head(VERSION, at))
+    total, written = Sum(), hashlib.sha256()
+    for line in _before_end(at, queues, parts, total):
+        text = _line(line)
+        written.update(text + b"\n")
+        yield text
+    yield _line(End(total.tasks, total.digest(), written.hexdigest()))
+
+
+def _before_end(at: datetime, queues: Mapping[str, CarriedQueue], parts: Iterable[Part], total: Sum) -> Iterator[Line]:
+    yield Head(VERSION, at)
     for name, queue in queues.items():
-        yield _line(QueueLine(name, queue))
-    total = Sum()
+        yield QueueLine(name, queue)
     for user, breakers, tasks in parts:
-        yield _line(UserLine(user))
-        yield from (_line(BreakerLine(breaker)) for breaker in breakers)
-        yield from (_line(TaskLine(task)) for task in tasks)
+        yield UserLine(user)
+        yield from map(BreakerLine, breakers)
+        yield from map(TaskLine, tasks)
         total.add(None if user is None else user.name, tasks)
-    yield _line(End(total.tasks, total.digest()))
 
 
 def _line(line: Line) -> bytes:
@@ -131,7 +141,7 @@ def _line(line: Line) -> bytes:
 def read(path: str) -> list[Cargo]:
     """One for each user. `Damaged` if anything of it is."""
     content = read_at(None, path, path)
-    total, at = Sum(), 0
+    total, written, at = Sum(), hashlib.sha256(), 0
     end: End | None = None
     cargoes: list[Cargo] = []
     queues: dict[str, CarriedQueue] = {}
@@ -142,13 +152,15 @@ def read(path: str) -> list[Cargo]:
         if end is not None and line is not None:
             raise Damaged(f"{placed(content, path, at)}: something follows the end")
         end = _take(line, cargoes, queues) or end
+        if line is not None and end is None:
+            written.update(text.strip() + b"\n")
         at += len(text) + 1
     for cargo in cargoes:
         total.add(None if cargo.user is None else cargo.user.name, cargo.tasks)
     if end is None or total.tasks != end.tasks:
         raise Damaged(f"{placed(content, path, len(content))}: the file ends before its end; export it again")
-    if total.digest() != end.digest:
-        raise Damaged(f"{path}: its tasks do not add up to what its last line says; it was changed")
+    if (total.digest(), written.hexdigest()) != (end.digest, end.checksum):
+        raise Damaged(f"{path}: its lines do not add up to what its last line says; it was changed, export it again")
     return cargoes
 
 
