@@ -43,8 +43,8 @@ def test_a_task_too_long_for_a_variable_is_in_its_file(tmp_path: Path) -> None:
 
 def test_the_environment_is_what_is_listed_and_nothing_of_the_daemons_own(tmp_path: Path) -> None:
     # Given a daemon with a key, and with what its owner exported for other things
-    own = {"PATH": os.environ["PATH"], "TASKYARD_KEY": "secret", "AWS_SECRET": "s", "MODEL_KEY": "m", "HOME": "/h"}
-    agent = script(tmp_path, "env", inherit=("MODEL_KEY", "ABSENT"), environment={"MODE": "quick"}, output="text")
+    own = {"PATH": os.environ["PATH"], "TASKYARD_KEY": "secret", "AWS_SECRET": "s", "MODEL_NAME": "m", "HOME": "/h"}
+    agent = script(tmp_path, "env", inherit=("MODEL_NAME", "ABSENT"), environment={"MODE": "quick"}, output="text")
 
     # When a task with a trace runs
     ran = run(tmp_path, agent, own=own, task_id="t7", attempt=3, traceparent=PARENT)
@@ -52,14 +52,31 @@ def test_the_environment_is_what_is_listed_and_nothing_of_the_daemons_own(tmp_pa
 
     # Then it has what it needs
     assert environment["TASKYARD_HUB"] == HUB
-    assert environment["TASKYARD_TASK_TOKEN"] == "the-task's-token"
+    assert environment["TASKYARD_TASK_TOKEN"] == "[hidden]"
     assert (environment["TASKYARD_TASK_ID"], environment["TASKYARD_ATTEMPT"]) == ("t7", "3")
     assert (environment["TASKYARD_FENCE"], environment["TRACEPARENT"]) == ("3", PARENT)
-    assert (environment["MODEL_KEY"], environment["MODE"], environment["HOME"]) == ("m", "quick", "/h")
+    assert (environment["MODEL_NAME"], environment["MODE"], environment["HOME"]) == ("m", "quick", "/h")
     # And nothing else
     assert "TASKYARD_KEY" not in environment
     assert "AWS_SECRET" not in environment
     assert "secret" not in ran.result
+
+
+def test_what_it_was_trusted_with_is_in_nothing_it_leaves(tmp_path: Path) -> None:
+    # Given an agent that prints all it knows: to its log, its checkpoint, its error and its result
+    own = {"PATH": os.environ["PATH"], "TASKYARD_KEY": "the-daemons-own-key", "MODEL_API_KEY": "sk-very-secret"}
+    tell = 'echo "[\\"$MODEL_API_KEY $TASKYARD_TASK_TOKEN the-daemons-own-key\\"]"'
+    agent = script(tmp_path, f'{tell}; {tell} > "$TASKYARD_CHECKPOINT"; {tell} >&2; {tell}', inherit=("MODEL_API_KEY",))
+
+    # When it succeeds, and when it fails
+    done = run(tmp_path, agent, own=own)
+    failed = run(tmp_path, script(tmp_path, f"{tell} >&2; exit 1", inherit=("MODEL_API_KEY",)), own=own)
+
+    # Then none of it leaves this machine
+    for text in (str(done.result), done.log, str(done.checkpoints), failed.error.message):
+        assert "[hidden]" in text
+        for secret in ("sk-very-secret", "the-task's-token", "the-daemons-own-key"):
+            assert secret not in text
 
 
 def test_it_runs_in_a_directory_of_its_own_and_says_what_it_changed_there(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from taskyard.daemon.command.files import DIRECTORY, Files, TooLarge, whole_of
 from taskyard.daemon.command.following import Following, finished
 from taskyard.daemon.command.placeholders import filled
 from taskyard.daemon.command.readers import READERS, Complaint, Printed, Reading, read_file
+from taskyard.daemon.command.secrets import Secrets
 from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Key, Start
 from taskyard.daemon.process.launching import PLAIN, Launch, LaunchFailed, Limits
@@ -76,10 +77,11 @@ class CommandAgent:
                 running = await self._launched(task, files, name)
             else:
                 files.open()
-            following = Following(self.agent, files, context)
+            secrets = Secrets(self.agent, task, self._own)
+            following = Following(self.agent, files, context, secrets)
             ended = await following.until_end(running)
             printed = following.printed
-            reading = self._read(files, printed)
+            reading = self._read(files, printed, secrets)
             if (failure := failure_of(self.agent, ended, reading, printed.stderr)) is not None:
                 failure.usage = reading.usage
                 raise failure
@@ -176,14 +178,14 @@ class CommandAgent:
 
     # --- after ---------------------------------------------------------------------------------------------
 
-    def _read(self, files: Files, printed: Printed) -> Reading:
+    def _read(self, files: Files, printed: Printed, secrets: Secrets) -> Reading:
         """A result in a file goes before what was printed; what the program used, it may have printed all the same."""
         reading = READERS[self.agent.output](printed)
         try:
             content = files.result()
             if content is None or not content.strip():
                 return reading
-            left = read_file(content)
+            left = read_file(secrets.hide_in(content))
         except (TooLarge, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             complaint = Complaint(f"the result it left cannot be read: {error}", "INVALID_RESULT")
             return Reading(complaint=complaint, usage=reading.usage)

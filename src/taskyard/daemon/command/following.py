@@ -10,6 +10,7 @@ from taskyard.daemon.command.configuration import Agent
 from taskyard.daemon.command.failures import STDERR_BYTES_MAX
 from taskyard.daemon.command.files import CHECKPOINT, Files, TooLarge
 from taskyard.daemon.command.readers import Printed
+from taskyard.daemon.command.secrets import Secrets
 from taskyard.daemon.command.streams import Lines, Log, Tail
 from taskyard.daemon.command.telling import told
 from taskyard.daemon.context import CHECKPOINT_BYTES_MAX, Context
@@ -23,8 +24,9 @@ STOP_GRACE_MS: Final = 60_000
 
 
 class Following:
-    def __init__(self, agent: Agent, files: Files, context: Context) -> None:
+    def __init__(self, agent: Agent, files: Files, context: Context, secrets: Secrets) -> None:
         self._agent = agent
+        self._secrets = secrets
         self._files = files
         self._context = context
         self._lines = {stream: Lines() for stream in Stream}
@@ -55,7 +57,8 @@ class Following:
     @property
     def printed(self) -> Printed:
         stdout, stderr = self._tails[Stream.STDOUT], self._tails[Stream.STDERR]
-        return Printed(stdout.read(), stderr.read(), stdout.missed_bytes)
+        hide_in = self._secrets.hide_in
+        return Printed(hide_in(stdout.read()), hide_in(stderr.read()), stdout.missed_bytes)
 
     async def _read_again(self, running: Running) -> None:
         """From the beginning, for the result alone: where the log had got to is lost with whoever was reading."""
@@ -74,7 +77,7 @@ class Following:
         if stream is Stream.STDOUT:
             lines = [text for line in lines if (text := told(self._agent.output, line)) is not None]
         if text := self._log.take(lines):
-            self._context.log(text)
+            self._context.log(self._secrets.hide(text))
 
     async def _watch(self) -> None:
         while True:
@@ -87,7 +90,7 @@ class Following:
         try:
             content = self._files.new_checkpoint(CHECKPOINT_BYTES_MAX)
             if content is not None:
-                self._context.checkpoint(msgspec.json.decode(content))
+                self._context.checkpoint(msgspec.json.decode(self._secrets.hide_in(content)))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             complaint = "is not JSON"
         except (TooLarge, ValueError):
