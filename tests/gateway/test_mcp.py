@@ -164,9 +164,9 @@ async def test_wrong_arguments_are_told_and_change_nothing(agent: Agent) -> None
         ("wait_for_tasks", {"tasks": []}, "INVALID_INPUT"),
         ("wait_for_tasks", {"tasks": ["T-001"] * (WAITED_FOR_MAX + 1)}, "INVALID_INPUT"),
         ("wait_for_tasks", {"tasks": ["T-999"]}, "TASK_NOT_FOUND"),
-        ("get_task", {"task": "T 1/é"}, "NOT_FOUND"),
+        ("get_task", {"task": "T 1/é"}, "TASK_NOT_FOUND"),
         ("get_task", {"task": "é"}, "TASK_NOT_FOUND"),
-        ("get_task", {"task": ""}, "NOT_FOUND"),
+        ("get_task", {"task": ""}, "TASK_NOT_FOUND"),
         ("list_tasks", {"status": "asleep"}, "INVALID_INPUT"),
         ("submit_subtask", {"input": "a"}, "INVALID_INPUT"),
         ("submit_subtask", {"input": "a", "parent": "T-999"}, "INVALID_INPUT"),
@@ -174,6 +174,15 @@ async def test_wrong_arguments_are_told_and_change_nothing(agent: Agent) -> None
     ):
         assert await agent.refused(tool, **arguments) == code, (tool, arguments)
     assert (await agent.use("list_tasks"))["tasks"] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["T-001/events", "T-001/log", "queue-status", "batch", "", "..", "T-001?x", "T-001%2Flog"]
+)
+async def test_what_is_no_tasks_name_is_no_task_and_no_address_either(agent: Agent, name: str) -> None:
+    await agent.use("submit_task", input="a")
+    for tool in ("get_task", "why", "cancel_task"):
+        assert await agent.refused(tool, task=name) == "TASK_NOT_FOUND"
 
 
 async def test_another_users_task_is_as_if_it_were_not(bob: Client, agent: Agent) -> None:

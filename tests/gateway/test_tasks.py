@@ -5,7 +5,9 @@ import pytest
 from taskyard.core.commands import Tick
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.port import Unavailable
+from taskyard.gateway.routes import ROUTES
 from taskyard.vocabulary import Level, Scope, SourceType
+from taskyard.wire.problems import TASK_WORDS
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import GatewayHub
 
@@ -288,3 +290,16 @@ async def test_a_hub_that_cannot_answer_says_when_to_come_back(hub: GatewayHub, 
     response = await ann.post(TASKS, {"input": "a"})
     assert (response.status, response.json["code"]) == (503, "STORE_UNAVAILABLE")
     assert response.headers["retry-after"] == "2"
+
+
+async def test_an_escaped_slash_is_part_of_a_tasks_name(ann: Client) -> None:
+    ref = (await ann.post(TASKS, {"input": "a"})).json["ref"]
+    assert (await ann.get(f"{TASKS}/{ref}/log")).status == 200
+    for escaped in (f"{ref}%2Flog", f"{ref}%2flog", f"{ref}%2Fa/log", f"{ref}/a%2Flog"):
+        answer = await ann.get(f"{TASKS}/{escaped}")
+        assert (answer.status, answer.json["code"]) == (404, "TASK_NOT_FOUND")
+
+
+async def test_every_word_that_stands_where_a_tasks_name_does_is_known_to_clients() -> None:
+    places = [route.path.removeprefix("/api/v1/tasks/") for route in ROUTES if route.path.startswith("/api/v1/tasks/")]
+    assert {place for place in places if not place.startswith("{")} == TASK_WORDS - {"", ".", ".."}

@@ -9,6 +9,7 @@ import pytest
 from taskyard.gateway.routes import ROUTES
 from taskyard.sdk import requests
 from taskyard.sdk.answers import TaskRecord
+from taskyard.sdk.errors import NotFound
 from taskyard.sdk.request import Request
 
 KNOWN = {(route.method, route.path) for route in ROUTES}
@@ -33,3 +34,10 @@ def test_no_call_goes_to_a_route_that_the_hub_does_not_have(build: Callable[...,
     ]
     request = build(*(ARGUMENTS.get(name, SEGMENT) for name in needed))
     assert (request.method, request.path.replace(SEGMENT, "{id}")) in KNOWN
+
+
+@pytest.mark.parametrize("name", ["", "queue-status", ".."])
+def test_what_is_no_tasks_name_is_not_asked_for(name: str) -> None:
+    with pytest.raises(NotFound) as refused:
+        requests.task_events(name)
+    assert (refused.value.code, refused.value.status) == ("TASK_NOT_FOUND", 404)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import MutableMapping
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -34,7 +35,8 @@ def _scope(kind: str, path: str, head: list[tuple[bytes, bytes]]) -> Message:
     return {
         "type": kind,
         "scheme": "http" if kind == "http" else "ws",
-        "path": path,
+        "path": unquote(path),
+        "raw_path": path.encode(),
         "query_string": query.encode(),
         "headers": head,
         "client": ("10.0.0.1", 5000),

@@ -9,11 +9,12 @@ that is done here, and hides the order, which is what matters. What goes wrong a
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping
 from functools import partial
 from math import ceil
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
@@ -42,6 +43,7 @@ WRAPS, BATCH_WRAPS = 1, 3
 # What stands around a field's value: the object; in a batch also the list and the batch itself.
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 NO_CONTENT: Final = 204
+ESCAPED_SLASH: Final = re.compile(rb"%2f", re.IGNORECASE)
 ROUTE: Final = "taskyard.route"
 NO_ROUTE: Final = ("", "")
 # Where a request's method and path, as the table has them, are noted once they are known.
@@ -105,7 +107,7 @@ class GatewayApp:
     async def _answer(self, scope: Scope, receive: Receive) -> Reply | Stream:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         self._origins.check_host(headers)
-        route, id = self._route(scope["path"], scope["method"])
+        route, id = self._route(scope)
         scope[ROUTE] = (route.method, route.path)
         if scope["method"] not in SAFE:
             self._origins.check_origin(headers, scope["scheme"])
@@ -133,11 +135,12 @@ class GatewayApp:
         )
         return await route.handler(call, body)
 
-    def _route(self, path: str, method: str) -> tuple[Route[Any, Any], str]:
-        methods = self._by_path.get(path)
-        id = ""
+    def _route(self, scope: Scope) -> tuple[Route[Any, Any], str]:
+        path, method, id = scope["path"], scope["method"], ""
+        has_escapes = ESCAPED_SLASH.search(scope.get("raw_path") or b"") is not None
+        methods = None if has_escapes else self._by_path.get(path)
         if methods is None or "{id}" in path:
-            parts = path.split("/", 5)
+            parts = _segments(scope["raw_path"]) if has_escapes else path.split("/", 5)
             if len(parts) > 4 and parts[4]:
                 id, parts[4] = parts[4], "{id}"
                 methods = self._by_path.get("/".join(parts))
@@ -195,6 +198,12 @@ class GatewayApp:
         principal = await self._caller(scope, headers)
         _authorise(principal, SOCKET_POLICY)
         return principal
+
+
+def _segments(raw_path: bytes) -> list[str]:
+    """An escaped slash is part of a name: decoded, `T-1%2Flog` would be another address."""
+    parts = [unquote(part) for part in raw_path.decode("latin-1").split("/")]
+    return parts[:5] + ["/".join(parts[5:])] * (len(parts) > 5)
 
 
 def _authorise(principal: Principal, policy: Policy) -> None:

@@ -13,7 +13,7 @@ from taskyard.gateway.pressure import shown
 from taskyard.vocabulary import Refusal
 from taskyard.vocabulary import Scope as KeyScope
 from taskyard.wire.frames import Backpressure
-from taskyard.wire.problems import FieldError
+from taskyard.wire.problems import NO_SUCH_TASK, FieldError
 
 if TYPE_CHECKING:
     from taskyard.gateway.door import Door
@@ -60,7 +60,7 @@ def refuse(refused: Refused) -> RequestRefused:
 
 def task_not_found() -> RequestRefused:
     """The same for a task that is another's and one that never was."""
-    return RequestRefused(Refusal.TASK_NOT_FOUND, "There is no such task of yours.")
+    return RequestRefused(Refusal.TASK_NOT_FOUND, NO_SUCH_TASK)
 
 
 class Empty(Struct, forbid_unknown_fields=True):

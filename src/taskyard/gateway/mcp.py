@@ -92,6 +92,7 @@ class Inside:
             "method": ask.method,
             # As a server hands it on: taken out of the address, and no longer escaped.
             "path": unquote(ask.path),
+            "raw_path": ask.path.encode(),
             "query_string": urlencode(_said(ask.query)).encode(),
             "headers": [*headers.items(), JSON],
         }

@@ -10,8 +10,9 @@ from msgspec import Struct
 from taskyard.mcp import arguments as given
 from taskyard.mcp import words
 from taskyard.mcp.brief import state, whole
-from taskyard.mcp.yard import API, Ask, Outcome, Yard, claim_path, of_task, problem
+from taskyard.mcp.yard import API, Ask, NoSuchTask, Outcome, Yard, claim_path, of_task, problem
 from taskyard.vocabulary import ENDED, Refusal, SourceType
+from taskyard.wire.problems import NO_SUCH_TASK
 
 WAIT_S_MAX: Final = 50.0
 # Clients of this protocol commonly give a call a minute; what is left is for the way there and back.
@@ -266,4 +267,7 @@ async def use(name: str, arguments: dict[str, Any], yard: Yard) -> Outcome:
         given_arguments = msgspec.convert(arguments, tool.takes)
     except msgspec.ValidationError as error:
         return problem(Refusal.INVALID_INPUT, f"{error}.")
-    return await tool.do(yard, given_arguments)
+    try:
+        return await tool.do(yard, given_arguments)
+    except NoSuchTask:
+        return problem(Refusal.TASK_NOT_FOUND, NO_SUCH_TASK)

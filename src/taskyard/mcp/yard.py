@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from taskyard.wire.problems import names_a_task
+
 API = "/api/v1"
 
 
@@ -39,8 +41,14 @@ class Yard(Protocol):
     async def ask(self, ask: Ask) -> Outcome: ...
 
 
+class NoSuchTask(Exception):
+    """What was given as a task's name can be none."""
+
+
 def of_task(task: str, word: str = "") -> str:
     """The path of a task, or of something about it."""
+    if not names_a_task(task):
+        raise NoSuchTask
     return f"{API}/tasks/{quote(task, safe='')}" + (f"/{word}" if word else "")
 
 

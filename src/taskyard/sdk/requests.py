@@ -21,6 +21,7 @@ from taskyard.sdk.answers import (
     TaskRecord,
     Why,
 )
+from taskyard.sdk.errors import NotFound
 from taskyard.sdk.records import (
     AuditEntry,
     BreakerRecord,
@@ -37,7 +38,9 @@ from taskyard.sdk.records import (
 )
 from taskyard.sdk.request import API, Request, encode, get, given, send
 from taskyard.sdk.submission import is_keyed, wire_shape
+from taskyard.vocabulary import Refusal
 from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
+from taskyard.wire.problems import NO_SUCH_TASK, PROBLEMS, names_a_task
 from taskyard.wire.report import ReportAnswer
 
 PAGE_TASKS: Final = 200
@@ -123,6 +126,8 @@ def export_tasks(*, archived: bool = False, limit: int = PAGE_TASKS) -> Request[
 
 
 def _task(task: str) -> str:
+    if not names_a_task(task):
+        raise NotFound(code=Refusal.TASK_NOT_FOUND, status=PROBLEMS[Refusal.TASK_NOT_FOUND].status, detail=NO_SUCH_TASK)
     return f"/tasks/{quote(task, safe='')}"
 
 

@@ -61,6 +61,16 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
 }
 
 
+NO_SUCH_TASK: Final = "There is no such task of yours."
+TASK_WORDS: Final = frozenset({"", ".", "..", "batch", "queue-status"})
+"""What stands where a task's name does and means something else."""
+
+
+def names_a_task(name: str) -> bool:
+    """Whether an address made of it would be a task's. Clients ask, since the hub could not tell what was meant."""
+    return name not in TASK_WORDS
+
+
 class FieldError(Struct, frozen=True):
     """One field that is wrong; `path` is like `tasks[0].input`."""
 
