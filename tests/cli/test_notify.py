@@ -98,6 +98,13 @@ def test_deliveries_are_listed_and_sent_again(hub: StubHub, cli: Cli) -> None:
         "created_at": at,
         "answered": 204,
     }
+    held = {**waits, "id": "d_3", "host_rests_until": due}
+    hub.on("GET", "notifications/n_1/deliveries", Reply(body=[{**waits, "id": "d_4", "under_way": True}, held]))
+    assert cli("notify", "deliveries", "n_1").out == (
+        "DELIVERY  EVENT           TASK   STATUS   TRIES  HAPPENED  NEXT                             LAST ANSWER\n"
+        "d_4       task_completed  T-002  pending  3      1 h ago   under way                        It answered 500.\n"
+        "d_3       task_completed  T-002  pending  3      1 h ago   in 40 s: its host is left alone  It answered 500.\n"
+    )
     hub.on("GET", "notifications/n_1/deliveries", Reply(body=[waits, taken]))
     hub.on("POST", "notifications/n_1/deliveries/d_2/resend", Reply(body=waits))
     assert cli("notify", "deliveries", "n_1") == (

@@ -11,7 +11,7 @@ from taskyard.gateway.door import GatewaySettings
 from taskyard.vocabulary import Scope
 from taskyard.wire.webhooks import key_of
 from tests.support.gateway_client import Client
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import START_MS, GatewayHub
 
 pytestmark = pytest.mark.anyio
 PLACE = "/api/v1/notifications"
@@ -133,6 +133,8 @@ async def test_deliveries_are_listed_page_by_page_and_by_what_became_of_them(hub
         "attempts": 0,
         "created_at": "2027-01-15T08:00:00Z",
         "next_at": "2027-01-15T08:00:00Z",
+        "under_way": False,
+        "host_rests_until": None,
         "ended_at": None,
         "answered": None,
         "error": None,
@@ -145,6 +147,19 @@ async def test_deliveries_are_listed_page_by_page_and_by_what_became_of_them(hub
     assert [one["ref"] for one in (*first.json, *second.json)] == ["T-003", "T-002", "T-001"]
     assert "link" not in second.headers
     assert (await ann.get(f"{PLACE}/{notification_id}")).json["pending"] == 2
+
+
+async def test_a_delivery_shows_that_it_is_under_way_or_that_its_host_is_left_alone(
+    hub: GatewayHub, ann: Client
+) -> None:
+    notification_id = await a_notification(ann)
+    await ann.post(TASKS, {"input": "a"})
+    hub.host_rests_until = START_MS + 30_000
+    [held] = await deliveries(ann, notification_id)
+    assert (held["next_at"], held["host_rests_until"]) == ("2027-01-15T08:00:30Z", "2027-01-15T08:00:30Z")
+    hub.host_rests_until, hub.under_way = None, {held["id"]}
+    [sent] = await deliveries(ann, notification_id)
+    assert (sent["next_at"], sent["under_way"], sent["host_rests_until"]) == (None, True, None)
 
 
 async def test_a_delivery_is_sent_again_when_its_owner_says_so(hub: GatewayHub, ann: Client) -> None:

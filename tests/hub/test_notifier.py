@@ -18,6 +18,7 @@ from taskyard.core.notification_commands import CreateNotification, DeleteNotifi
 from taskyard.core.notifications import notification_of
 from taskyard.core.settings import Notifications, Settings
 from taskyard.core.state import Now
+from taskyard.gateway.port import DeliveryView
 from taskyard.hub.clock import read_clock
 from taskyard.hub.notice_line import FAILURES_MAX, REST_MS, Line
 from taskyard.sdk.webhooks import verify
@@ -328,6 +329,32 @@ def test_what_a_person_asks_for_is_sent_although_its_host_is_left_alone() -> Non
     lives(scenario)
 
 
+def test_who_looks_sees_what_is_under_way_and_what_waits_for_a_host_that_is_left_alone() -> None:
+    async def scenario() -> None:
+        async with (
+            a_receiver(lambda number: HANG if number == 1 else 503) as receiver,
+            a_hub(timeout_s=0.5, parallel_max=1) as scene,
+        ):
+            await told(scene, receiver)
+            first = await scene.submit()
+            await receiver.until(1)
+            shown = await scene.hub.deliveries(USER, "n_1", PENDING, None, 10)
+            assert shown is not None
+            assert [(one.delivery.event.task_id, one.is_under_way) for one in shown] == [(first, True)]
+            for _ in range(FAILURES_MAX + 3):
+                await scene.submit()
+            await settled(scene, lambda found: sum(one.attempts for one in found) == FAILURES_MAX)
+            before = read_clock().wall
+            shown = await scene.hub.deliveries(USER, "n_1", PENDING, None, 20)
+            assert shown is not None
+            assert len(shown) == FAILURES_MAX + 4
+            for one in shown:
+                assert one.host_rests_until is not None
+                assert before < one.host_rests_until <= before + REST_MS
+
+    lives(scenario)
+
+
 def test_an_address_that_turned_private_is_not_told_and_says_why() -> None:
     async def scenario() -> None:
         async with a_receiver() as receiver, a_hub(allow=()) as scene:
@@ -382,10 +409,10 @@ def test_a_gateway_in_a_process_of_its_own_shows_what_the_leader_has() -> None:
             [view] = await both.board.notifications(USER)
             assert (view.id, view.url, view.events, view.pending) == ("n_1", receiver.url, QUEUED, 0)
             assert await both.board.notifications("u_bob") == []
-            assert await both.board.deliveries(USER, "n_1", DELIVERED, None, 10) == [delivery]
+            assert await both.board.deliveries(USER, "n_1", DELIVERED, None, 10) == [DeliveryView(delivery)]
             assert await both.board.deliveries(USER, "n_1", None, delivery.id, 10) == []
             assert await both.board.deliveries("u_bob", "n_1", None, None, 10) is None
-            assert await both.board.delivery(USER, "n_1", delivery.id) == delivery
+            assert await both.board.delivery(USER, "n_1", delivery.id) == DeliveryView(delivery)
             assert await both.board.delivery("u_bob", "n_1", delivery.id) is None
             answer, _ = await both.board.ask(ResendDelivery("n_1", delivery.id, USER, "test"))
             assert answer == Done()

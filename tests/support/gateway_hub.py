@@ -42,6 +42,7 @@ from taskyard.gateway.port import (
     Answered,
     BreakerView,
     DaemonView,
+    DeliveryView,
     HookView,
     HubView,
     NotificationView,
@@ -58,7 +59,7 @@ from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.metrics import Metrics
-from taskyard.hub.notification_views import delivery_page, delivery_view, notification_views
+from taskyard.hub.notification_views import delivery_of, delivery_page, notification_views
 from taskyard.hub.release import CLOSE_CODES, Frames
 from taskyard.hub.schedule_views import schedule_view, schedule_views
 from taskyard.hub.spent import Spent
@@ -85,6 +86,9 @@ class GatewayHub:
         self.told: list[Command] = []
         self.others: list[HubView] = []
         """Hubs of this yard that do not lead."""
+        self.under_way: set[str] = set()
+        """Deliveries that are being sent."""
+        self.host_rests_until: int | None = None
         self.wall_ms = START_MS
         self._mint = Mint()
         self._tokens = Tokens(b"0" * 32)
@@ -301,6 +305,9 @@ class GatewayHub:
             for record in (daemon.record,)
         ]
 
+    def shown(self, delivery: Delivery) -> DeliveryView:
+        return DeliveryView(delivery, delivery.id in self.under_way, self.host_rests_until)
+
     async def notifications(self, user_id: str) -> list[NotificationView]:
         return notification_views(self.core.state, user_id)
 
@@ -311,11 +318,13 @@ class GatewayHub:
         status: DeliveryStatus | None,
         before: str | None,
         limit: int,
-    ) -> list[Delivery] | None:
-        return delivery_page(self.core.state, user_id, notification_id, status=status, before=before, limit=limit)
+    ) -> list[DeliveryView] | None:
+        found = delivery_page(self.core.state, user_id, notification_id, status=status, before=before, limit=limit)
+        return None if found is None else [self.shown(delivery) for delivery in found]
 
-    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None:
-        return delivery_view(self.core.state, user_id, notification_id, delivery_id)
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> DeliveryView | None:
+        found = delivery_of(self.core.state, user_id, notification_id, delivery_id)
+        return None if found is None else self.shown(found)
 
     async def queues(self, user_id: str | None) -> list[QueueView]:
         return queue_views(self.core.state, user_id, self.wall_ms)

@@ -136,7 +136,18 @@ def deliveries(
 def _delivery_row(one: "DeliveryRecord", at: "datetime") -> tuple[str, ...]:
     said = one.error or (str(one.answered) if one.answered else "-")
     happened, next_at = times.relative(one.created_at, at), times.relative(one.next_at, at)
-    return one.id, one.type, one.ref or "-", one.status, str(one.attempts), happened, next_at, said
+    if one.host_rests_until is not None:
+        next_at += ": its host is left alone"
+    return (
+        one.id,
+        one.type,
+        one.ref or "-",
+        one.status,
+        str(one.attempts),
+        happened,
+        "under way" if one.under_way else next_at,
+        said,
+    )
 
 
 @app.command("resend")

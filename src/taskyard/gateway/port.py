@@ -187,6 +187,15 @@ class NotificationView(Struct):
     dropped: int
 
 
+class DeliveryView(Struct):
+    """A delivery, and what only its sender knows of it."""
+
+    delivery: Delivery
+    is_under_way: bool = False
+    host_rests_until: int | None = None
+    """Its host failed several times in a row, and is left alone until then."""
+
+
 class HubView(Struct):
     """A hub of this yard as `GET /hubs` shows it."""
 
@@ -345,10 +354,10 @@ class Hub(Protocol):
         status: DeliveryStatus | None,
         before: str | None,
         limit: int,
-    ) -> list[Delivery] | None:
+    ) -> list[DeliveryView] | None:
         """The newest that are older than the one of this id; None: there is no such notification of this user's."""
 
-    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None: ...
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> DeliveryView | None: ...
 
     async def figures(self) -> Figures:
         """What it counts and measures, of everybody."""

@@ -10,7 +10,6 @@ from taskyard.core.commands import Archive, Command, SubmitTasks
 from taskyard.core.effects import Signal, Submitted
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
-from taskyard.core.notices import Delivery
 from taskyard.core.pressure import signal_for
 from taskyard.core.schedule_commands import RunSchedule
 from taskyard.core.settings import Settings
@@ -22,6 +21,7 @@ from taskyard.gateway.port import (
     Answered,
     BreakerView,
     DaemonView,
+    DeliveryView,
     HookView,
     HubView,
     NotificationView,
@@ -41,7 +41,7 @@ from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.loop import Loop
 from taskyard.hub.metrics import Metrics
-from taskyard.hub.notification_views import delivery_page, delivery_view, notification_views
+from taskyard.hub.notification_views import delivery_of, delivery_page, notification_views
 from taskyard.hub.notifier import Notifier
 from taskyard.hub.observe import Log
 from taskyard.hub.outbound import Outbound
@@ -317,11 +317,13 @@ class Hub:
         status: DeliveryStatus | None,
         before: str | None,
         limit: int,
-    ) -> list[Delivery] | None:
-        return delivery_page(self.state, user_id, notification_id, status=status, before=before, limit=limit)
+    ) -> list[DeliveryView] | None:
+        found = delivery_page(self.state, user_id, notification_id, status=status, before=before, limit=limit)
+        return None if found is None else [self._notifier.shown(delivery) for delivery in found]
 
-    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None:
-        return delivery_view(self.state, user_id, notification_id, delivery_id)
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> DeliveryView | None:
+        found = delivery_of(self.state, user_id, notification_id, delivery_id)
+        return None if found is None else self._notifier.shown(found)
 
     async def hubs(self) -> list[HubView]:
         if self.members is not None:

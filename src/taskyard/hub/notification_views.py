@@ -40,6 +40,6 @@ def delivery_page(
     return None if notification is None else notification.page(status=status, before=before, limit=limit)
 
 
-def delivery_view(state: State, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None:
+def delivery_of(state: State, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None:
     notification = notification_of(state, user_id, notification_id)
     return None if notification is None else notification.find(delivery_id)

@@ -26,9 +26,9 @@ from taskyard.core.notification_commands import ReportDelivery
 from taskyard.core.settings import Notifications, Settings
 from taskyard.core.state import Now, State
 from taskyard.gateway.destinations import Allowed, BadDestination, read_allowed, read_destination
-from taskyard.gateway.port import Unavailable
+from taskyard.gateway.port import DeliveryView, Unavailable
 from taskyard.gateway.present import event_answer
-from taskyard.hub.notice_line import Line
+from taskyard.hub.notice_line import Line, is_asked_for
 from taskyard.hub.outbound import Answer, Outbound, Request, Unreached
 from taskyard.store.port import Identity, Numbered
 from taskyard.vocabulary import NOTICES, Keeps
@@ -88,6 +88,16 @@ class Notifier:
             if each.kind is Keeps.DELIVERY and each.record is not None:
                 self._line_up(each.name)
 
+    def shown(self, delivery: Delivery) -> DeliveryView:
+        """What people see of it: it may be under way, or wait for a host that is left alone."""
+        if delivery.status is not PENDING:
+            return DeliveryView(delivery)
+        line = self._lines.get(self._place_of(delivery))
+        is_held = line is not None and line.rests_until > self._clock().wall and not is_asked_for(delivery)
+        return DeliveryView(
+            delivery, delivery.id in self._sending, line.rests_until if line is not None and is_held else None
+        )
+
     async def run(self) -> None:
         """Until it is cancelled; what is under way then is sent again by whoever leads next."""
         try:
@@ -142,10 +152,13 @@ class Notifier:
         delivery = self._hub.state.deliveries.get(delivery_id)
         if delivery is None or delivery.status is not PENDING or delivery_id in self._sending:
             return
-        place = delivery.user_id, _host_of(self._record(delivery).url)
+        place = self._place_of(delivery)
         line = self._lines.setdefault(place, Line())
         line.put(delivery)
         self._stir(place)
+
+    def _place_of(self, delivery: Delivery) -> tuple[str, str]:
+        return delivery.user_id, _host_of(self._record(delivery).url)
 
     def _record(self, delivery: Delivery) -> NotificationRecord:
         return self._hub.state.notifications[delivery.user_id][delivery.notification_id].record

@@ -39,6 +39,9 @@ class DeliveryRecord(Struct, kw_only=True):
     attempts: int = 0
     created_at: datetime | None = None
     next_at: datetime | None = None
+    under_way: bool = False
+    host_rests_until: datetime | None = None
+    """Its host failed several times in a row, and is left alone until then."""
     ended_at: datetime | None = None
     answered: int | None = None
     error: str | None = None

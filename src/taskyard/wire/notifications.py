@@ -57,7 +57,11 @@ class DeliveryAnswer(Struct, kw_only=True):
     attempts: int
     created_at: Instant
     next_at: Instant | None
-    """When it is sent again."""
+    """When it is sent, or sent again; None: it has ended, or is under way."""
+    under_way: bool
+    """It is being sent."""
+    host_rests_until: Instant | None
+    """Its host failed several times in a row, and is left alone until then."""
     ended_at: Instant | None
     answered: int | None
     """The status of the last answer."""

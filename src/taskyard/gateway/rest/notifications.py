@@ -4,7 +4,7 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from taskyard.core.notices import PENDING, Delivery
+from taskyard.core.notices import PENDING
 from taskyard.core.notification_commands import (
     ChangeNotification,
     CreateNotification,
@@ -15,7 +15,7 @@ from taskyard.core.told import KEEP
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.destinations import BadDestination, objection_to, read_allowed, read_destination
 from taskyard.gateway.pages import link_to_next, place_of
-from taskyard.gateway.port import NotificationView
+from taskyard.gateway.port import DeliveryView, NotificationView
 from taskyard.gateway.rest.tasks import ask
 from taskyard.vocabulary import NOTICES, DeliveryStatus, NoticeName, Refusal, Scope, ref_of
 from taskyard.wire.fields import Limit, Name, instant_of, instant_or_none
@@ -93,8 +93,8 @@ async def list_deliveries(call: Call[DeliveryQuery], _body: Empty) -> Reply:
     if found is None:
         raise _not_found()
     page = found[: query.limit]
-    headers = link_to_next(call.path, query, page[-1].id) if len(found) > query.limit else []
-    return Reply([_delivery_answer(delivery) for delivery in page], headers=headers)
+    headers = link_to_next(call.path, query, page[-1].delivery.id) if len(found) > query.limit else []
+    return Reply([_delivery_answer(view) for view in page], headers=headers)
 
 
 async def resend(call: Call[OfUser], _body: Empty) -> Reply:
@@ -156,8 +156,9 @@ def _answer(view: NotificationView) -> NotificationAnswer:
     )
 
 
-def _delivery_answer(delivery: Delivery) -> DeliveryAnswer:
-    event = delivery.event
+def _delivery_answer(view: DeliveryView) -> DeliveryAnswer:
+    delivery, event = view.delivery, view.delivery.event
+    next_at = max(delivery.next_at, view.host_rests_until or 0)
     return DeliveryAnswer(
         id=delivery.id,
         type=NOTICES[event.name],
@@ -167,7 +168,9 @@ def _delivery_answer(delivery: Delivery) -> DeliveryAnswer:
         status=delivery.status,
         attempts=delivery.attempts,
         created_at=instant_of(event.at),
-        next_at=instant_of(delivery.next_at) if delivery.status is PENDING else None,
+        next_at=instant_of(next_at) if delivery.status is PENDING and not view.is_under_way else None,
+        under_way=view.is_under_way,
+        host_rests_until=instant_or_none(view.host_rests_until),
         ended_at=instant_or_none(delivery.ended_at),
         answered=delivery.answered,
         error=delivery.error,

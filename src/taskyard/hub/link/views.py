@@ -12,12 +12,12 @@ import msgspec
 from taskyard.core.effects import Signal
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
-from taskyard.core.notices import Delivery
 from taskyard.core.why import Why
 from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import (
     BreakerView,
     DaemonView,
+    DeliveryView,
     HookView,
     HubView,
     NotificationView,
@@ -44,8 +44,8 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "receiver": (tuple[str], Receiver | None),
     "usage": (tuple[str], UsageView),
     "notifications": (tuple[str], list[NotificationView]),
-    "deliveries": (tuple[str, str, DeliveryStatus | None, str | None, int], list[Delivery] | None),
-    "delivery": (tuple[str, str, str], Delivery | None),
+    "deliveries": (tuple[str, str, DeliveryStatus | None, str | None, int], list[DeliveryView] | None),
+    "delivery": (tuple[str, str, str], DeliveryView | None),
     "figures": (tuple[()], Figures),
     "progress": (tuple[list[str]], dict[str, ProgressView]),
     "pressure": (tuple[str], Signal),
@@ -119,10 +119,10 @@ class LiveViews:
         status: DeliveryStatus | None,
         before: str | None,
         limit: int,
-    ) -> list[Delivery] | None:
+    ) -> list[DeliveryView] | None:
         return await self._look("deliveries", user_id, notification_id, status, before, limit)  # type: ignore[no-any-return]
 
-    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> Delivery | None:
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> DeliveryView | None:
         return await self._look("delivery", user_id, notification_id, delivery_id)  # type: ignore[no-any-return]
 
     async def figures(self) -> Figures:
