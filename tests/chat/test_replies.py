@@ -46,6 +46,15 @@ def test_a_confirmation_has_all_that_was_decided() -> None:
     ]
 
 
+def test_what_came_again_is_not_said_to_be_added() -> None:
+    assert replies.confirmation(ENGLISH, [a_task(was_known=True)]) == (
+        "This message was sent before; of it there is:\n- T-003: fetch the data (queue local)"
+    )
+    cancel = ParsedCommand(ChatCommand.CANCEL, "T-001")
+    assert replies.not_again(ENGLISH, cancel) == "Not done again: cancel T-001"
+    assert replies.not_again(CHINESE, cancel) == "不再重复执行：取消 T-001"
+
+
 def test_a_long_text_is_cut() -> None:
     line = replies.confirmation(ENGLISH, [a_task(text="x" * 1_000)]).splitlines()[1]
     assert line == f"- T-003: {'x' * 79}… (queue local)"
@@ -61,8 +70,13 @@ def test_a_proposal_names_what_is_not_there_yet_by_number() -> None:
         "This would do: cancel T-001",
         "This would do: queue local",
     ]
+    no = Acted(command=ChatCommand.CANCEL, ref="T-001", ok=False, detail="There is no such task of yours.")
+    assert replies.proposal(Parsed(CHINESE, (), commands), {commands[0]: no}).splitlines() == [
+        "取消 T-001：There is no such task of yours.",
+        "将执行：查看队列 local",
+    ]
     assert replies.proposal(Parsed(CHINESE, tasks[:1])).splitlines()[0] == "将添加 1 个任务："
-    assert replies.proposal(Parsed(CHINESE, (), commands[:1])) == "将执行：cancel T-001"
+    assert replies.proposal(Parsed(CHINESE, (), commands[:1])) == "将执行：取消 T-001"
 
 
 @pytest.mark.parametrize(

@@ -167,9 +167,10 @@ def test_what_is_cancelled_stays_cancelled_and_the_refusal_says_what_is_possible
     answer = hub.cancel(task)
     assert isinstance(answer, Refused)
     assert answer.code is Refusal.INVALID_TRANSITION
-    assert answer.detail == (
-        "T-001 is cancelled and cannot be cancelled; from there it can become: nothing: it has ended."
-    )
+    assert answer.detail == "T-001 is cancelled already."
+    answer = hub.skip(task)
+    assert isinstance(answer, Refused)
+    assert answer.detail == "T-001 is cancelled and cannot be skipped: it has ended."
 
 
 def test_a_running_task_cannot_be_skipped() -> None:

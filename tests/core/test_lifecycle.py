@@ -102,7 +102,6 @@ def test_one_end_may_follow_another(status: Status) -> None:
 
 def test_a_refusal_can_say_what_is_possible() -> None:
     assert possible(S.SKIPPED) == "waiting, pending, queued, blocked"
-    assert possible(S.STALE) == "nothing: it has ended"
 
 
 def test_nothing_but_the_lifecycle_sets_a_tasks_status() -> None:

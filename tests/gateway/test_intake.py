@@ -94,8 +94,37 @@ async def test_a_message_sent_twice_under_one_key_is_added_once(ann: Client) -> 
     texts = {"text": "fetch the data, then plot it"}
     first, second = [(await ann.post(INTAKE, texts, headers=key)).json for _ in range(2)]
     assert [task["id"] for task in first["tasks"]] == [task["id"] for task in second["tasks"]]
-    assert "was there already" in second["reply"]
+    assert second["reply"].startswith("This message was sent before; of it there is:\n- T-001: fetch the data")
     assert len(await statuses(ann)) == 2
+
+
+async def test_what_a_message_commanded_is_not_done_again_when_it_is_repeated(ann: Client) -> None:
+    await said(ann, "fetch the data")
+    message, key = {"text": "cancel T-001 and analyse the logs"}, {"Idempotency-Key": "m1"}
+    first, second = [(await ann.post(INTAKE, message, headers=key)).json for _ in range(2)]
+    assert [one["ok"] for one in first["commands"]] == [True]
+    assert [one["ok"] for one in second["commands"]] == [None]
+    assert "Not done again: cancel T-001" in second["reply"]
+
+
+async def test_a_key_that_was_used_for_other_words_is_refused_without_one_that_was_never_sent(ann: Client) -> None:
+    key = {"Idempotency-Key": "m1"}
+    await ann.post(INTAKE, {"text": "fetch the data"}, headers=key)
+    refused = await ann.post(INTAKE, {"text": "plot the data"}, headers=key)
+    assert (refused.status, refused.json["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert "#0" not in refused.json["detail"]
+
+
+async def test_a_dry_run_looks_for_the_tasks_that_are_named(ann: Client) -> None:
+    await said(ann, "1. fetch the data\n2. plot the sales")
+    await said(ann, "cancel T-001")
+    answer = await said(ann, "cancel T-001 and T-002 and T-099", dry_run=True)
+    assert answer["reply"].splitlines() == [
+        "cancel T-001: T-001 is cancelled already.",
+        "This would do: cancel T-002",
+        "cancel T-099: There is no such task of yours.",
+    ]
+    assert [one["ok"] for one in answer["commands"]] == [False, None, False]
 
 
 async def test_many_tasks_are_confirmed_and_the_first_told_their_place(ann: Client) -> None:
@@ -107,6 +136,7 @@ async def test_many_tasks_are_confirmed_and_the_first_told_their_place(ann: Clie
 
 
 async def test_a_dry_run_shows_what_would_be_done_and_does_nothing(ann: Client) -> None:
+    await said(ann, "fetch the prices")
     answer = await said(ann, "cancel T-001. Use qwen2.5 to fetch the data, then plot it", dry_run=True)
     assert (answer["tasks"], answer["understood"]) == ([], True)
     assert answer["commands"] == [{"command": "cancel", "ref": "T-001", "queue": None, "ok": None, "detail": None}]
@@ -117,7 +147,7 @@ async def test_a_dry_run_shows_what_would_be_done_and_does_nothing(ann: Client) 
         "- #2: plot it (after #1)\n"
         "This would do: cancel T-001"
     )
-    assert await statuses(ann) == {}
+    assert await statuses(ann) == {"T-001": "queued"}
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -174,7 +204,7 @@ async def test_what_the_status_of_a_task_does_not_allow_is_told_and_changes_noth
     answer = await said(ann, "重试 T-001")
     (command,) = answer["commands"]
     assert command["ok"] is False
-    assert answer["reply"] == f"retry T-001：{command['detail']}"
+    assert answer["reply"] == f"重试 T-001：{command['detail']}"
 
 
 async def test_a_running_task_is_asked_to_stop(hub: GatewayHub, ann: Client) -> None:

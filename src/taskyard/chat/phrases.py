@@ -23,9 +23,12 @@ class Phrases(Struct, frozen=True, kw_only=True):
     after: str
     position: str
     known: str
+    verbs: dict[ChatCommand, str]
     # Answers.
     added: str
     added_one: str
+    repeated: str
+    not_again: str
     would_add: str
     would_add_one: str
     would_do: str
@@ -67,8 +70,11 @@ ENGLISH: Final = Phrases(
     after="after {}",
     position="position {}",
     known="was there already",
+    verbs={command: command.value for command in ChatCommand},
     added="Added {} tasks:",
     added_one="Added 1 task:",
+    repeated="This message was sent before; of it there is:",
+    not_again="Not done again: {}",
     would_add="This would add {} tasks:",
     would_add_one="This would add 1 task:",
     would_do="This would do: {}",
@@ -126,8 +132,17 @@ CHINESE: Final = Phrases(
     after="依赖 {}",
     position="位置 {}",
     known="之前已有",
+    verbs={
+        ChatCommand.CANCEL: "取消",
+        ChatCommand.RETRY: "重试",
+        ChatCommand.SKIP: "跳过",
+        ChatCommand.STATUS: "查看状态",
+        ChatCommand.QUEUE: "查看队列",
+    },
     added="已添加 {} 个任务：",
     added_one="已添加 1 个任务：",
+    repeated="此消息之前已发送过，其任务为：",
+    not_again="不再重复执行：{}",
     would_add="将添加 {} 个任务：",
     would_add_one="将添加 1 个任务：",
     would_do="将执行：{}",

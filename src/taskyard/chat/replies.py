@@ -4,13 +4,13 @@ A confirmation names everything that was decided about each task, since the pars
 reader thought: ref, queue, model, what it waits for, where it stands.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from taskyard.chat.drafts import TASKS_MAX
-from taskyard.chat.parsed import Language, Parsed, ParsedTask, Question
+from taskyard.chat.parsed import Language, Parsed, ParsedCommand, ParsedTask, Question
 from taskyard.chat.parser import MESSAGE_CHARS_MAX
 from taskyard.chat.phrases import PHRASES, Phrases
 from taskyard.vocabulary import ChatCommand, QueueState, Status
@@ -72,18 +72,23 @@ class Blocked(Struct, frozen=True):
     """… of which these can be tried again."""
 
 
+NOTHING_REFUSED: Final[Mapping[ParsedCommand, Acted]] = {}
+
+
 # Answers.
 
 
 def confirmation(language: Language, tasks: Sequence[TaskFacts]) -> str:
-    """What was added."""
+    """What was added, or what a message that came again had added."""
     phrases = PHRASES[language]
-    head = phrases.added_one if len(tasks) == 1 else phrases.added.format(len(tasks))
-    return "\n".join([head, *(_added(phrases, task) for task in tasks)])
+    is_all_known = all(task.was_known for task in tasks)
+    added = phrases.added_one if len(tasks) == 1 else phrases.added.format(len(tasks))
+    lines = (_added(phrases, task, is_all_known=is_all_known) for task in tasks)
+    return "\n".join([phrases.repeated if is_all_known else added, *lines])
 
 
-def proposal(parsed: Parsed) -> str:
-    """What would be done, for whoever wants to see it first."""
+def proposal(parsed: Parsed, refused: Mapping[ParsedCommand, Acted] = NOTHING_REFUSED) -> str:
+    """What would be done, for whoever wants to see it first; and what of it would be refused."""
     phrases = PHRASES[parsed.language]
     lines: list[str] = []
     if parsed.tasks:
@@ -91,15 +96,21 @@ def proposal(parsed: Parsed) -> str:
         lines.append(phrases.would_add_one if count == 1 else phrases.would_add.format(count))
         lines += [f"- {_proposed(phrases, number, task)}" for number, task in enumerate(parsed.tasks, 1)]
     for command in parsed.commands:
-        words = (command.command.value, command.ref, command.queue)
-        lines.append(phrases.would_do.format(" ".join(word for word in words if word)))
+        no = refused.get(command)
+        lines.append(phrases.would_do.format(_asked(phrases, command)) if no is None else acted(parsed.language, no))
     return "\n".join(lines)
+
+
+def not_again(language: Language, command: ParsedCommand) -> str:
+    """That a message came again, whose command was done when it first came."""
+    phrases = PHRASES[language]
+    return phrases.not_again.format(_asked(phrases, command))
 
 
 def acted(language: Language, done: Acted) -> str:
     phrases = PHRASES[language]
     if not done.ok:
-        return phrases.refused.format(command=done.command.value, ref=done.ref, detail=done.detail or "")
+        return phrases.refused.format(command=phrases.verbs[done.command], ref=done.ref, detail=done.detail or "")
     also = phrases.also.format(phrases.comma.join(done.also)) if done.also else ""
     says = phrases.stopping if done.is_stopping else phrases.acted[done.command]
     return says.format(ref=done.ref) + also
@@ -154,9 +165,14 @@ def not_understood(language: Language) -> str:
 # Parts of them.
 
 
-def _added(phrases: Phrases, task: TaskFacts) -> str:
+def _asked(phrases: Phrases, command: ParsedCommand) -> str:
+    words = (phrases.verbs[command.command], command.ref, command.queue)
+    return " ".join(word for word in words if word)
+
+
+def _added(phrases: Phrases, task: TaskFacts, *, is_all_known: bool) -> str:
     facts = list(_facts(phrases, task))
-    if task.was_known:
+    if task.was_known and not is_all_known:
         facts.append(phrases.known)
     return f"- {task.ref}{phrases.colon}{_line(task.text)}{_bracketed(phrases, facts)}"
 

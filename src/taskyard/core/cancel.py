@@ -29,8 +29,19 @@ def not_found(task_id: str) -> Refused:
 def not_possible(task: Task, wanted: str) -> Refused:
     if task.status is Status.COMPLETED:
         return Refused(Refusal.TASK_ALREADY_COMPLETED, f"{task.ref} has completed; it cannot be {wanted}.")
-    detail = f"{task.ref} is {task.status} and cannot be {wanted}; from there it can become: {possible(task.status)}."
+    if task.status == wanted:
+        detail = f"{task.ref} is {wanted} already."
+    elif not TRANSITIONS[task.status]:
+        detail = f"{task.ref} is {task.status} and cannot be {wanted}: it has ended."
+    else:
+        can = possible(task.status)
+        detail = f"{task.ref} is {task.status} and cannot be {wanted}; from there it can become: {can}."
     return Refused(Refusal.INVALID_TRANSITION, detail)
+
+
+def objection_to(task: Task, goal: Status) -> Refused | None:
+    """Why a person cannot bring it there from where it stands."""
+    return None if goal in TRANSITIONS[task.status] else not_possible(task, goal)
 
 
 def cancel(turn: Turn, command: CancelTask) -> None:
@@ -38,8 +49,9 @@ def cancel(turn: Turn, command: CancelTask) -> None:
     if task is None:
         turn.effects.append(Reply(command.reply_to, not_found(command.task_id)))
         return
-    if Status.CANCELLED not in TRANSITIONS[task.status]:
-        turn.effects.append(Reply(command.reply_to, not_possible(task, "cancelled")))
+    objection = objection_to(task, Status.CANCELLED)
+    if objection is not None:
+        turn.effects.append(Reply(command.reply_to, objection))
         return
     also = tuple(heirs_of(turn.state, task.id))
     call_off(turn, task, command.reason)
@@ -72,8 +84,9 @@ def skip(turn: Turn, command: SkipTask) -> None:
     if task is None:
         turn.effects.append(Reply(command.reply_to, not_found(command.task_id)))
         return
-    if Status.SKIPPED not in TRANSITIONS[task.status]:
-        turn.effects.append(Reply(command.reply_to, not_possible(task, "skipped")))
+    objection = objection_to(task, Status.SKIPPED)
+    if objection is not None:
+        turn.effects.append(Reply(command.reply_to, objection))
         return
     leave_lane(turn, task)
     trouble = task.trouble = task.trouble or Trouble()

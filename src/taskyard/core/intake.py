@@ -241,7 +241,8 @@ def recognise(intake: Intake, draft: Draft, key: str, keys: dict[str, Draft]) ->
     if holder is draft:
         return None
     if holder.digest != draft.digest or (isinstance(holder, Task) and not intake.is_seen(holder)):
-        detail = f"The idempotency key {key} was used for other content; use a new key."
+        # Not by its name: where a header's key is meant for several tasks, each has one made of it.
+        detail = "This idempotency key was used for other content; use a new key."
         return Refused(Refusal.IDEMPOTENCY_KEY_REUSED, detail, field="idempotency_key")
     return holder.id
 

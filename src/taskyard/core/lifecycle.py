@@ -115,4 +115,4 @@ def move(turn: Turn, task: Task, to: Status, *, event: EventName | None = None, 
 
 def possible(status: Status) -> str:
     """What a task in this status can become, for a refusal's sentence."""
-    return ", ".join(TRANSITIONS[status]) or "nothing: it has ended"
+    return ", ".join(TRANSITIONS[status])

@@ -27,7 +27,9 @@ class ParsedTaskAnswer(Struct, kw_only=True):
 
 
 class CommandAnswer(Struct, kw_only=True):
-    """A command that was understood, and how it went; `ok` is null where it was not tried."""
+    """A command that was understood, and how it went. `ok` is null where it was not tried; false in a dry run:
+    it would be refused.
+    """
 
     command: ChatCommand
     ref: str | None = None

@@ -11,6 +11,7 @@ from typing import Final
 from taskyard.chat import replies
 from taskyard.chat.parsed import Parsed, ParsedCommand, ParsedTask, Source, Sources
 from taskyard.chat.parser import parse
+from taskyard.core.cancel import objection_to
 from taskyard.core.commands import CancelTask, RetryTask, SkipTask
 from taskyard.core.effects import Done, Refused
 from taskyard.gateway import chat_facts
@@ -34,6 +35,9 @@ CONTROL: Final = {
     ChatCommand.RETRY: RetryTask,
     ChatCommand.SKIP: SkipTask,
 }
+
+GOALS: Final = {ChatCommand.CANCEL: Status.CANCELLED, ChatCommand.SKIP: Status.SKIPPED}
+"""Where a command brings its task. What is tried again may come to stand anywhere."""
 
 
 class _Answer:
@@ -66,11 +70,37 @@ async def take(call: Call[OfUser], body: Intake) -> Reply:
     parsed = parse(body.text, _sources(views, call.hub.settings.default_queue))
     answer = _Answer(parsed)
     if body.dry_run:
-        answer.lines = [replies.proposal(parsed)] if parsed.tasks or parsed.commands else []
-        answer.commands = [CommandAnswer(command=one.command, ref=one.ref, queue=one.queue) for one in parsed.commands]
+        await _propose(call, user_id, answer)
     elif parsed.tasks or parsed.commands:
         await _do(call, user_id, answer, channel=body.channel, views=views)
     return answer.reply()
+
+
+async def _propose(call: Call[OfUser], user_id: str, answer: _Answer) -> None:
+    """What would be done; commands are held against the tasks they name, as far as that can be said beforehand."""
+    parsed = answer.parsed
+    refused: dict[ParsedCommand, replies.Acted] = {}
+    for one in parsed.commands:
+        objection = await _objection(call, user_id, one)
+        if objection is not None:
+            refused[one] = replies.Acted(command=one.command, ref=one.ref or "", ok=False, detail=objection)
+        ok = None if objection is None else False
+        answer.commands.append(
+            CommandAnswer(command=one.command, ref=one.ref, queue=one.queue, ok=ok, detail=objection)
+        )
+    if parsed.tasks or parsed.commands:
+        answer.lines.append(replies.proposal(parsed, refused))
+
+
+async def _objection(call: Call[OfUser], user_id: str, one: ParsedCommand) -> str | None:
+    if one.ref is None:
+        return None
+    stored = await _find(call, user_id, one.ref)
+    if stored is None:
+        return task_not_found().detail
+    goal = GOALS.get(one.command)
+    objection = None if goal is None else objection_to(stored.task, goal)
+    return None if objection is None else objection.detail
 
 
 def _sources(views: Sequence[QueueView], default: str) -> Sources:
@@ -85,8 +115,13 @@ async def _do(call: Call[OfUser], user_id: str, answer: _Answer, *, channel: str
     parsed = answer.parsed
     if parsed.tasks:
         await _submit(call, user_id, answer, channel)
+    was_known = bool(answer.tasks) and all(task.deduplicated for task in answer.tasks)
     for command in parsed.commands:
-        if command.command in CONTROL:
+        if command.command in CONTROL and was_known:
+            # It came again under its key: a task that has failed since would be tried again by a message of before.
+            answer.lines.append(replies.not_again(parsed.language, command))
+            answer.commands.append(CommandAnswer(command=command.command, ref=command.ref))
+        elif command.command in CONTROL:
             await _control(call, user_id, answer, command)
         elif command.ref is not None:
             await _task_status(call, user_id, answer, command)
