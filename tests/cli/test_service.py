@@ -3,6 +3,8 @@
 import json
 import os
 import plistlib
+import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -221,6 +223,25 @@ def test_a_daemon_that_was_never_there_does_not_run(machine: Machine) -> None:
     said = machine.taskyard("daemon", "status", "--name", "mill")
     assert said.code == 1
     assert said.out.startswith("mill does not run\n")
+
+
+def test_a_daemon_whose_terminal_is_closed_leaves(machine: Machine) -> None:
+    # Given a daemon in a terminal
+    ours, theirs = pty.openpty()
+    known = {"HOME": str(machine.home), "TASKYARD_HUB": "http://127.0.0.1:1", "TASKYARD_KEY": KEY}
+    command = [sys.executable, "-m", "taskyard.cli", "daemon", "--name", "mill"]
+    with subprocess.Popen(command, env=environment(**known), stderr=theirs, start_new_session=True) as daemon:
+        os.close(theirs)
+        said = b""
+        while b"not connected" not in said:
+            said += os.read(ours, 4096)
+
+        # When that is closed
+        os.close(ours)
+        daemon.send_signal(signal.SIGHUP)
+
+        # Then it goes, and does not live on unseen
+        assert daemon.wait(30) in (0, 1)
 
 
 def test_without_a_word_about_services_a_daemon_is_run(machine: Machine) -> None:

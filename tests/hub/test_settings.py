@@ -172,7 +172,7 @@ NUMBERS: Final = {
 }
 NO_NUMBERS: Final = (".jwt", ".max_priority", ".otlp_endpoint")
 UNLIMITED: Final = [name for name, value in DEFAULTS.items() if value is None and not name.endswith(NO_NUMBERS)]
-EDGE: Final = ("auth.", "cluster.", "retention.")
+EDGE: Final = ("auth.", "cluster.", "daemon.", "retention.")
 
 
 def test_the_defaults_are_the_specifications() -> None:

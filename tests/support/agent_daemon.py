@@ -26,11 +26,11 @@ echo "end $TASKYARD_TASK_ID" >> '{notes}'
 
 
 class AgentDaemon:
-    def __init__(self, hub: Door, directory: Path, name: str = "agents", *, slots: int = 4) -> None:
+    def __init__(self, hub: Door, directory: Path, name: str = "agents", *, slots: int | None = 4) -> None:
         self._hub = hub
         self._directory = directory
         self.name = name
-        self.slots = slots
+        self._slots = [] if slots is None else ["--slots", str(slots)]
         self.notes = directory / f"{name}.notes"
         self.notes.touch()
         self.data = directory / f"{name}.data"
@@ -41,7 +41,7 @@ class AgentDaemon:
 
     def start(self, *options: str) -> None:
         arguments = [
-            *(sys.executable, "-m", "taskyard.cli", "daemon", "--name", self.name, "--slots", str(self.slots)),
+            *(sys.executable, "-m", "taskyard.cli", "daemon", "--name", self.name, *self._slots),
             *("--run", str(self._agent), "--argument=--", "--argument={input}", *options),
         ]
         env = environment(TASKYARD_HUB=self._hub.url, TASKYARD_KEY=self._hub.key, TASKYARD_DATA=str(self.data))

@@ -4,6 +4,7 @@ import dataclasses
 import logging
 import os
 import socket
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,6 +19,7 @@ from taskyard.vocabulary import OnLoss
 
 if TYPE_CHECKING:
     from taskyard.daemon.daemon import Daemon
+    from taskyard.daemon.own_section import OwnSection
 
 NO: Final = 1
 NOT_ALLOWED: Final = 4
@@ -70,7 +72,7 @@ def up(options: HubOptions) -> int:
 @dataclasses.dataclass
 class DaemonOptions:
     name: Annotated[str | None, typer.Option("--name", help="Its name [this machine's].")] = None
-    slots: Annotated[int, typer.Option("--slots", min=1, help="Tasks at a time.")] = 5
+    slots: Annotated[int | None, typer.Option("--slots", min=1, help="Tasks at a time [5].")] = None
     capabilities: Annotated[str | None, typer.Option("--capabilities", metavar="A,B", help="What it can do.")] = None
     models: Annotated[str | None, typer.Option("--models", metavar="M,N", help="Models it serves.")] = None
     types: Annotated[
@@ -133,7 +135,7 @@ def daemon(options: DaemonOptions, yard: Yard) -> int:
     slots = "1 slot" if runner.slots == 1 else f"{runner.slots} slots"
     output.note(f"Daemon {runner.name} serves {runner.hub} with {slots}. Ctrl-C stops it.")
     try:
-        runner.run(drain_s=options.drain_s)
+        runner.run(drain_s=options.drain_s, anew=partial(_anew, options, yard))
     except HubRefused as error:
         output.note(f"taskyard: {error}")
         return NOT_ALLOWED
@@ -141,6 +143,14 @@ def daemon(options: DaemonOptions, yard: Yard) -> int:
         output.note(f"taskyard: {error}")
         return NO
     return 0
+
+
+def _anew(options: DaemonOptions, yard: Yard) -> "Daemon":
+    """As it would be made now: its file may say something else than before."""
+    try:
+        return make_daemon(options, yard=yard)
+    except typer.BadParameter as error:
+        raise ValueError(error.message) from error
 
 
 class Notes(logging.Handler):
@@ -156,9 +166,10 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
     from taskyard.daemon.daemon import Daemon
     from taskyard.sdk.credentials import data_directory, find_credentials
 
-    types = names_of(options.types)
     data = data_directory(yard.data)
     config = Path(options.config) if options.config else data / FILE_NAME
+    own = _own_section(config)
+    types = list(own.types) or None if options.types is None else names_of(options.types)
     agents = agents_of(
         names=options.agent or [],
         run=options.run,
@@ -182,9 +193,9 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
         credentials.hub,
         credentials.key,
         name=name,
-        slots=options.slots,
-        capabilities=names_of(options.capabilities) or (),
-        models=names_of(options.models) or (),
+        slots=options.slots or own.slots,
+        capabilities=own.capabilities if options.capabilities is None else names_of(options.capabilities) or (),
+        models=own.models if options.models is None else names_of(options.models) or (),
         types=types,
         data_dir=data / "daemons" / name.replace(os.sep, "_"),
         shared=options.shared,
@@ -201,6 +212,15 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
     if not agents and not endpoints:
         made.use_builtin()
     return made
+
+
+def _own_section(config: Path) -> "OwnSection":
+    from taskyard.daemon.own_section import BadSection, read_own_section
+
+    try:
+        return read_own_section(config)
+    except BadSection as error:
+        raise typer.BadParameter(str(error), param_hint="--config") from error
 
 
 def names_of(text: str | None) -> list[str] | None:

@@ -43,15 +43,19 @@ class Adoption:
 
     async def begin(self, machine: Machine) -> None:
         """Before the daemon says hello."""
-        for program in self._programs.values():
-            program.processes = self._processes
-            program.when_safe = self._kept.__setitem__
+        self.admit()
         dropped = [running for running in await self._processes.open() if not self._is_taken_up(machine, running)]
         for running in dropped:
             running.stop(0)
             running.forget()
         if dropped:
             await asyncio.wait([asyncio.ensure_future(running.wait()) for running in dropped], timeout=END_S)
+
+    def admit(self) -> None:
+        """The programs there are now run theirs here."""
+        for program in self._programs.values():
+            program.processes = self._processes
+            program.when_safe = self._kept.__setitem__
 
     def _is_taken_up(self, machine: Machine, running: Running) -> bool:
         how = running.exit

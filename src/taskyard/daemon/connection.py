@@ -146,8 +146,9 @@ class Connection(Work):
 
     def introduce(self, settings: Settings) -> None:
         """What this daemon is and can do has changed: tell it in a new connection, while the work goes on."""
-        self.machine.introduce(settings)
-        self._wake()
+        if settings != self.machine.settings:
+            self.machine.introduce(settings)
+            self._wake()
 
     # --- once per turn of the loop -------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import os
 import random
 import signal
 import socket
+import termios
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 DRAIN_S: Final = 25.0
 # Orchestrators kill 30 s after they ask; this leaves time to hand back what is not finished by then.
+TERMINAL: Final = 2
+"""Standard error: where a daemon in a terminal says what it does."""
 NESTED_MAX: Final = 16
 # A task may wait for a sub-task beside it, which may wait for another; each blocks a thread, made when needed.
 
@@ -93,7 +96,9 @@ class Daemon:
         self._functions: dict[str, Served] = {}
         self._programs: dict[str, CommandAgent] = {}
         self._connection: Connection | None = None
+        self._adoption: Adoption | None = None
         self._leave_within_s: float | None = None
+        self._boot_id = ""
         self._gone = asyncio.Event()
         self._owns_loop = False
         """Whether nobody but this daemon has anything on its loop."""
@@ -135,12 +140,14 @@ class Daemon:
         """Serve `echo` and `demo` too."""
         self._functions = {**BUILTIN, **self._functions}
 
-    def run(self, *, drain_s: float = DRAIN_S) -> None:
+    def run(self, *, drain_s: float = DRAIN_S, anew: "Callable[[], Daemon] | None" = None) -> None:
         """Serve until SIGTERM or SIGINT, then finish within `drain_s` and leave; a second one: at once.
+
+        On SIGHUP it becomes what `anew` makes, while what it runs goes on; a `ValueError` leaves it as it is.
 
         Async functions get a loop of their own: one that blocks it holds up the others, but not the daemon.
         """
-        uvloop.run(self._serve_until_signal(drain_s))
+        uvloop.run(self._serve_until_signal(drain_s, anew))
 
     async def serve(self) -> None:
         """Serve until `stop`, on the caller's loop: async functions run there too, beside what else is on it.
@@ -155,6 +162,7 @@ class Daemon:
         if journal.damage is not None:
             logger.error("%s", journal.damage)
         # A simple seed is enough: the dice only spread reconnects, and the boot id is random in any case.
+        self._boot_id = uuid.uuid4().hex
         machine = Protocol(self._settings(), rng=random.Random(), memory=journal.memory)
         self._gone.clear()
         try:
@@ -180,7 +188,7 @@ class Daemon:
             yield None
             return
         processes = Processes(self.data_dir / "processes", on_loss=self.on_loss.value, away_s=self.away_s)
-        adoption = Adoption(processes, self._programs)
+        adoption = self._adoption = Adoption(processes, self._programs)
         try:
             await adoption.begin(machine)
         except BaseException:
@@ -189,6 +197,7 @@ class Daemon:
         try:
             yield adoption
         finally:
+            self._adoption = None
             await adoption.close()
 
     async def stop(self, *, drain_s: float = 0.0) -> None:
@@ -197,10 +206,30 @@ class Daemon:
             self._connection.drain(drain_s)
             await self._gone.wait()
 
-    async def _serve_until_signal(self, drain_s: float) -> None:
+    def become(self, other: "Daemon") -> None:
+        """Serve from now on what the other would, and say so to the hub; name, hub and directory stay.
+
+        What runs is finished as it was begun. On the loop of `serve`.
+        """
+        if other._programs and self._adoption is None and self._connection is not None:
+            raise ValueError("it had no program to run before: start it again")
+        self.slots, self.capabilities, self.models = other.slots, other.capabilities, other.models
+        self.types = other.types
+        # In place: whoever runs the work looks them up here.
+        self._functions.clear()
+        self._functions.update(other._functions)
+        self._programs.clear()
+        self._programs.update(other._programs)
+        if self._adoption is not None:
+            self._adoption.admit()
+        if self._connection is not None:
+            self._connection.introduce(self._settings())
+
+    async def _serve_until_signal(self, drain_s: float, anew: "Callable[[], Daemon] | None") -> None:
         loop = asyncio.get_running_loop()
         self._owns_loop = True
         patience = iter((drain_s,))
+        had_terminal = os.isatty(TERMINAL)
 
         def asked_to_leave() -> None:
             within_s = next(patience, 0.0)
@@ -209,12 +238,24 @@ class Daemon:
             if self._connection is not None:
                 self._connection.drain(within_s)
 
+        def asked_to_change() -> None:
+            if anew is None or _has_hung_up(had_terminal):
+                asked_to_leave()
+                return
+            try:
+                self.become(anew())
+            except ValueError as error:
+                logger.error("not changed: %s", error)
+            else:
+                logger.info("read anew: %d slots, %s", self.slots, ", ".join(self.capabilities) or "no capabilities")
+
+        loop.add_signal_handler(signal.SIGHUP, asked_to_change)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked_to_leave)
         try:
             await self.serve()
         finally:
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 loop.remove_signal_handler(number)
 
     def _settings(self) -> Settings:
@@ -223,7 +264,7 @@ class Daemon:
             types = () if ANY_TYPE in self._functions else tuple(sorted(self._functions))
         return Settings(
             name=self.name,
-            boot_id=uuid.uuid4().hex,
+            boot_id=self._boot_id,
             slots=self.slots,
             shared=self.shared,
             capabilities=self.capabilities,
@@ -241,6 +282,17 @@ def _default_directory(name: str) -> Path:
     home = Path(share) if share else Path.home() / ".local" / "share"
     root = Path(data).expanduser() if data else home / "taskyard"
     return root / "daemons" / name.replace(os.sep, "_")
+
+
+def _has_hung_up(had_terminal: bool) -> bool:
+    """Whether SIGHUP came because the terminal was closed: the same signal asks services to read their files anew."""
+    if not had_terminal:
+        return False
+    try:
+        termios.tcgetattr(TERMINAL)
+    except (OSError, termios.error):
+        return True
+    return False
 
 
 def _version() -> str:

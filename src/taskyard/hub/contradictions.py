@@ -14,6 +14,7 @@ import msgspec
 from taskyard.core.settings import Limits, Notifications, Sizes
 from taskyard.daemon.command.checking import faults_in as faults_in_agents
 from taskyard.daemon.openai.configuration import faults_in as faults_in_endpoints
+from taskyard.daemon.own_section import faults_in as faults_in_own_section
 from taskyard.gateway.destinations import BadDestination, read_allowed
 from taskyard.vocabulary import HUB_RATE, SourceType
 from taskyard.wire import frames
@@ -122,6 +123,7 @@ def faults_in(settings: "FileSettings") -> list[str]:
         *_of_notifications(settings.notifications),
         *faults_in_agents(settings.agents),
         *faults_in_endpoints(settings.openai),
+        *faults_in_own_section(settings.daemon),
     ]
 
 

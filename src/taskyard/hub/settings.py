@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from taskyard.core.settings import Settings
 from taskyard.daemon.command.configuration import Agent
 from taskyard.daemon.openai.configuration import Endpoint
+from taskyard.daemon.own_section import OwnSection
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.bearer import TokenReader
 from taskyard.hub.contradictions import faults_in
@@ -66,6 +67,8 @@ class FileSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     agents: dict[str, Agent] = msgspec.field(default_factory=dict)
     """The hub runs none of them. They are checked with the rest, and read by daemons."""
     openai: dict[str, Endpoint] = msgspec.field(default_factory=dict)
+    """The same."""
+    daemon: OwnSection = OwnSection()
     """The same."""
 
 
