@@ -9,6 +9,7 @@ import pytest
 from taskyard.core.commands import JoinDaemon
 from taskyard.daemon.daemon import Daemon
 from taskyard.daemon.task import Task
+from taskyard.gateway import bodies
 from taskyard.gateway import server as server_module
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
@@ -124,3 +125,30 @@ async def test_a_daemons_socket_and_its_work_outlive_a_leader(
     finally:
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
+
+
+async def test_who_reads_only_after_all_was_sent_reads_that_it_was_too_much(
+    hub: GatewayHub, server: GatewayServer
+) -> None:
+    key = hub.a_key(hub.a_user("ann"), Scope.TASKS)
+    body = b'{"input": "' + b"x" * (17 * 1024 * 1024) + b'"}'
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    async with asyncio.timeout(WAIT_S):
+        writer.write(head.encode() + body)
+        await writer.drain()
+        answer = await reader.read()
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b'"code":"TOO_LARGE"' in answer
+
+
+async def test_what_is_too_much_is_not_read_without_end(
+    hub: GatewayHub, server: GatewayServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "UNREAD_S", 0.05)
+    key = hub.a_key(hub.a_user("ann"), Scope.TASKS)
+    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Length: 99999999\r\n\r\n"
+    assert (await exchanged(server, head.encode())).startswith(b"HTTP/1.1 413 ")

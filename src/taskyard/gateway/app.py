@@ -21,6 +21,7 @@ import msgspec
 from taskyard.gateway import docs_page, openapi, plain_json
 from taskyard.gateway.asgi import Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
+from taskyard.gateway.bodies import CLOSES, read_away, read_body
 from taskyard.gateway.call import Call, Headers, Reply, RequestRefused, Stream
 from taskyard.gateway.daemon_socket import DaemonSocket
 from taskyard.gateway.door import Description, Door, GatewaySettings
@@ -38,7 +39,6 @@ from taskyard.wire import problems
 from taskyard.wire.invalid import faults_in
 from taskyard.wire.problems import FieldError
 
-BODY_S: Final = 30.0
 WRAPS, BATCH_WRAPS = 1, 3
 # What stands around a field's value: the object; in a batch also the list and the batch itself.
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -88,7 +88,7 @@ class GatewayApp:
         if isinstance(answer, Stream):
             await _send_stream(answer, receive, send)
         else:
-            await _send_reply(answer, send)
+            await _send_reply(answer, receive, send)
 
     async def _told(self, scope: Scope, receive: Receive) -> Reply | Stream:
         """What the caller is told, be it a problem."""
@@ -122,7 +122,7 @@ class GatewayApp:
         if route.method in SAFE:
             body = route.empty_body
         else:
-            body = _body(route, edge, await _read_body(headers, receive, edge.bytes_max(is_batch=route.is_batch)))
+            body = _body(route, edge, await read_body(headers, receive, edge.bytes_max(is_batch=route.is_batch)))
         call = Call(
             door=self.door,
             principal=principal,
@@ -218,54 +218,6 @@ def _authorise(principal: Principal, policy: Policy) -> None:
         raise RequestRefused(Refusal.FORBIDDEN, f"This needs a key with the scope {needed}.")
 
 
-async def _read_body(headers: Mapping[bytes, bytes], receive: Receive, bytes_max: int) -> bytes:
-    """Counted while it streams, so that no more than the limit is ever held."""
-    if b"content-encoding" in headers:
-        raise RequestRefused(Refusal.INVALID_INPUT, "Compressed bodies are not taken: send it as it is.")
-    announced = headers.get(b"content-length", b"0")
-    if announced.isdigit() and int(announced[:12]) > bytes_max:
-        raise _too_large(bytes_max)
-    try:
-        async with asyncio.timeout(BODY_S):
-            message = await receive()
-            if message["type"] == "http.request" and not message.get("more_body"):
-                whole: bytes = message.get("body", b"")
-                if len(whole) > bytes_max:
-                    raise _too_large(bytes_max)
-                return whole
-            return await _read_parts(message, receive, bytes_max)
-    except TimeoutError:
-        raise RequestRefused(
-            Refusal.INVALID_INPUT,
-            f"The body did not come within {BODY_S:g} s.",
-            headers=((b"connection", b"close"),),
-        ) from None
-
-
-async def _read_parts(message: Any, receive: Receive, bytes_max: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        if message["type"] != "http.request":
-            raise RequestRefused(Refusal.INVALID_INPUT, "The connection ended before the body did.")
-        part: bytes = message.get("body", b"")
-        parts.append(part)
-        size += len(part)
-        if size > bytes_max:
-            raise _too_large(bytes_max)
-        if not message.get("more_body"):
-            return b"".join(parts)
-        message = await receive()
-
-
-def _too_large(bytes_max: int) -> RequestRefused:
-    return RequestRefused(
-        Refusal.TOO_LARGE,
-        f"The body is too large: at most {bytes_max:,} bytes are possible here.",
-        headers=((b"connection", b"close"),),
-    )
-
-
 def _body(route: Route[Any, Any], edge: Edge, raw: bytes) -> Any:
     if route.body is bytes:
         return raw
@@ -341,12 +293,16 @@ def _fault() -> Reply:
     return Reply(body, status=500, media_type=problems.MEDIA_TYPE)
 
 
-async def _send_reply(reply: Reply, send: Send) -> None:
+async def _send_reply(reply: Reply, receive: Receive, send: Send) -> None:
     body = reply.value if isinstance(reply.value, bytes) else _encoder.encode(reply.value)
     headers = [*_SECURITY, *reply.headers]
     if reply.status != NO_CONTENT:
         headers += [(b"content-type", reply.media_type.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    if CLOSES in reply.headers:
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await read_away(receive)
+        body = b""
     await send({"type": "http.response.body", "body": body})
 
 
