@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from taskyard.daemon.context import Context
 from taskyard.daemon.task import Result, Task, TaskError
@@ -56,6 +55,11 @@ def stubborn(task: Task, context: Context) -> None:
         time.sleep(3600)
 
 
+def leaves(task: Task) -> int:
+    """Done, but for a child that it forgot."""
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True).pid
+
+
 def fails(task: Task) -> None:
     raise TaskError("MY_CODE", "on purpose", retryable=False)
 
@@ -74,18 +78,3 @@ def crashes(task: Task) -> None:
 
 def not_json(task: Task) -> object:
     return object()
-
-
-def computes(task: Task) -> int:
-    until = time.monotonic() + float(task.input or 1)
-    rounds = 0
-    while time.monotonic() < until:
-        rounds += 1
-    return rounds
-
-
-def notes(task: Task) -> str:
-    """How often it was begun is in a file."""
-    with Path(str(task.input)).open("a") as file:
-        file.write(f"{task.attempt}\n")
-    return "noted"

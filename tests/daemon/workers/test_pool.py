@@ -200,6 +200,16 @@ def test_a_function_that_ignores_its_cancel_is_killed_with_all_it_started() -> N
     play(scenario, work=functions.stubborn)
 
 
+def test_what_a_function_leaves_running_ends_with_its_process() -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        child = psutil.Process(value(await told.outcome()))
+        while is_alive(child):
+            await asyncio.sleep(0.01)
+
+    play(scenario, work=functions.leaves)
+
+
 def test_a_stop_before_the_process_is_there_runs_nothing() -> None:
     async def scenario(runner: PythonRunner, told: Told) -> None:
         runner.start(Start(ONE, execute()))

@@ -20,6 +20,7 @@ import msgspec
 
 from taskyard.daemon.context import News
 from taskyard.daemon.orders import Key
+from taskyard.daemon.process import tree
 from taskyard.daemon.task import TaskError
 from taskyard.daemon.workers.guard import KILLED
 from taskyard.daemon.workers.messages import (
@@ -77,6 +78,11 @@ class Worker:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the guard has nobody but the worker itself."""
+        return len(tree.descendants(self.pid)) <= 1
 
     async def begin(self) -> None:
         self._reader, self._writer = await asyncio.open_unix_connection(sock=self._ours)
@@ -160,7 +166,8 @@ class Pool:
         return worker
 
     def give_back(self, worker: Worker) -> None:
-        if len(self._idle) < self._idle_max and not worker.gone.done():
+        """It is kept for the next task, unless the last one left something running in it."""
+        if len(self._idle) < self._idle_max and not worker.gone.done() and worker.is_alone:
             self._idle.append(worker)
         else:
             worker.kill()
