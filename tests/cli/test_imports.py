@@ -155,6 +155,35 @@ def test_a_breaker_that_counts_or_lacks_its_time_is_read_too(tmp_path: Path) -> 
     assert half.opened_at is not None
 
 
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        ({"br-a": {"state": "OPEN"}}, "circuit-breakers.json:1:1: has no `circuitBreakers`"),
+        ({"circuitBreakers": {"br-a": {"state": "ajar"}}}, "the breaker of 'br-a' is 'ajar'"),
+    ],
+    ids=["shape", "state"],
+)
+def test_breakers_that_cannot_be_made_out_are_damage(tmp_path: Path, states: object, said: str) -> None:
+    written(tmp_path / "queue" / "pending.json", [])
+    written(tmp_path / "state" / "circuit-breakers.json", states)
+    written(tmp_path / "state" / "orchestrator.json", {"phase": "build"})
+    (damage,) = loki.read(str(tmp_path)).damaged
+    assert said in damage
+
+
+def test_a_breakers_state_may_be_written_large(tmp_path: Path) -> None:
+    written(tmp_path / "queue" / "pending.json", [])
+    states = {"a": {"state": "OPEN"}, "b": {"state": "CLOSED"}}
+    written(tmp_path / "state" / "circuit-breakers.json", {"circuitBreakers": states})
+    assert [breaker.type for breaker in loki.read(str(tmp_path)).breakers] == ["a"]
+
+
+def test_tasks_that_say_nothing_are_named(tmp_path: Path) -> None:
+    written(tmp_path / "pending.json", [{"id": "a", "action": "build", "target": "x"}, a_loki_task("b")])
+    (note,) = loki.read(str(tmp_path)).notes
+    assert note.startswith("No `action`, `target` or `goal` in its `payload` says what is to be done in: a.")
+
+
 def test_a_configuration_that_says_nothing_is_not_told() -> None:
     assert toml_of(b"[1, 2]", "c.yaml") == ""
     assert toml_of(b"defaults: none\noverrides: 3", "c.yaml") == ""
@@ -312,11 +341,12 @@ def test_a_broken_file_is_named_with_line_and_column_and_the_others_are_read(tmp
         ('{"tasks": [', ":1:12: "),
         ("", ":1:1: "),
         ('{"tasks": 3}', ":1:1: "),
+        ('{"task": []}', ":1:1: has no `tasks`"),
         ('[{"type": "x"}]', ":1:2: "),
         ("[" * (DEPTH_MAX + 9), "nested deeper"),
         ('{"tasks": [{"id": "é", "x": }]}', ":1:29: "),
     ],
-    ids=["shape", "cut", "empty", "no-list", "no-id", "deep", "letters"],
+    ids=["shape", "cut", "empty", "no-list", "no-tasks", "no-id", "deep", "letters"],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, content: str, place: str) -> None:
     written(tmp_path / "pending.json", content)
@@ -353,6 +383,16 @@ def test_a_directory_without_a_queue_says_what_was_looked_for(tmp_path: Path) ->
         model_queues.read(str(tmp_path))
     with pytest.raises(NotADirectory, match="No such file"):
         loki.read(str(tmp_path / "nowhere"))
+
+
+def test_json_of_something_else_is_no_queue(tmp_path: Path) -> None:
+    written(tmp_path / "package.json", {"name": "app", "scripts": {}})
+    written(tmp_path / "tsconfig.json", {"compilerOptions": {}})
+    with pytest.raises(NotADirectory, match=r"no queue's file: none of package\.json, tsconfig\.json has `tasks`"):
+        model_queues.read(str(tmp_path))
+    written(tmp_path / "gpu.json", a_queue_file("gpu", [], []))
+    cargo = model_queues.read(str(tmp_path))
+    assert (list(cargo.queues), len(cargo.damaged)) == (["gpu"], 2)
 
 
 def test_a_file_that_is_written_to_meanwhile_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

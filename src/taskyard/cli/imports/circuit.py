@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 import yaml  # type: ignore[import-untyped]
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from taskyard.cli.imports.cargo import Cargo
 from taskyard.cli.imports.files import Damaged, Directory, parsed
@@ -19,6 +19,7 @@ from taskyard.wire.depth import DEPTH_MAX, is_too_deep
 from taskyard.wire.imports import BREAKERS_MAX, CarriedBreaker
 
 STATE_FILES: Final = (("state", "circuit-breakers.json"), ("state", "orchestrator.json"))
+"""The first is about nothing else; the other may have them among more."""
 CONFIG_FILES: Final = (("config", "circuit-breakers.yaml"), ("config", "circuit-breakers.yml"))
 STATE_BYTES_MAX: Final = 1024 * 1024
 CONFIG_BYTES_MAX: Final = 64 * 1024
@@ -40,7 +41,7 @@ class LokiBreaker(Struct, rename="camel"):
 
 
 class States(Struct, rename="camel"):
-    circuit_breakers: dict[str, LokiBreaker] = {}
+    circuit_breakers: dict[str, LokiBreaker] | UnsetType = UNSET
 
 
 def breakers_in(root: Directory, cargo: Cargo) -> list[CarriedBreaker]:
@@ -51,7 +52,7 @@ def breakers_in(root: Directory, cargo: Cargo) -> list[CarriedBreaker]:
         if content is None:
             continue
         try:
-            states = parsed(content, States, f"{root.shown}/{folder}/{name}").circuit_breakers
+            states = _states(content, f"{root.shown}/{folder}/{name}", is_required=(folder, name) == STATE_FILES[0])
         except Damaged as damage:
             cargo.damaged.append(str(damage))
             continue
@@ -59,6 +60,19 @@ def breakers_in(root: Directory, cargo: Cargo) -> list[CarriedBreaker]:
             if breaker.failures or breaker.state != BreakerState.CLOSED:
                 found.setdefault(type, _carried(type, breaker))
     return list(found.values())[:BREAKERS_MAX]
+
+
+def _states(content: bytes, shown: str, *, is_required: bool) -> dict[str, LokiBreaker]:
+    states = parsed(content, States, shown).circuit_breakers
+    if isinstance(states, UnsetType):
+        if is_required:
+            raise Damaged(f"{shown}:1:1: has no `circuitBreakers`; the breakers stand below that, by their types")
+        return {}
+    for type, breaker in states.items():
+        breaker.state = breaker.state.lower().replace("-", "_")
+        if breaker.state not in set(BreakerState):
+            raise Damaged(f"{shown}: the breaker of {type!r} is {breaker.state!r}; one is closed, open or half-open")
+    return states
 
 
 def _carried(type: str, breaker: LokiBreaker) -> CarriedBreaker:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from taskyard.wire.depth import DEPTH_MAX, is_too_deep
 
@@ -30,6 +30,10 @@ T = TypeVar("T")
 
 class Damaged(Exception):
     """One file that cannot be used; the message says which, where in it, and what is wrong."""
+
+
+class Unrecognised(Damaged):
+    """JSON of something else."""
 
 
 class NotADirectory(Exception):
@@ -123,7 +127,7 @@ def _closing(fd: int) -> Iterator[None]:
 class Tasks(Struct):
     """A file with tasks, taken apart without looking into them."""
 
-    tasks: list[Raw] = []
+    tasks: list[Raw] | UnsetType = UNSET
 
 
 def parsed(content: bytes, kind: type[T], shown: str) -> T:
@@ -144,6 +148,8 @@ def tasks_in(content: bytes, kind: type[T], shown: str) -> list[tuple[T, bytes]]
     """The tasks of a file, each with its text: an object with `tasks`, or a bare list of them."""
     is_bare = content.lstrip()[:1] == b"["
     raws = parsed(content, list[Raw], shown) if is_bare else parsed(content, Tasks, shown).tasks
+    if isinstance(raws, UnsetType):
+        raise Unrecognised(f"{shown}:1:1: has no `tasks`; a queue's file is an object with a list of that name")
     if len(raws) > TASKS_MAX:
         raise Damaged(f"{shown}: has {len(raws):,} tasks; at most {TASKS_MAX:,} are taken")
     found, at = [], 0

@@ -4,7 +4,7 @@ that a file names and none has.
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ ERROR_CODE: Final = "IMPORTED_FAILURE"
 MILLISECONDS_FROM: Final = 10_000_000_000
 """A number of seconds this large would be in the year 2286; it is one of milliseconds."""
 NAMES_SHOWN_MAX: Final = 20
+NO_TEXT: Final = "(no description)"
 _HEAD_BYTES: Final = 256
 """For what stands around a record that is kept in part."""
 _encode: Final = msgspec.json.Encoder().encode
@@ -111,7 +112,7 @@ def metadata_of(kind: str, record: Mapping[str, Any], *, left_out: Iterable[str]
 
 def text_of(*said: object) -> str:
     """The first of these that is a text with something in it."""
-    found = next((one.strip() for one in said if isinstance(one, str) and one.strip()), "(no description)")
+    found = next((one.strip() for one in said if isinstance(one, str) and one.strip()), NO_TEXT)
     return (
         found
         if len(found.encode()) <= INPUT_BYTES_MAX
@@ -145,9 +146,20 @@ def complete(cargo: Cargo, missing: Mapping[str, str]) -> None:
                 front.append(heir)
     if left_out:
         cargo.tasks = [task for task in cargo.tasks if task.id not in left_out]
-        named = ", ".join(sorted(left_out)[:NAMES_SHOWN_MAX])
-        more = f" and {len(left_out) - NAMES_SHOWN_MAX:,} more" if len(left_out) > NAMES_SHOWN_MAX else ""
-        cargo.damaged.append(f"Left out, since they depend on what could not be read: {named}{more}.")
+        cargo.damaged.append(f"Left out, since they depend on what could not be read: {listed(left_out)}.")
+
+
+def tell_empty(cargo: Cargo, looked_for: str) -> None:
+    """An agent could do nothing with those: whoever imports them should know."""
+    empty = [task.id for task in cargo.tasks if task.input == NO_TEXT]
+    if empty:
+        cargo.notes.append(f"No {looked_for} says what is to be done in: {listed(empty)}. Their input is {NO_TEXT!r}.")
+
+
+def listed(names: Collection[str]) -> str:
+    shown = ", ".join(sorted(names)[:NAMES_SHOWN_MAX])
+    more = f" and {len(names) - NAMES_SHOWN_MAX:,} more" if len(names) > NAMES_SHOWN_MAX else ""
+    return f"{shown}{more}"
 
 
 def _stand_in(name: str, because: str) -> CarriedTask:

@@ -25,6 +25,7 @@ from taskyard.cli.imports.foreign import (
     origin_of,
     raw_of,
     seconds_of,
+    tell_empty,
     text_of,
     within,
 )
@@ -100,6 +101,7 @@ def _read(root: Directory | None, queue: Directory, origin: str) -> Cargo:
             if tasks.setdefault(carried.id, carried) is not carried:
                 cargo.notes.append(f"{carried.id} is also in {name}, and is {tasks[carried.id].status} as elsewhere.")
     cargo.tasks = list(tasks.values())
+    tell_empty(cargo, "`action`, `target` or `goal` in its `payload`")
     complete(cargo, dict.fromkeys(missing_in(cargo.tasks), MISSING))
     if root is not None:
         cargo.breakers = breakers_in(root, cargo)

@@ -11,16 +11,18 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from taskyard.cli.imports.cargo import Cargo
-from taskyard.cli.imports.files import Damaged, Directory, NotADirectory, directory, parsed, tasks_in
+from taskyard.cli.imports.files import Damaged, Directory, NotADirectory, Unrecognised, directory, parsed, tasks_in
 from taskyard.cli.imports.foreign import (
     CHANNEL,
     attempts_of,
     complete,
     error_of,
     instant_of,
+    listed,
     metadata_of,
     missing_in,
     origin_of,
+    tell_empty,
     text_of,
     within,
 )
@@ -93,34 +95,38 @@ def read(path: str, *, origin: str | None = None, urgent_first: bool = False) ->
             raise NotADirectory(f"{path}: holds no queue's file (*.json), and no {ARCHIVE}")
         cargo = Cargo(origin=origin_of("model-queues", path, origin))
         tasks: dict[str, CarriedTask] = {}
-        for name in files:
-            _read_queue(found, name, cargo, tasks)
+        strangers = [name for name in files if not _read_queue(found, name, cargo, tasks)]
+        if strangers == files and not found.has(ARCHIVE):
+            raise NotADirectory(f"{path}: holds no queue's file: none of {listed(files)} has `tasks`")
         if found.has(ARCHIVE):
             _read_archive(found, cargo, tasks)
     for task in tasks.values():
         task.priority = _priority(task.priority, urgent_first=urgent_first)
     cargo.tasks = list(tasks.values())
+    tell_empty(cargo, "`description` or `goal`")
     unclear = _find_dependencies(cargo.tasks)
     missing = {name: unclear.get(name, "it was in none of the files") for name in missing_in(cargo.tasks)}
     complete(cargo, missing)
     return cargo
 
 
-def _read_queue(found: Directory, name: str, cargo: Cargo, tasks: dict[str, CarriedTask]) -> None:
+def _read_queue(found: Directory, name: str, cargo: Cargo, tasks: dict[str, CarriedTask]) -> bool:
+    """Whether it is a queue's file, be it a damaged one."""
     shown = f"{found.shown}/{name}"
     try:
         content = found.read(name)
+        read_tasks = tasks_in(content, QueuedTask, shown)
         head = parsed(content, QueueFile, shown)
         source = _named(head.source or name.removesuffix(".json"), shown)
-        read_tasks = tasks_in(content, QueuedTask, shown)
         own = Shelf(source, RETRIES if head.max_retries is None else head.max_retries, archived=False)
         carried = [_carried(task, text, own, shown) for task, text in read_tasks]
     except Damaged as damage:
         cargo.damaged.append(str(damage))
-        return
+        return not isinstance(damage, Unrecognised)
     most = None if head.max_concurrent is None else int(within(head.max_concurrent, 1, 1_000_000, 1))
     cargo.queues[source] = CarriedQueue(models=list(dict.fromkeys(head.models)), max_concurrent=most)
     _add(carried, shown, cargo, tasks)
+    return True
 
 
 def _read_archive(found: Directory, cargo: Cargo, tasks: dict[str, CarriedTask]) -> None:
