@@ -179,7 +179,11 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
         config=config,
     )
     endpoints = endpoints_of(
-        asked=options.openai or [], models=options.model, types=types, key_env=options.key_env, config=config
+        asked=options.openai or [],
+        models=options.model or (names_of(options.models) if options.openai and not agents else None),
+        types=types,
+        key_env=options.key_env,
+        config=config,
     )
     if not agents and not endpoints and (unknown := sorted(set(types or ()) - set(BUILTIN))):
         raise typer.BadParameter(
