@@ -109,9 +109,12 @@ def test_a_hook_is_shown_by_its_name_or_its_id(listed: StubHub, cli: Cli, hook: 
 
 def test_a_name_that_two_hooks_have_names_neither(hub: StubHub, cli: Cli, hook: dict[str, Any]) -> None:
     hub.on("GET", "hooks", Reply(body=[hook, {**hook, "id": "wh_2"}]))
-    hub.on("DELETE", "hooks/prs", Reply(body={"ok": True}))
-    assert cli("hook", "rm", "prs") == (0, "prs is removed.\n", "")
-    assert json.loads(cli("hook", "rm", "prs", "--json").out) == {"ok": True}
+    hub.on("DELETE", "hooks/wh_2", Reply(body={"ok": True}))
+    refused = cli("hook", "rm", "prs")
+    assert refused.code == 2
+    assert "2 have this name; give the id: wh_1, wh_2" in refused.err
+    assert cli("hook", "rm", "wh_2") == (0, "wh_2 is removed.\n", "")
+    assert json.loads(cli("hook", "rm", "wh_2", "--json").out) == {"ok": True}
 
 
 def test_a_change_keeps_what_was_not_named(listed: StubHub, cli: Cli, hook: dict[str, Any], tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ DAY_MS = 86_400_000
 
 
 def create(hub: HubHarness, hook_id: str = "wh_1", *, user: str = "ann", **fields: object) -> Answer:
-    given: dict[str, object] = {"name": "pushes", "secret": "old", "template": '{"input":"a"}', **fields}
+    name = "pushes" if hook_id == "wh_1" else hook_id
+    given: dict[str, object] = {"name": name, "secret": "old", "template": '{"input":"a"}', **fields}
     return hub.ask(CreateHook(hook_id, user, provider=GITHUB, actor="key:k", **given))  # type: ignore[arg-type]
 
 
@@ -63,6 +64,19 @@ def test_the_newest_is_first() -> None:
     hub.advance(ms=1)
     create(hub, "wh_1")
     assert [hook.id for hook in hooks_of(hub.state, "ann")] == ["wh_1", "wh_3", "wh_2"]
+
+
+def test_no_two_hooks_of_one_user_have_one_name() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    create(hub)
+    create(hub, "wh_2", user="bob", name="pushes")
+    assert code_of(create(hub, "wh_3", name="pushes")) is Refusal.NAME_TAKEN
+    assert create(hub, "wh_4", name="other") == Done()
+    assert code_of(change(hub, name="other")) is Refusal.NAME_TAKEN
+    assert change(hub, name="pushes") == Done()
+    assert [hook.name for hook in hooks_of(hub.state, "ann")] == ["other", "pushes"]
+    assert change(hub, name="new") == Done()
+    assert create(hub, "wh_3", name="pushes") == Done()
 
 
 def test_nobody_has_a_hook_who_is_not_there() -> None:

@@ -59,7 +59,8 @@ def a_body(delivery: str = "d-1", **more: object) -> bytes:
 
 
 async def a_hook(owner: Client, **fields: Any) -> dict[str, Any]:
-    made = await owner.post(HOOKS, {**NEW, **fields})
+    others = (await owner.get(HOOKS)).json
+    made = await owner.post(HOOKS, {**NEW, "name": f"prs{len(others) or ''}", **fields})
     assert made.status == 201, made.json
     hook: dict[str, Any] = made.json
     return hook
@@ -101,6 +102,17 @@ async def test_a_hook_is_made_and_its_secret_shown_once(app: GatewayApp, ann: Cl
     assert (await ann.get(f"{HOOKS}/{hook['id']}")).json == hook
     tls = build_app(app.door.hub, GatewaySettings(auth=AuthSettings(secure_cookie=True)))
     assert (await Client(tls, ann.key).get(HOOKS)).json[0]["url"].startswith("https://127.0.0.1:8420/")
+
+
+async def test_no_two_hooks_of_one_user_have_one_name(ann: Client, bob: Client) -> None:
+    await a_hook(ann)
+    await a_hook(bob)
+    refused = await ann.post(HOOKS, NEW)
+    assert (refused.status, refused.json["code"]) == (409, "NAME_TAKEN")
+    assert refused.json["detail"] == "You have a hook prs already; choose another name."
+    other = await a_hook(ann, name="other")
+    assert (await ann.request("PATCH", f"{HOOKS}/{other['id']}", {"name": "prs"})).status == 409
+    assert [hook["name"] for hook in (await ann.get(HOOKS)).json] == ["other", "prs"]
 
 
 @pytest.mark.parametrize("secret", ["It's a Secret to Everybody", "größe"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from taskyard.sdk.hooks import HookRecord
 
 STANDARD_INPUT: Final = "-"
-HookArgument = Annotated[str, typer.Argument(metavar="HOOK", help="Its id, or its name if only one has it.")]
+HookArgument = Annotated[str, typer.Argument(metavar="HOOK", help="Its id or its name.")]
 SecretOption = Annotated[
     str | None,
     typer.Option(
@@ -195,9 +195,12 @@ def remove(hook: HookArgument, yard: Yard) -> None:
 
 
 def _id_of(hook: str, *, yard: Yard) -> str:
-    """Behind a name that only one hook has. What is no such name is taken for an id."""
+    """Behind a name. What is none is taken for an id."""
     named = [known.id for known in yard.client.hooks() if known.name == hook]
-    return named[0] if len(named) == 1 else hook
+    if len(named) > 1:
+        # An older hub took them.
+        raise typer.BadParameter(f"{len(named)} have this name; give the id: {', '.join(named)}", param_hint="HOOK")
+    return named[0] if named else hook
 
 
 def _template_of(file: str | None, **fields: str | None) -> dict[str, Any] | None:

@@ -43,7 +43,7 @@ def secrets_of(hook: HookRecord, now_ms: int) -> tuple[str, ...]:
 
 def create(turn: Turn, command: CreateHook) -> None:
     user = turn.state.users.get(command.user_id)
-    refusal = NO_USER if user is None else _too_many(turn.state, user)
+    refusal = NO_USER if user is None else _too_many(turn.state, user) or _name_taken(user, command.name)
     if refusal is not None:
         turn.effects.append(Reply(command.reply_to, refusal))
         return
@@ -70,8 +70,16 @@ def _too_many(state: State, user: User) -> Refused | None:
     return Refused(Refusal.TOO_MANY_HOOKS, f"You have {most} hooks, which is the most; delete one first.")
 
 
+def _name_taken(user: User, name: str) -> Refused | None:
+    if all(hook.name != name for hook in user.hooks.values()):
+        return None
+    return Refused(Refusal.NAME_TAKEN, f"You have a hook {name} already; choose another name.", field="name")
+
+
 def change(turn: Turn, command: ChangeHook) -> None:
     hook = _open_to(turn.state, command)
+    if not isinstance(hook, Refused) and not isinstance(command.name, Keep) and command.name != hook.name:
+        hook = _name_taken(turn.state.users[hook.user_id], command.name) or hook
     if isinstance(hook, Refused):
         turn.effects.append(Reply(command.reply_to, hook))
         return
