@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +220,27 @@ def test_a_checkpoint_that_cannot_be_taken_is_said(tmp_path: Path) -> None:
 # --- how it ends -------------------------------------------------------------------------------------------
 
 
-def test_a_cancel_stops_it_and_a_result_that_was_ready_counts(tmp_path: Path) -> None:
+def test_a_result_that_was_ready_when_it_was_cancelled_counts(tmp_path: Path) -> None:
+    # Given an agent that ends when a file is there
+    agent = script(tmp_path, f"echo $$ > {tmp_path}/pid; echo ready; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done")
+
+    async def scenario(shop: Workshop) -> None:
+        key = shop.start()
+        while key not in shop.told.logs:
+            await shop.told.waited()
+        # When it has ended, and the cancel comes before the news of that
+        (tmp_path / "go").touch()
+        pid = int((tmp_path / "pid").read_text())
+        while Path(f"/proc/{pid}").exists():
+            time.sleep(0.01)  # on purpose: the loop shall hear of nothing meanwhile
+        shop.runner.stop(Stop(key, "cancelled", 5_000))
+        # Then what it did is its outcome
+        assert bytes((await shop.outcome(key)).result) == b'"ready"'
+
+    play(tmp_path, agent, scenario)
+
+
+def test_a_cancel_stops_it(tmp_path: Path) -> None:
     agent = script(tmp_path, 'trap "exit 3" TERM; echo ready; while :; do sleep 0.05; done')
 
     async def scenario(shop: Workshop) -> None:
