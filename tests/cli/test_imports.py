@@ -543,6 +543,15 @@ def test_a_dry_run_takes_nothing(hub: StubHub, cli: Cli, tmp_path: Path) -> None
     assert [(call.body["dry_run"], call.body["origin"]) for call in hub.calls] == [(True, "mine")]
 
 
+@pytest.mark.parametrize(("arguments", "verb"), [((), "were"), (("--dry-run",), "would be")])
+def test_queues_that_are_made_are_named(
+    hub: StubHub, cli: Cli, tmp_path: Path, arguments: tuple[str, ...], verb: str
+) -> None:
+    written(tmp_path / "gpu.json", a_queue_file("gpu", [], [a_queued_task("T-1", "gpu")]))
+    hub.on("POST", "import", *[Reply(body={"new": ["gpu/T-1"], "there": [], "rejected": [], "queues": ["gpu"]})] * 2)
+    assert cli("import", "model-queues", str(tmp_path), *arguments).err == f"Queues that {verb} made: gpu.\n"
+
+
 def test_a_corrupt_file_makes_it_done_in_part(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
     written(tmp_path / "pending.json", [a_loki_task("a")])
     written(tmp_path / "completed.json", "[\n{]")
@@ -601,5 +610,6 @@ def test_programs_are_told_in_json(hub: StubHub, cli: Cli, tmp_path: Path) -> No
         "rejected": [],
         "notes": [],
         "dry_run": False,
+        "queues": [],
         "limited": False,
     }

@@ -289,6 +289,8 @@ def test_a_queue_that_is_missing_is_an_admins_to_bring() -> None:
     assert refusal(hub, waiting, queues=queues).code is Refusal.QUEUE_NOT_FOUND
     assert refusal(hub, an_arrival("a", model="q")).code is Refusal.MODEL_NOT_ROUTED
     taken(hub, an_arrival("old", Status.COMPLETED, queue="gone", model="q"), an_arrival("b", queue="here"))
+    look = import_of(waiting, queues=queues, is_admin=True, dry_run=True)
+    assert hub.ask(look) == Imported((False,), queues=("there",))
     assert taken(hub, waiting, queues=queues, is_admin=True)[0].kind.queue == "there"
     assert hub.state.queues["there"].config == queues["there"]
     assert "here" not in hub.state.queues

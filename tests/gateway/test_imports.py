@@ -65,7 +65,7 @@ async def test_tasks_come_in_as_they_stood_and_once(ann: Client) -> None:
         a_record("c", depends_on=["b"], status="running", attempts=[{"daemon": "mac", "status": "running"}]),
     )
     looked = await ann.post(IMPORT, {**piece, "dry_run": True})
-    assert (looked.status, looked.json) == (200, {"new": ["a", "b", "c"], "there": [], "rejected": []})
+    assert (looked.status, looked.json) == (200, {"new": ["a", "b", "c"], "there": [], "rejected": [], "queues": []})
     assert (await ann.get(TASKS)).json == []
     taken = await ann.post(IMPORT, piece)
     assert taken.json == looked.json
@@ -154,8 +154,11 @@ async def test_an_admin_brings_users_and_queues_that_are_missing(admin: Client) 
     person = {"name": "eve", "plan": "pro", "overrides": {"max_pending": 7}, "created_at": CREATED}
     queues = {"gpu": {"models": ["llama3"], "max_concurrent": 2}}
     piece = a_piece(a_record("a", queue="gpu", model="llama3", number=41), user=person, queues=queues)
-    assert (await admin.post(IMPORT, piece)).json["new"] == ["a"]
-    assert (await admin.post(IMPORT, piece)).json["there"] == ["a"]
+    assert (await admin.post(IMPORT, {**piece, "dry_run": True})).json["queues"] == ["gpu"]
+    taken = (await admin.post(IMPORT, piece)).json
+    assert (taken["new"], taken["queues"]) == (["a"], ["gpu"])
+    again = (await admin.post(IMPORT, piece)).json
+    assert (again["there"], again["queues"]) == (["a"], [])
     found = next(one for one in (await admin.get("/api/v1/users")).json if one["name"] == "eve")
     assert (found["plan"], found["overrides"], found["created_at"]) == ("pro", {"max_pending": 7}, CREATED)
     task = (await admin.get(f"{TASKS}?user=eve")).json[0]

@@ -54,6 +54,7 @@ class Outcome(Struct):
     rejected: list[str]
     notes: list[str]
     dry_run: bool
+    queues: list[str]
     limited: bool = False
 
 
@@ -110,7 +111,7 @@ def _import(yard: Yard, read: "Callable[[], list[Cargo]]", *, dry_run: bool) -> 
     from taskyard.cli.imports.cargo import Circular, carry
     from taskyard.cli.imports.files import Damaged, NotADirectory
 
-    outcome = Outcome(0, 0, [], [], [], dry_run)
+    outcome = Outcome(0, 0, [], [], [], dry_run, [])
     try:
         cargoes = read()
         for cargo in cargoes:
@@ -138,6 +139,7 @@ def _add(outcome: Outcome, carried: "Carried") -> None:
     outcome.new += carried.new
     outcome.there += carried.there
     outcome.rejected += carried.rejected
+    outcome.queues = list(dict.fromkeys([*outcome.queues, *carried.queues]))
     outcome.limited |= carried.is_limited
 
 
@@ -163,6 +165,8 @@ def _say(yard: Yard, outcome: Outcome) -> None:
         output.say("Nothing was taken in." + (f" {more:,} more are in the way." if more > 0 else ""))
     else:
         verb = "would be" if outcome.dry_run else "were"
+        if outcome.queues:
+            output.note(f"Queues that {verb} made: {', '.join(outcome.queues)}.")
         output.say(f"{outcome.new:,} tasks {verb} taken in; {outcome.there:,} are there already.")
 
 

@@ -59,6 +59,8 @@ class Imported(Struct, frozen=True, tag=True, omit_defaults=True):
 
     there: tuple[bool, ...]
     refused: tuple[Refused, ...] = ()
+    queues: tuple[str, ...] = ()
+    """Those that are made along with it."""
 
 
 Answer = Refused | Submitted | Imported | Done

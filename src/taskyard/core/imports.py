@@ -176,9 +176,9 @@ def take_in(turn: Turn, command: ImportTasks) -> None:
     """Take all that is not here yet, or say what is in the way."""
     one = Import(turn, command)
     there = tuple(arrival.draft.id not in one.fresh for arrival in command.arrivals)
-    user, refused = one.user, tuple(_refusals(one))
+    user, refused, queues = one.user, tuple(_refusals(one)), tuple(_queues(one))
     if command.dry_run:
-        turn.effects.append(Reply(command.reply_to, Imported(there, refused)))
+        turn.effects.append(Reply(command.reply_to, Imported(there, refused, queues)))
         return
     if user is None or refused:
         turn.effects.append(Reply(command.reply_to, refused[0]))
@@ -195,7 +195,7 @@ def take_in(turn: Turn, command: ImportTasks) -> None:
         one.state.users[user.id].number = max(one.numbers.values())
         told = f"{len(one.fresh)} tasks from {command.origin}"
         turn.audit(actor=command.actor, action="tasks.import", subject=user.id, new=told)
-    turn.effects.append(Reply(command.reply_to, Imported(there)))
+    turn.effects.append(Reply(command.reply_to, Imported(there, queues=queues)))
 
 
 def _refusals(one: Import) -> Iterator[Refused]:
@@ -245,11 +245,16 @@ def _take_surroundings(one: Import, user: User) -> None:
     if user.id not in one.state.users:
         add_user(turn, user.record, actor=command.actor)
         one.user = turn.state.users[user.id]
-    for name, queue in command.queues.items() if command.is_admin else ():
-        if queue_of(one.state, name) is None:
-            set_queue(turn, name, queue, actor=command.actor)
+    for name in _queues(one):
+        set_queue(turn, name, command.queues[name], actor=command.actor)
     for breaker in command.breakers:
         take_up(turn, turn.state.users[user.id], breaker)
+
+
+def _queues(one: Import) -> list[str]:
+    """Those that are missing and an admin brings."""
+    names = one.command.queues if one.command.is_admin else ()
+    return [name for name in names if queue_of(one.state, name) is None]
 
 
 def _numbers(one: Import, user: User) -> dict[str, int]:

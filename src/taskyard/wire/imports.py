@@ -126,3 +126,5 @@ class ImportAnswer(Struct, kw_only=True):
     """Those that were here already, and stay as they are."""
     rejected: list[Rejected]
     """Of a look: what is in the way. If anything is, nothing would be taken."""
+    queues: list[str] = []
+    """Those that were made, or would be."""

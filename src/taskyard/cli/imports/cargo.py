@@ -49,6 +49,8 @@ class Carried(Struct, kw_only=True):
     new: int = 0
     there: int = 0
     rejected: list[str] = field(default_factory=list)
+    queues: list[str] = field(default_factory=list)
+    """Those that were made, or would be."""
     is_limited: bool = False
     """There is no room for so many, now."""
 
@@ -77,6 +79,7 @@ def _look(client: "Client", cargo: Cargo, arranged: list[CarriedTask]) -> tuple[
         answer = client.import_piece(piece)
         new.update(answer.new)
         carried.there += len(answer.there)
+        carried.queues = list(dict.fromkeys([*carried.queues, *answer.queues]))
         carried.rejected += [_told(one, piece) for one in answer.rejected]
         carried.is_limited |= any(one.code == Refusal.TOO_MANY_PENDING for one in answer.rejected)
     carried.new = len(new)

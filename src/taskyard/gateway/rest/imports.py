@@ -49,6 +49,7 @@ async def take_in(call: Call[OfUser], body: Import) -> Reply:
             new=[name for name, is_there in zip(names, answer.there, strict=True) if not is_there],
             there=[name for name, is_there in zip(names, answer.there, strict=True) if is_there],
             rejected=[_rejected(refused) for refused in answer.refused],
+            queues=list(answer.queues),
         )
     )
 
