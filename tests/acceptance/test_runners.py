@@ -119,6 +119,7 @@ def test_models_do_the_tasks_of_another_user_and_an_attempt_hears_of_the_one_bef
     key = admin.add_key(ada.id, name="work", scopes=["tasks", "daemon"]).key
     config = tmp_path / "models.toml"
     sections = {"well": 'types = ["ask"]', "keeps": 'types = ["keep"]', "limited-seconds": 'types = ["busy"]'}
+    sections["slow"] = 'types = ["long"]'
     config.write_text(
         "".join(f'[openai.{name}]\nbase_url = "{server.url(name)}"\n{types}\n' for name, types in sections.items())
     )
@@ -151,6 +152,13 @@ def test_models_do_the_tasks_of_another_user_and_an_attempt_hears_of_the_one_bef
         # And the third waits as long as its provider said, without an attempt burnt
         wait_until(lambda: busy.refresh().status == "pending" or None, within_s=WITHIN_S, what="a task that waits")
         assert "RATE_LIMITED" in str(busy.refresh().attempts[0].error)
+
+        # And one that its owner cancels is not generated any further
+        long = client.submit("Take your time.", type="long")
+        wait_until(lambda: server.requests("slow/v1/chat"), within_s=WITHIN_S, what="a model that answers")
+        client.cancel(long.id)
+        assert long.wait(WITHIN_S).status == "cancelled"
+        wait_until(lambda: server.was_left("slow"), within_s=WITHIN_S, what="a connection that was closed")
 
         # And the key is nowhere: neither in what the hub tells nor in what the daemon said
         told = str([client.task(task.id) for task in (asked, kept, busy)])

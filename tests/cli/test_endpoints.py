@@ -8,7 +8,10 @@ import pytest
 import typer
 
 from taskyard.cli.endpoints import endpoints_of
+from taskyard.daemon.daemon import Daemon
 from taskyard.daemon.openai.agent import OpenAIAgent
+from tests.cli.conftest import Cli
+from tests.support.http_stub import StubHub
 from tests.support.openai_server import MODELS, OpenAIServer, an_openai_server
 
 
@@ -42,6 +45,19 @@ def test_the_command_line_goes_before_the_file(server: OpenAIServer, tmp_path: P
     assert as_it_stands.endpoint.types == ("ask",)
     assert limited.endpoint.model_names == {"big": "large", "small": "small"}
     assert limited.endpoint.types == ("draw",)
+
+
+def test_models_are_those_of_the_address_whichever_option_names_them(
+    server: OpenAIServer, hub: StubHub, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[OpenAIAgent] = []
+    monkeypatch.setattr(Daemon, "run", lambda self, **_: None)
+    monkeypatch.setattr(Daemon, "use_model", lambda self, agent: made.append(agent))
+
+    for option in ("--model", "--models"):
+        assert cli("daemon", "--data", "here", "--openai", server.url("well"), option, "large").code == 0
+
+    assert [agent.endpoint.models for agent in made] == [{"large": "large"}] * 2
 
 
 @pytest.mark.parametrize(
