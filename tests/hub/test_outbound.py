@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from taskyard.hub.outbound import ANSWER_BYTES_MAX, Answer, Guard, Outbound, Req
 
 LOOPBACK = read_allowed(["127.0.0.0/8"], [443])
 NOTHING = Allowed()
+DAY_MS = 86_400_000
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 pytestmark = pytest.mark.anyio
@@ -243,7 +245,40 @@ async def test_a_receiver_may_say_when_to_come_again() -> None:
     busy = b"HTTP/1.1 503 Busy\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n"
     async with a_receiver(says(busy)) as (port, _heard):
         answer = await Outbound().fetch(Request(url=f"http://127.0.0.1:{port}/"), LOOPBACK)
-    assert answer == Answer(status=503, body=b"", is_cut=False, retry_after_s=120)
+    assert answer == Answer(status=503, body=b"", is_cut=False, retry_after_ms=120_000)
+
+
+@pytest.mark.parametrize(
+    ("said", "least_ms", "most_ms"),
+    [
+        (lambda: format_datetime(_in_90_s(), usegmt=True), 60_000, 90_000),
+        (lambda: "99999999999", DAY_MS, DAY_MS),
+        (lambda: "5000", 5_000_000, 5_000_000),
+        (lambda: "Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
+    ],
+)
+async def test_a_receiver_says_when_to_come_back_in_seconds_or_by_a_date(
+    said: Callable[[], str], least_ms: int, most_ms: int
+) -> None:
+    busy = f"HTTP/1.1 503 Busy\r\nRetry-After: {said()}\r\nContent-Length: 0\r\n\r\n".encode()
+    async with a_receiver(says(busy)) as (port, _):
+        answer = await Outbound().fetch(Request(url=f"http://127.0.0.1:{port}/"), LOOPBACK)
+    assert isinstance(answer, Answer)
+    assert answer.retry_after_ms is not None
+    assert least_ms <= answer.retry_after_ms <= most_ms
+
+
+def _in_90_s() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
+
+
+@pytest.mark.parametrize("said", ["soon", "-5", "nan", "", "x" * 1000])
+async def test_what_cannot_be_understood_says_nothing(said: str) -> None:
+    busy = f"HTTP/1.1 503 Busy\r\nRetry-After: {said}\r\nContent-Length: 0\r\n\r\n".encode()
+    async with a_receiver(says(busy)) as (port, _):
+        answer = await Outbound().fetch(Request(url=f"http://127.0.0.1:{port}/"), LOOPBACK)
+    assert isinstance(answer, Answer)
+    assert answer.retry_after_ms is None
 
 
 async def test_a_compressed_answer_is_not_unpacked() -> None:

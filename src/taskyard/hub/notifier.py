@@ -269,7 +269,7 @@ def report_of(delivery_id: str, outcome: Answer | Unreached) -> ReportDelivery:
     if isinstance(outcome, Unreached):
         return ReportDelivery(delivery_id, error=outcome.reason)
     error = None if outcome.is_ok else f"It answered {outcome.status}."
-    return ReportDelivery(delivery_id, outcome.status, error, 1000 * (outcome.retry_after_s or 0))
+    return ReportDelivery(delivery_id, outcome.status, error, outcome.retry_after_ms or 0)
 
 
 def _host_of(url: str) -> str:

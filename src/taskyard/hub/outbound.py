@@ -32,11 +32,12 @@ from taskyard.gateway.destinations import (
     objection_to_addresses,
     read_destination,
 )
+from taskyard.gateway.retry_after import retry_after_ms
+from taskyard.hub.clock import read_clock
 
 ANSWER_BYTES_MAX: Final = 64 * 1024
 ADDRESSES_MAX: Final = 8
 # All are judged, and so many are tried: who names a thousand wants us to knock on a thousand doors.
-RETRY_AFTER_DIGITS_MAX: Final = 9
 LOOKUPS_MAX: Final = 256
 # A look-up cannot be called off and may take half a minute, so there are some that nobody waits for any more.
 _LOOKUPS: Final = threading.BoundedSemaphore(LOOKUPS_MAX)
@@ -61,7 +62,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     body: bytes
     is_cut: bool
     """There was more than is read."""
-    retry_after_s: int | None = None
+    retry_after_ms: int | None = None
+    """For how long it wants to be left alone: a day at most."""
 
     @property
     def is_ok(self) -> bool:
@@ -213,13 +215,8 @@ async def _read(response: aiohttp.ClientResponse) -> Answer:
         status=response.status,
         body=bytes(body[:ANSWER_BYTES_MAX]),
         is_cut=is_cut,
-        retry_after_s=_seconds(response.headers.get("Retry-After", "")),
+        retry_after_ms=retry_after_ms(response.headers.get("Retry-After"), "", read_clock().wall),
     )
-
-
-def _seconds(text: str) -> int | None:
-    is_number = text.isascii() and text.isdecimal() and len(text) <= RETRY_AFTER_DIGITS_MAX
-    return int(text) if is_number else None
 
 
 def _said(error: Exception) -> str:
