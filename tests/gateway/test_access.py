@@ -70,7 +70,9 @@ async def test_a_task_token_opens_its_callbacks_and_sub_tasks_only(
     # No attempt is current, so not even sub-tasks can be made.
     response = await call(Client(app, hub.token_for(task["id"], 1)), route)
     if not route.policy.public:
-        assert (response.status == 403) is (route.policy.token is not TokenUse.CALLBACK)
+        assert (response.status == 403) is (route.policy.token is TokenUse.NONE)
+        if route.policy.token is TokenUse.SUBTASKS:
+            assert (response.status, response.json["code"]) == (409, "STALE_ATTEMPT")
 
 
 def test_every_unsafe_route_needs_a_key_or_a_signature() -> None:

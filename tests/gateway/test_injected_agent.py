@@ -147,7 +147,7 @@ async def test_a_token_is_worth_nothing_when_its_attempt_is_over(scene: Scene) -
         ("GET", f"{TASKS}/{part}", None),
         ("GET", f"{TASKS}/{part}/why", None),
     ):
-        assert (await scene.agent.request(method, path, body)).status == 403
+        assert (await scene.agent.request(method, path, body)).status == 409
     for word in ("progress", "heartbeat"):
         assert (await scene.agent.post(f"{TASKS}/{scene.task}/{word}", {})).status == 409
     assert (await scene.agent.post(f"{TASKS}/{scene.task}/complete", {**done, "result": 2})).json == {"ok": True}

@@ -223,6 +223,8 @@ async def test_a_running_agents_token_makes_parts_of_its_own_task_and_no_more(ow
             ("queue_status", {}),
             ("cancel_task", {"task": part["ref"]}),
             ("cancel_task", {"task": task}),
+            ("get_task", {"task": task}),
+            ("why", {"task": order["task"]["ref"]}),
         ):
             assert await agent.refused(tool, **arguments) == "FORBIDDEN"
 
@@ -248,7 +250,9 @@ async def test_a_token_given_with_a_call_speaks_for_its_own_attempt_only(owner: 
         # A second word changes nothing, and its token makes no more sub-tasks.
         assert await agent.use("complete_task", task=task, token=token, result=[2]) == {"ok": True}
         assert (await agent.use("get_task", task=task))["result"] == [1]
-        assert await agent.refused("submit_subtask", input="part", token=token) == "FORBIDDEN"
+        assert await agent.refused("submit_subtask", input="part", token=token) == "STALE_ATTEMPT"
+        assert await agent.refused("wait_for_tasks", tasks=[task], token=token) == "STALE_ATTEMPT"
+        assert await agent.refused("report_progress", task=task, token=token) == "STALE_ATTEMPT"
 
 
 async def test_a_failure_is_told_with_what_went_wrong(owner: Client, agent: Agent) -> None:

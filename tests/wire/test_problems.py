@@ -22,7 +22,7 @@ def test_a_problem_is_what_the_caller_reads() -> None:
         b'"errors":[{"path":"a","message":"b"}]}'
     )
     assert msgspec.json.encode(problem(Refusal.STALE_ATTEMPT, "late", kept=True)) == (
-        b'{"status":409,"title":"A newer attempt has taken over","detail":"late","code":"STALE_ATTEMPT","kept":true}'
+        b'{"status":409,"title":"The attempt is over","detail":"late","code":"STALE_ATTEMPT","kept":true}'
     )
 
 

@@ -56,6 +56,10 @@ _REPORTED = (
 )
 GAP = "\n[log cut: this attempt has said more than is kept]\n"
 
+OVER = (
+    "This attempt is over: its task has ended, was cancelled, took too long or was given to somebody else. "
+    "Stop working on it."
+)
 NOT_STARTED = "The daemon accepted it but did not start it in time."
 
 Outcome = CompleteTask | FailTask | ConfirmCancel
@@ -193,8 +197,7 @@ def answer_outcome(turn: Turn, command: CompleteTask | FailTask, answer: Done | 
 
 def refuse_stale(turn: Turn, reply_to: int) -> None:
     if reply_to:
-        refusal = Refused(Refusal.STALE_ATTEMPT, "This attempt is no longer the task's current one.")
-        turn.effects.append(Reply(reply_to, refusal))
+        turn.effects.append(Reply(reply_to, Refused(Refusal.STALE_ATTEMPT, OVER)))
 
 
 def stop_lingering(turn: Turn, daemon_id: str | None, task_id: str, attempt: int) -> None:

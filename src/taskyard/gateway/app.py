@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
+from taskyard.core.outcomes import OVER
 from taskyard.gateway import docs_page, openapi, plain_json
 from taskyard.gateway.asgi import Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
@@ -210,8 +211,10 @@ def _authorise(principal: Principal, policy: Policy) -> None:
     if principal.attempt is not None:
         if policy.token is TokenUse.CALLBACK:
             return
-        if policy.token is TokenUse.SUBTASKS and KeyScope.AGENT in principal.scopes:
-            return
+        if policy.token is TokenUse.SUBTASKS:
+            if KeyScope.AGENT in principal.scopes:
+                return
+            raise RequestRefused(Refusal.STALE_ATTEMPT, OVER)
         raise RequestRefused(Refusal.FORBIDDEN, "A task's token does not open this.")
     if not policy.scopes & principal.scopes:
         needed = " or ".join(sorted(policy.scopes))

@@ -42,6 +42,7 @@ from taskyard.wire.tasks import (
 from taskyard.wire.why import WhyAnswer
 
 NO_TASK: Final = (Refusal.TASK_NOT_FOUND,)
+_READ: Final = (*NO_TASK, Refusal.STALE_ATTEMPT)
 ON_ACT: Final = (Refusal.TASK_NOT_FOUND, Refusal.INVALID_TRANSITION, Refusal.TASK_ALREADY_COMPLETED)
 _INTAKE: Final = (
     Refusal.DEPENDENCY_NOT_FOUND,
@@ -49,6 +50,7 @@ _INTAKE: Final = (
     Refusal.MODEL_NOT_ROUTED,
     Refusal.IDEMPOTENCY_KEY_REUSED,
     Refusal.TASK_NOT_FOUND,
+    Refusal.STALE_ATTEMPT,
     Refusal.TOO_MANY_PENDING,
     Refusal.MONTHLY_LIMIT_REACHED,
     Refusal.RATE_LIMITED,
@@ -121,7 +123,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="A whole task; with `wait_s`, once it has ended or the time is up",
         query=tasks.ShowQuery,
         answer=TaskAnswer,
-        refusals=NO_TASK,
+        refusals=_READ,
     ),
     Route(
         method="DELETE",
@@ -218,7 +220,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="Why a task is not running, what would change it, and when",
         query=OfUser,
         answer=WhyAnswer,
-        refusals=NO_TASK,
+        refusals=_READ,
     ),
     get(
         f"{V1}/tasks/{{id}}/events",
@@ -227,7 +229,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="What happened to a task, in order",
         query=OfUser,
         answer=list[EventAnswer],
-        refusals=NO_TASK,
+        refusals=_READ,
     ),
     get(
         f"{V1}/tasks/{{id}}/log",
@@ -236,6 +238,6 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="What a task's attempts wrote",
         query=tasks.LogQuery,
         answer=list[LogAnswer],
-        refusals=NO_TASK,
+        refusals=_READ,
     ),
 )

@@ -42,7 +42,7 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.NOT_FOUND: Row(404, "Nothing is here"),
     Refusal.METHOD_NOT_ALLOWED: Row(405, "This method is not possible here"),
     Refusal.INVALID_TRANSITION: Row(409, "The task's status does not allow this"),
-    Refusal.STALE_ATTEMPT: Row(409, "A newer attempt has taken over"),
+    Refusal.STALE_ATTEMPT: Row(409, "The attempt is over"),
     Refusal.NAME_TAKEN: Row(409, "The name is taken"),
     Refusal.QUEUE_IN_USE: Row(409, "Tasks wait in this queue"),
     Refusal.IDEMPOTENCY_KEY_TAKEN: Row(409, "Another task holds this idempotency key"),

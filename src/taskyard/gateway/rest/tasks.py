@@ -27,6 +27,8 @@ Q = TypeVar("Q")
 REASON_CHARS_MAX: Final = 2000
 # It travels in the address, which has to fit into a request's head however it is escaped.
 
+OF_ITSELF: Final = "A task's token reads the sub-tasks of its task; the task itself was handed over with the token."
+
 _LEVELS: Final = {level.value: level for level in Level}
 _STATUSES: Final = {status.value: (status,) for status in Status} | STATUS_ALIASES
 
@@ -123,6 +125,8 @@ async def find(call: Call[Q], user_named: str | None) -> StoredTask:
     if stored is None or stored.task.user_id != user_id:
         raise task_not_found()
     attempt = call.principal.attempt
+    if attempt is not None and stored.task.id == attempt[0]:
+        raise RequestRefused(Refusal.FORBIDDEN, OF_ITSELF)
     if attempt is not None and stored.task.parent_id != attempt[0]:
         raise task_not_found()
     return stored
