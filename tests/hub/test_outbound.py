@@ -281,6 +281,13 @@ async def test_what_cannot_be_understood_says_nothing(said: str) -> None:
     assert answer.retry_after_ms is None
 
 
+async def test_whoever_is_asked_hears_who_asks() -> None:
+    async with a_receiver(says(OK)) as (port, heard):
+        await Outbound().fetch(Request(url=f"http://127.0.0.1:{port}/", method="GET"), LOOPBACK)
+    [head] = heard
+    assert b"\r\nUser-Agent: taskyard\r\n" in head
+
+
 async def test_a_compressed_answer_is_not_unpacked() -> None:
     packed = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nbomb"
     async with a_receiver(says(packed)) as (port, heard):

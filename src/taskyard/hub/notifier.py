@@ -256,7 +256,6 @@ def request_of(delivery: Delivery, record: NotificationRecord, now_ms: int, time
     assert key is not None, "a secret was looked at when it was given"
     headers = {
         "Content-Type": "application/json",
-        "User-Agent": "taskyard",
         webhooks.ID: delivery.id,
         webhooks.TIMESTAMP: timestamp,
         webhooks.SIGNATURE: webhooks.signature_of(key, delivery.id, timestamp, body),

@@ -35,6 +35,7 @@ from taskyard.gateway.destinations import (
 from taskyard.gateway.retry_after import retry_after_ms
 from taskyard.hub.clock import read_clock
 
+USER_AGENT: Final = "taskyard"
 ANSWER_BYTES_MAX: Final = 64 * 1024
 ADDRESSES_MAX: Final = 8
 # All are judged, and so many are tried: who names a thousand wants us to knock on a thousand doors.
@@ -123,7 +124,7 @@ class Outbound:
             session.request(
                 request.method,
                 URL(destination.url, encoded=True),
-                headers={"Accept-Encoding": "identity", **request.headers},
+                headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **request.headers},
                 data=request.body or None,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=request.timeout_s),
