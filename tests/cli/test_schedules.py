@@ -71,7 +71,13 @@ def test_where_there_is_none_it_is_said_how_to_make_one(hub: StubHub, cli: Cli) 
 def test_a_schedule_is_shown_with_what_became_of_it(hub: StubHub, cli: Cli, schedule: dict[str, Any]) -> None:
     at = (now() - timedelta(minutes=1, seconds=1)).isoformat()
     skip = {"at": at, "due_at": at, "reason": "refused", "code": "RATE_LIMITED"}
-    shown = {**schedule, "last_skip": skip, "last_outcome": "completed", "probe": {"url": "https://example.com"}}
+    shown = {
+        **schedule,
+        "last_skip": skip,
+        "last_outcome": "completed",
+        "probe": {"url": "https://example.com"},
+        "max_lateness": 600,
+    }
     hub.on("GET", "schedules/prices", Reply(body=shown))
     said = cli("schedule", "show", "prices").out
     assert said.splitlines()[:5] == [
@@ -79,7 +85,7 @@ def test_a_schedule_is_shown_with_what_became_of_it(hub: StubHub, cli: Cli, sche
         "Next run: in 3 min",
         "Last run: 2 min ago (completed), 3 in all",
         "Skipped:  1; the last one 1 min ago: refused, RATE_LIMITED",
-        "Missed runs made up: one",
+        "Missed runs made up: one, none later than 10 min",
     ]
     assert '"input": "a"' in said
     assert json.loads(cli("schedule", "show", "prices", "--json").out)["id"] == "s_1"
@@ -139,7 +145,18 @@ def test_a_task_is_read_from_standard_input(listed: StubHub, cli: Cli, monkeypat
         (("add", "x", "--input", "a"), "say when it runs"),
         (("add", "x", "--input", "a", "--every", "5m", "--cron", "0 9 * * *"), "in one way"),
         (("add", "x", "--every", "5m", "--task", "nowhere.json"), "nowhere.json holds no JSON object"),
-        (("add", "x", "--every", "5m", "--input", "a", "--max-lateness", "soon"), "is no duration"),
+        (("add", "x", "--every", "5m", "--input", "a", "--max-lateness", "soon"), "is no span"),
+        (("add", "x", "--every", "5m", "--input", "a", "--max-lateness", "10"), "write 30s, 5m, 1h, 1d or 1w"),
+        (("add", "x", "--every", "5m", "--input", "a", "--timezone", "Asia/Tokyo"), "a heartbeat goes by elapsed time"),
+        (("add", "x", "--preset", "every-5-minutes", "--input", "a", "--timezone", "UTC"), "by elapsed time"),
+        (
+            ("add", "x", "--every", "5m", "--input", "a", "--probe-type", "x", "--probe-url", "https://example.com"),
+            "either an address or a task",
+        ),
+        (("add", "x", "--every", "5m", "--input", "a", "--probe-input", "x"), "name its --probe-type"),
+        (("add", "x", "--every", "5m", "--input", "a", "--probe-timeout", "5s"), "name the probe too"),
+        (("set", "prices", "--no-probe", "--probe-type", "x"), "it contradicts the probe"),
+        (("next", "prices", "--cron", "0 9 * * *"), "a schedule has its own times"),
         (("set", "prices"), "say what to change"),
     ],
 )
@@ -160,6 +177,29 @@ def test_a_schedule_is_changed(listed: StubHub, cli: Cli, tmp_path: Path) -> Non
     assert listed.calls[-1].body == {"probe": {"url": "https://example.com"}}
     cli("schedule", "set", "prices", "--no-probe")
     assert listed.calls[-1].body == {"probe": None}
+
+
+def test_the_task_of_a_schedule_is_changed_in_the_parts_that_are_named(listed: StubHub, cli: Cli) -> None:
+    cli("schedule", "set", "prices", "--title", "t", "--priority", "7")
+    assert listed.calls[-1].body == {"task": {"input": "a", "title": "t", "priority": 7}}
+
+
+def test_how_long_a_run_waits_for_its_probe_is_said(listed: StubHub, cli: Cli) -> None:
+    cli("schedule", "set", "prices", "--probe-type", "look", "--probe-timeout", "5s")
+    assert listed.calls[-1].body == {"probe": {"task": {"type": "look", "input": ""}, "timeout": 5.0}}
+
+
+def test_everybodys_are_listed_with_their_owners(hub: StubHub, cli: Cli, schedule: dict[str, Any]) -> None:
+    hub.on("GET", "schedules", Reply(body=[{**schedule, "user_id": "u_1"}]))
+    hub.on("GET", "users", Reply(body=[{"id": "u_1", "name": "ann"}]))
+    header, row = cli("schedule", "ls", "--user", "*").out.splitlines()
+    assert (header.split()[:2], row.split()[:2]) == (["USER", "NAME"], ["ann", "prices"])
+
+
+def test_the_next_runs_of_one_that_rests_are_told_as_such(hub: StubHub, cli: Cli, schedule: dict[str, Any]) -> None:
+    hub.on("GET", "schedules/prices", Reply(body={**schedule, "enabled": False}))
+    hub.on("GET", "schedules/prices/next", Reply(body=["2027-03-28T01:00:00Z"]))
+    assert "prices is paused" in cli("schedule", "next", "prices").err
 
 
 def test_a_schedule_rests_and_goes_on(hub: StubHub, cli: Cli, schedule: dict[str, Any]) -> None:

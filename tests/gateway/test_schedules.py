@@ -38,6 +38,7 @@ async def test_a_schedule_is_answered_as_it_is_kept(ann: Client) -> None:
     assert made.status == 201
     assert made.json == {
         "id": made.json["id"],
+        "user_id": made.json["user_id"],
         "name": "nightly",
         "kind": "cron",
         "every": None,
@@ -57,6 +58,7 @@ async def test_a_schedule_is_answered_as_it_is_kept(ann: Client) -> None:
         "skipped": 0,
         "last_skip": None,
     }
+    assert made.json["user_id"] == (await ann.get("/api/v1/users/me")).json["id"]
     assert (await ann.get(f"{SCHEDULES}/nightly")).json == made.json
     assert (await ann.get(SCHEDULES)).json == [made.json]
 

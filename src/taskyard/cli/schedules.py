@@ -1,21 +1,19 @@
 """`taskyard schedule`: tasks that come again and again, by the clock or by the calendar."""
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
 from taskyard.cli import output, times
-from taskyard.cli.options import ListsByDefault, Yard, expanded
+from taskyard.cli.options import EVERYBODY, ListsByDefault, Yard, expanded
+from taskyard.cli.schedule_options import level_of, probe_of, seconds_of, task_of, times_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from taskyard.sdk.schedules import ScheduleRecord
 
-STANDARD_INPUT: Final = "-"
 ScheduleArgument = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its name or its id.")]
 EveryOption = Annotated[str | None, typer.Option("--every", metavar="SPAN", help="A heartbeat: 30s, 5m, 1h, 1d, 1w.")]
 CronOption = Annotated[
@@ -52,7 +50,10 @@ ProbeTypeOption = Annotated[
     str | None,
     typer.Option("--probe-type", metavar="TYPE", help="Make it only if a task of this type finds that there is work."),
 ]
-ProbeInputOption = Annotated[str, typer.Option("--probe-input", metavar="TEXT", help="The input of that task.")]
+ProbeInputOption = Annotated[str | None, typer.Option("--probe-input", metavar="TEXT", help="The input of that task.")]
+ProbeTimeoutOption = Annotated[
+    str | None, typer.Option("--probe-timeout", metavar="SPAN", help="How long a run waits for its probe [60s].")
+]
 PausedOption = Annotated[bool, typer.Option("--paused", help="Write it down, and let it wait for `schedule resume`.")]
 CountOption = Annotated[int, typer.Option("--count", "-n", min=1, max=100, help="How many.")]
 
@@ -70,8 +71,13 @@ def ls(yard: Yard) -> None:
         output.say_json(found)
     elif found:
         at = now()
-        headers = ("NAME", "WHEN", "NEXT", "LAST", "OUTCOME", "RUNS", "SKIPPED")
-        output.table(headers, [_row(schedule, at) for schedule in found])
+        headers: tuple[str, ...] = ("NAME", "WHEN", "NEXT", "LAST", "OUTCOME", "RUNS", "SKIPPED")
+        rows = [_row(schedule, at) for schedule in found]
+        if yard.user == EVERYBODY:
+            names = {user.id: user.name for user in yard.client.users()}
+            owners = [names.get(schedule.user_id, schedule.user_id) for schedule in found]
+            headers, rows = ("USER", *headers), [(owner, *row) for owner, row in zip(owners, rows, strict=True)]
+        output.table(headers, rows)
     else:
         output.note("There are no schedules. Make one with: taskyard schedule add NAME --every 1h --input TEXT")
 
@@ -116,7 +122,8 @@ def show(schedule: ScheduleArgument, yard: Yard) -> None:
     if skip is not None:
         because = skip.reason.replace("_", " ") + (f", {skip.code}" if skip.code else "")
         output.say(f"Skipped:  {found.skipped}; the last one {times.relative(skip.at, at)}: {because}")
-    output.say(f"Missed runs made up: {found.catch_up}")
+    latest = "" if found.max_lateness is None else f", none later than {times.span(found.max_lateness)}"
+    output.say(f"Missed runs made up: {found.catch_up}{latest}")
     if found.probe is not None:
         output.say(f"Probe: {_json(found.probe)}")
     output.say(_json(found.task))
@@ -146,19 +153,19 @@ def add(
     max_lateness: LatenessOption = None,
     probe_url: ProbeUrlOption = None,
     probe_type: ProbeTypeOption = None,
-    probe_input: ProbeInputOption = "",
+    probe_input: ProbeInputOption = None,
+    probe_timeout: ProbeTimeoutOption = None,
     paused: PausedOption = False,
 ) -> None:
     """Make a schedule: a heartbeat (--every), or one by the calendar (--cron, --preset)."""
-    said = {"input": input, "title": title, "type": type, "model": model, "priority": _level(priority)}
+    said = {"input": input, "title": title, "type": type, "model": model, "priority": level_of(priority)}
     made = yard.client.add_schedule(
         name,
-        _task_of(task, said),
-        **_times_of(yard, every=every, cron=cron, preset=preset),
-        timezone=timezone,
+        task_of(task, said),
+        **times_of(yard.client, every=every, cron=cron, preset=preset, timezone=timezone),
         catch_up=catch_up,
-        max_lateness=None if max_lateness is None else _seconds(max_lateness),
-        probe=_probe_of(probe_url, probe_type, probe_input),
+        max_lateness=None if max_lateness is None else seconds_of(max_lateness, "--max-lateness"),
+        probe=probe_of(url=probe_url, type=probe_type, input=probe_input, timeout=probe_timeout),
         enabled=False if paused else None,
     )
     _tell(made, yard=yard)
@@ -175,30 +182,42 @@ def set_schedule(
     cron: CronOption = None,
     preset: PresetOption = None,
     timezone: ZoneOption = None,
+    input: InputOption = None,
+    title: TitleOption = None,
+    type: TypeOption = None,
+    model: ModelOption = None,
+    priority: PriorityOption = None,
     task: TaskOption = None,
     catch_up: CatchUpOption = None,
     max_lateness: LatenessOption = None,
     probe_url: ProbeUrlOption = None,
     probe_type: ProbeTypeOption = None,
-    probe_input: ProbeInputOption = "",
+    probe_input: ProbeInputOption = None,
+    probe_timeout: ProbeTimeoutOption = None,
     no_probe: Annotated[bool, typer.Option("--no-probe", help="Make the task each time, without asking.")] = False,
 ) -> None:
     """Change a schedule. What is not named stays; the rest holds at once."""
+    probe = probe_of(url=probe_url, type=probe_type, input=probe_input, timeout=probe_timeout)
+    if no_probe and probe is not None:
+        raise typer.BadParameter("it contradicts the probe that is named", param_hint="--no-probe")
     changes: dict[str, Any] = {
         "name": name,
         "timezone": timezone,
         "catch_up": catch_up,
-        "max_lateness": None if max_lateness is None else _seconds(max_lateness),
-        "task": None if task is None else _task_of(task, {}),
-        "probe": _probe_of(probe_url, probe_type, probe_input),
+        "max_lateness": None if max_lateness is None else seconds_of(max_lateness, "--max-lateness"),
+        "probe": probe,
     }
     if every or cron or preset:
-        changes |= _times_of(yard, every=every, cron=cron, preset=preset)
+        changes |= times_of(yard.client, every=every, cron=cron, preset=preset, timezone=timezone)
+    said = {"input": input, "title": title, "type": type, "model": model, "priority": level_of(priority)}
+    if task is not None or any(value is not None for value in said.values()):
+        base = yard.client.schedule(schedule).task if task is None else None
+        changes["task"] = task_of(task, said, base)
     wanted = {field: value for field, value in changes.items() if value is not None}
     if no_probe:
         wanted["probe"] = None
     if not wanted:
-        raise typer.BadParameter("say what to change", param_hint="--every, --cron, --timezone or --task")
+        raise typer.BadParameter("say what to change", param_hint="--every, --cron, --timezone, --input or --task")
     _tell(yard.client.change_schedule(schedule, **wanted), yard=yard)
 
 
@@ -247,13 +266,17 @@ def next_runs(
 ) -> None:
     """Say when a schedule runs next, on its own clocks; with --cron or --every, when one would."""
     if schedule is not None:
-        zone = timezone or yard.client.schedule(schedule).timezone
+        if every or cron or preset:
+            raise typer.BadParameter("a schedule has its own times", param_hint="--every, --cron or --preset")
+        written = yard.client.schedule(schedule)
+        zone = timezone or written.timezone
         found = yard.client.next_runs(schedule, count=count)
+        if not written.enabled:
+            output.note(f"{written.name} is paused; these are the runs it would have.")
     else:
         zone = timezone or "UTC"
-        found = yard.client.preview_schedule(
-            **_times_of(yard, every=every, cron=cron, preset=preset), timezone=zone, count=count
-        )
+        asked = times_of(yard.client, every=every, cron=cron, preset=preset, timezone=timezone)
+        found = yard.client.preview_schedule(**asked, count=count)
     if yard.json:
         output.say_json(found)
         return
@@ -283,50 +306,6 @@ def _tell(schedule: "ScheduleRecord", *, yard: Yard) -> None:
         output.say(f"{schedule.name} runs {_when(schedule)}, next {times.relative(schedule.next_run_at, now())}.")
     else:
         output.say(f"{schedule.name} is paused; let it go on with: taskyard schedule resume {schedule.name}")
-
-
-def _times_of(yard: Yard, *, every: str | None, cron: str | None, preset: str | None) -> dict[str, str]:
-    given = {"every": every, "cron": cron}
-    if preset is not None:
-        known = {each.name: {"every": each.every, "cron": each.cron} for each in yard.client.schedule_presets()}
-        if preset not in known:
-            raise typer.BadParameter(f"known are {', '.join(known)}", param_hint="--preset")
-        given = known[preset] | {name: value for name, value in given.items() if value is not None}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    if len(chosen) != 1:
-        raise typer.BadParameter("say when it runs, in one way", param_hint="--every, --cron or --preset")
-    return chosen
-
-
-def _task_of(file: str | None, said: dict[str, Any]) -> dict[str, Any]:
-    task: dict[str, Any] = {}
-    if file is not None:
-        try:
-            text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
-            task = msgspec.json.decode(text, type=dict[str, Any])
-        except (OSError, msgspec.DecodeError) as error:
-            raise typer.BadParameter(f"{file} holds no JSON object: {error}", param_hint="--task") from None
-    task |= {name: value for name, value in said.items() if value is not None}
-    if not task:
-        raise typer.BadParameter("say what task a run makes", param_hint="--input or --task")
-    return task
-
-
-def _probe_of(url: str | None, type: str | None, input: str) -> dict[str, Any] | None:
-    if url is not None:
-        return {"url": url}
-    return None if type is None else {"task": {"type": type, "input": input}}
-
-
-def _level(text: str | None) -> str | int | None:
-    return int(text) if text is not None and text.isdecimal() else text
-
-
-def _seconds(text: str) -> float:
-    try:
-        return times.seconds_of(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--max-lateness") from None
 
 
 def _zone(name: str) -> Any:

@@ -132,6 +132,7 @@ class ScheduleView(Struct):
     """A schedule as `GET /schedules` shows it, with what its next runs follow from."""
 
     id: str
+    user_id: str
     name: str
     every: str | None
     every_ms: int | None

@@ -22,6 +22,7 @@ def _view(state: State, record: ScheduleRecord) -> ScheduleView:
     runs = state.schedule_runs[record.id]
     return ScheduleView(
         id=record.id,
+        user_id=record.user_id,
         name=record.name,
         every=record.every,
         every_ms=record.every_ms,

@@ -25,6 +25,7 @@ class SkipRecord(Struct, kw_only=True):
 
 class ScheduleRecord(Struct, kw_only=True):
     id: str
+    user_id: str = ""
     name: str
     kind: str = ""
     every: str | None = None

@@ -72,6 +72,7 @@ class SkipAnswer(Struct, kw_only=True):
 
 class ScheduleAnswer(Struct, kw_only=True):
     id: str
+    user_id: str
     name: str
     kind: ScheduleKind
     every: str | None

@@ -266,6 +266,7 @@ def _answer(view: ScheduleView) -> ScheduleAnswer:
     skip = view.last_skip
     return ScheduleAnswer(
         id=view.id,
+        user_id=view.user_id,
         name=view.name,
         kind=ScheduleKind.CRON if view.cron is not None else ScheduleKind.HEARTBEAT,
         every=view.every,
