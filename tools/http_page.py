@@ -11,11 +11,13 @@ from typing import Any, Final
 from taskyard.core.settings import Settings
 from taskyard.gateway.agent_routes import CLAIM_ROUTES, MCP_PATH, MCP_ROUTES
 from taskyard.gateway.edge import Edge
+from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
 from taskyard.gateway.openapi import document, refusals_of
 from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import OTHER_ROUTES, PAGE_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY
+from taskyard.gateway.schedule_routes import SCHEDULE_ROUTES
 from taskyard.gateway.task_routes import TASK_ROUTES
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS
@@ -67,6 +69,8 @@ def lines() -> Iterator[str]:
         ("Tasks", TASK_ROUTES),
         ("Pulling", CLAIM_ROUTES),
         ("Everything else", OTHER_ROUTES),
+        ("Imports, exports and the report", EXCHANGE_ROUTES),
+        ("Schedules", SCHEDULE_ROUTES),
         ("Webhooks", HOOK_ROUTES),
         ("Notifications", NOTIFICATION_ROUTES),
         ("Outside the API", PAGE_ROUTES),

@@ -76,7 +76,7 @@ async def test_tasks_come_in_as_they_stood_and_once(ann: Client) -> None:
     assert (waits["status"], waits["attempts"][0]["status"]) == ("waiting", "lost")
     assert ready["context_input"][0]["result"] == {"n": 1}
     again = await ann.post(IMPORT, piece)
-    assert again.json == {"new": [], "there": ["a", "b", "c"], "rejected": []}
+    assert again.json == {"new": [], "there": ["a", "b", "c"], "rejected": [], "queues": []}
     assert len((await ann.get(TASKS)).json) == 3
 
 

@@ -33,6 +33,14 @@ def named(path: Path) -> str:
 # --- pages that are made -----------------------------------------------------------------------------------
 
 
+def test_the_page_about_http_has_every_route() -> None:
+    said = http_page.PAGE.read_text()
+    missing = [
+        f"{route.method} {route.path}" for route in http_page.DESCRIBED if f"{route.method} {route.path}`" not in said
+    ]
+    assert missing == []
+
+
 def test_the_page_about_http_is_the_route_table() -> None:
     assert http_page.PAGE.read_text() == http_page.page(), "run make docs"
 
