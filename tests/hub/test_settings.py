@@ -385,6 +385,7 @@ def test_of_what_changed_only_the_name_is_told(tmp_path: Path) -> None:
         ("[notifications]\nretry_first_s = 3601", "notifications.retry_first_s"),
         ("[notifications]\nretry_first_s = 0", "notifications.retry_first_s"),
         ("[notifications]\ngive_up_s = 0", "notifications.give_up_s"),
+        ("[notifications]\ngive_up_s = 29", "notifications.give_up_s must be at least 30"),
         ("[notifications]\ntimeout_s = 0", "notifications.timeout_s"),
         ("[notifications]\nparallel_max = 0", "notifications.parallel_max"),
         ("[notifications]\ntotal_max = 0", "notifications.total_max"),

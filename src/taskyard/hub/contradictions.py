@@ -16,6 +16,7 @@ from taskyard.daemon.command.checking import faults_in as faults_in_agents
 from taskyard.daemon.openai.configuration import faults_in as faults_in_endpoints
 from taskyard.daemon.own_section import faults_in as faults_in_own_section
 from taskyard.gateway.destinations import BadDestination, read_allowed
+from taskyard.hub.notice_line import REST_MS
 from taskyard.vocabulary import HUB_RATE, SourceType
 from taskyard.wire import frames
 
@@ -88,7 +89,6 @@ ABOVE_ZERO: Final = (
     "plans.*.max_task_duration_minutes",
     "notifications.timeout_s",
     "notifications.retry_first_s",
-    "notifications.give_up_s",
     "retention.archive_after_days",
     "retention.events_days",
     "priorities.estimated_s",
@@ -249,6 +249,8 @@ def _of_cluster(cluster: "Cluster") -> Iterator[str]:
 def _of_notifications(notifications: Notifications) -> Iterator[str]:
     if notifications.retry_first_s > notifications.retry_max_s:
         yield "notifications.retry_first_s must be at most notifications.retry_max_s"
+    if 1000 * notifications.give_up_s < REST_MS:
+        yield f"notifications.give_up_s must be at least {REST_MS // 1000}: so long a host that fails is left alone"
     if not all(0 < port <= PORT_MAX for port in notifications.ports):
         yield f"notifications.ports: a port is a number from 1 to {PORT_MAX}"
     try:
