@@ -124,6 +124,29 @@ def test_models_and_flags_come_from_the_list(tmp_path: Path) -> None:
         assert run(tmp_path, agent, **wrong).error.code == "INVALID_INPUT"
 
 
+def test_in_a_sandbox_it_finds_nothing_of_the_yard_but_its_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a program in the place of bubblewrap, which writes down how it was called and goes on without walls
+    (tmp_path / "bwrap").write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/walls\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n'
+    )
+    (tmp_path / "bwrap").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    yard = tmp_path / "data" / "daemons" / "mine"
+
+    # When an agent without a network runs behind it
+    ran = run(yard, script(tmp_path, "cat", sandbox="bubblewrap", network=False), own={"PATH": path})
+
+    # Then the yard with its key is hidden, its workspace is not, and there is no network
+    walls = (tmp_path / "walls").read_text().split("\n")
+    assert ran.result == "go"
+    assert walls[walls.index(str(tmp_path / "data")) - 1] == "--tmpfs"
+    assert walls.index(str(tmp_path / "data")) < walls.index(str(yard / "workspaces" / "t1-1"))
+    assert "--share-net" not in walls
+
+
 # --- what it says ------------------------------------------------------------------------------------------
 
 

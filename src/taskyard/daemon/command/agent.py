@@ -31,7 +31,7 @@ from taskyard.daemon.command.readers import READERS, Complaint, Printed, Reading
 from taskyard.daemon.command.secrets import Secrets
 from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Key, Start
-from taskyard.daemon.process.launching import PLAIN, Launch, LaunchFailed, Limits
+from taskyard.daemon.process.launching import PLAIN, Launch, LaunchFailed, Limits, Sandbox
 from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.process.running import Running
 from taskyard.daemon.process.sandbox import Bubblewrap
@@ -59,6 +59,13 @@ class CommandAgent:
         self._own = os.environ if own is None else own
         # Programs run elsewhere than the daemon, where a path from here would lead nowhere.
         self._workspaces = Workspaces(directory.resolve(), keep=Keep(agent.keep))
+        self._sandbox: Sandbox = PLAIN
+        if agent.sandbox == "bubblewrap":
+            self._sandbox = Bubblewrap(
+                network=agent.network,
+                writable=agent.writable,
+                hidden=(*agent.hidden, str(_yard_of(directory.resolve()))),
+            )
         self._tidying = threading.Lock()
         self._adopted: dict[Key, Running] = {}
 
@@ -134,7 +141,7 @@ class CommandAgent:
             cwd=str(files.workspace),
             stdin={"prompt": prompt.encode("utf-8", "replace"), "task": whole, "nothing": b""}[agent.stdin],
             limits=self._limits(task),
-            sandbox=Bubblewrap(network=agent.network) if agent.sandbox == "bubblewrap" else PLAIN,
+            sandbox=self._sandbox,
             note=note_of(task),
             exclusive=is_exclusive(task),
         )
@@ -205,6 +212,12 @@ class CommandAgent:
             files.remove()
         else:
             self._workspaces.end(name, succeeded=succeeded, now_s=time.time())
+
+
+def _yard_of(workspaces: Path) -> Path:
+    """What a sandbox finds empty, but for its own workspace: journals, other work, and the yard's key beside them."""
+    data_dir = workspaces.parent
+    return data_dir.parent.parent if data_dir.parent.name == "daemons" else data_dir
 
 
 def _result(reading: Reading, files_changed: list[str] | None) -> Result:

@@ -98,8 +98,11 @@ def _of_names(agent: Agent) -> Iterator[str]:
         yield "rate_limit_words: an empty one would be found everywhere"
     if agent.directory is not None and not Path(agent.directory).is_absolute():
         yield "directory must be a whole path, one that begins with /"
-    if not agent.network and agent.sandbox == "none":
-        yield 'network = false needs sandbox = "bubblewrap"'
+    if agent.sandbox == "none" and (not agent.network or agent.writable or agent.hidden):
+        yield 'network = false, writable and hidden need sandbox = "bubblewrap"'
+    for name in ("writable", "hidden"):
+        if not all(Path(path).is_absolute() and "\0" not in path for path in getattr(agent, name)):
+            yield f"{name}: each is a whole path, one that begins with /"
 
 
 def _of_choices(agent: Agent) -> Iterator[str]:

@@ -44,6 +44,10 @@ class Agent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which of those directories stay."""
     sandbox: Sandbox = "none"
     network: bool = True
+    writable: tuple[str, ...] = ()
+    """Directories that it may write to in its sandbox, beside its own: where a program keeps its settings."""
+    hidden: tuple[str, ...] = ()
+    """Directories that it finds empty there, beside the yard's."""
     timeout_s: float | None = None
     """At most this long, whatever a task is allowed."""
     cpu_s: int | None = None
