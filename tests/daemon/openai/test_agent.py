@@ -13,6 +13,7 @@ from taskyard.daemon.openai.agent import OpenAIAgent
 from taskyard.daemon.openai.configuration import BadEndpoint, Endpoint
 from taskyard.daemon.orders import Key
 from taskyard.daemon.task import Result, Task, TaskError
+from tests.hub.test_outbound import _certificate as certificate
 from tests.support.live import free_port
 from tests.support.openai_server import ANSWER, MODELS, OpenAIServer, an_openai_server
 
@@ -184,6 +185,21 @@ def test_nobody_at_the_address_is_a_failure_that_is_tried_again() -> None:
     assert (error.code, error.retryable) == ("CONNECTION_LOST", None)
 
 
+def test_a_certificate_that_nobody_trusts_is_said(tmp_path: Path) -> None:
+    async def main() -> str:
+        server, _ = certificate(tmp_path, "models.test")
+        async with await asyncio.start_server(
+            lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=server
+        ) as listening:
+            port = listening.sockets[0].getsockname()[1]
+            agent = OpenAIAgent(Endpoint(base_url=f"https://127.0.0.1:{port}/v1", models=("small",)), environment={})
+            with pytest.raises(TaskError) as caught:
+                await agent(a_task(), Context(("t1", 1), Told(), asyncio.get_running_loop()))
+            return caught.value.message
+
+    assert "its certificate is not trusted" in asyncio.run(main())
+
+
 def test_a_cancel_closes_the_connection_at_once_and_saves_what_there_is(tmp_path: Path) -> None:
     told = Told()
 
@@ -286,7 +302,8 @@ def test_the_key_is_sent_and_is_in_nothing_that_comes_back(server: OpenAIServer)
 
     result = ask(an_endpoint(server, "echo"), key=KEY, told=told)
 
-    assert server.requests("echo")[-1]["headers"]["authorization"] == f"Bearer {KEY}"
+    headers = server.requests("echo")[-1]["headers"]
+    assert (headers["authorization"], headers["accept-encoding"]) == (f"Bearer {KEY}", "identity")
     assert result.value == "Bearer [hidden] Say hello."
     assert KEY not in told.log
 

@@ -50,7 +50,11 @@ class OpenAIAgent:
         self.endpoint = checked(endpoint)
         key = key_of(endpoint, os.environ if environment is None else environment)
         self._hider = Hider(key)
-        self._headers = {"Accept": "text/event-stream, application/json", "User-Agent": "taskyard"}
+        self._headers = {
+            "Accept": "text/event-stream, application/json",
+            "Accept-Encoding": "identity",  # a few bytes could stand for very many, and a stream would be held back
+            "User-Agent": "taskyard",
+        }
         if key is not None:
             is_bearer = endpoint.key_header.lower() == "authorization"
             self._headers[endpoint.key_header] = f"Bearer {key}" if is_bearer else key
@@ -192,6 +196,7 @@ class OpenAIAgent:
             headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.endpoint.connect_s),
+            auto_decompress=False,
             trust_env=False,
         )
 
@@ -230,6 +235,8 @@ class OpenAIAgent:
     def _said(self, error: BaseException) -> str:
         if isinstance(error, aiohttp.ClientPayloadError):
             return CUT_OFF  # the library's own words quote a status that nobody sent
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return f"its certificate is not trusted: {error.certificate_error}"
         if isinstance(error, aiohttp.ClientConnectorError):
             return f"it cannot be reached: {error.os_error.strerror or error.os_error}"
         return self._hider.hide(str(error) or type(error).__name__)
