@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 from msgspec import Struct
 
 from taskyard.gateway.asgi import Receive, Scope
-from taskyard.gateway.auth import Authenticator, AuthSettings, Failures, Principal
+from taskyard.gateway.auth import Authenticator, AuthSettings, Principal
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.port import Hub
+from taskyard.gateway.refused_deliveries import RefusedDeliveries
 from taskyard.gateway.sign_in import SignIn
 from taskyard.vocabulary import Scope as KeyScope
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 REVIEW_S: Final = 2.0
 # A revoked key must be out within 5 s: half of that, and a little for a busy loop.
-REFUSED_DELIVERIES_PER_MINUTE: Final = 1000
-# Told to the log, however many come: whoever sends them needs no key.
 
 
 class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,7 +67,7 @@ class Door:
         self.subscribers = 0
         self.requests: Counter[tuple[str, str, int]] = Counter()
         """Answered so far, by method, route and the hundreds of the status; no route is empty."""
-        self.refused_deliveries = Failures(per_minute=REFUSED_DELIVERIES_PER_MINUTE, addresses_max=1)
+        self.refused_deliveries = RefusedDeliveries()
         self._edge = Edge(hub.settings)
         self._described: tuple[Edge, Description] | None = None
         self._visitors: set[Visitor] = set()

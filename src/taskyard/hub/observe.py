@@ -28,8 +28,8 @@ FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 LEVELS: Final = {EventName.SETTINGS_REFUSED: "error", EventName.NOTIFICATION_DEAD: "warning"}
 """Of events that somebody should see who looks only for trouble."""
 
-CARRIED: Final = ("hook_id", "code")
-"""What a record of `logging` may bring beside its message: ids that we gave and codes that are ours."""
+CARRIED: Final = ("hook_id", "code", "untold")
+"""What a record of `logging` may bring beside its message: ids that we gave, codes and counts that are ours."""
 
 _encoder: Final = msgspec.json.Encoder()
 # The encoder escapes what is below U+0020. These would still move a cursor, turn the writing round or end a line.

@@ -231,7 +231,7 @@ async def _submit(call: Call[Empty], receiver: Receiver, delivery: Delivery) -> 
 
 def _tell(call: Call[Empty], receiver: Receiver | None, what: str, *, code: str | None = None) -> None:
     """One line, with nothing in it that anybody sent; no more of them than a log can bear."""
-    told, now_ms = call.door.refused_deliveries, call.hub.now_ms()
-    if not told.is_over("", now_ms):
-        told.note("", now_ms)
-        log.warning(what, extra={"hook_id": None if receiver is None else receiver.id, "code": code})
+    hook_id = None if receiver is None else receiver.id
+    untold = call.door.refused_deliveries.untold(hook_id, what, call.hub.now_ms())
+    if untold is not None:
+        log.warning(what, extra={"hook_id": hook_id, "code": code, "untold": untold or None})
