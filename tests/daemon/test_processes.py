@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,18 +15,26 @@ from taskyard.daemon.orders import Key
 from taskyard.daemon.process import tree
 from taskyard.daemon.process.keeper import awake_ms
 from taskyard.daemon.process.launching import PLAIN, Chunk, Launch, LaunchFailed, Limit, Limits, Sandbox, Stream
+from taskyard.daemon.process.messages import PROTOCOL, Hello, Leave, ToKeeper, Welcome, packed, to_keeper, unpacked
 from taskyard.daemon.process.places import Places
 from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.process.running import Running
 from taskyard.daemon.process.sandbox import Around
 from tests.support import hostile
 from tests.support.live import ROOT, environment, wait_until
+from tests.support.measured import measured_children
 
 PATIENCE_S = 30.0
 ONE: Key = ("t1", 1)
 PATH = {"PATH": "/usr/bin:/bin"}
 
 Scenario = Callable[[Processes], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with measured_children(tmp_path_factory.mktemp("coverage") / "site", ROOT):
+        yield
 
 
 def play(directory: Path, scenario: Scenario) -> None:
@@ -232,6 +240,7 @@ async def _gone(roll: Path) -> None:
     await asyncio.to_thread(hostile.wait_gone, roll)
 
 
+@pytest.mark.slow  # all twelve of them are
 @pytest.mark.parametrize("kind", hostile.KINDS)
 def test_nobody_is_left_of_hostile_work_that_is_stopped(kind: str, tmp_path: Path) -> None:
     async def scenario(processes: Processes) -> None:
@@ -246,6 +255,7 @@ def test_nobody_is_left_of_hostile_work_that_is_stopped(kind: str, tmp_path: Pat
     play(tmp_path / "kept", scenario)
 
 
+@pytest.mark.slow  # all twelve of them are
 @pytest.mark.parametrize("kind", hostile.KINDS)
 def test_nobody_is_left_of_hostile_work_when_its_time_is_up(kind: str, tmp_path: Path) -> None:
     async def scenario(processes: Processes) -> None:
@@ -258,6 +268,7 @@ def test_nobody_is_left_of_hostile_work_when_its_time_is_up(kind: str, tmp_path:
     play(tmp_path / "kept", scenario)
 
 
+@pytest.mark.slow  # all twelve of them are
 @pytest.mark.parametrize("kind", hostile.KINDS)
 def test_nobody_is_left_of_hostile_work_when_its_keeper_is_killed(kind: str, tmp_path: Path) -> None:
     async def scenario(processes: Processes) -> None:
@@ -326,6 +337,7 @@ class Abandoned:
         self._process.communicate()
 
 
+@pytest.mark.slow  # all twelve of them are
 @pytest.mark.parametrize("kind", hostile.KINDS)
 def test_nobody_is_left_of_hostile_work_whose_daemon_is_killed(kind: str, tmp_path: Path) -> None:
     roll = tmp_path / "roll"
@@ -471,12 +483,16 @@ def test_a_launch_that_is_cancelled_leaves_nobody(tmp_path: Path) -> None:
         assert (await again.wait()).code == 0
 
     play(tmp_path / "kept", scenario)
-    assert not [pid for pid in tree._all() if str(tmp_path).encode() in _arguments(pid)]
+    wait_until(lambda: not _at_work_in(tmp_path), within_s=10, what="the end of every keeper")
 
 
-def _arguments(pid: int) -> bytes:
+def _at_work_in(directory: Path) -> list[int]:
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*") if str(directory).encode() in _arguments(path.name)]
+
+
+def _arguments(pid: str) -> bytes:
     try:
-        return Path("/proc", str(pid), "cmdline").read_bytes()
+        return Path("/proc", pid, "cmdline").read_bytes()
     except OSError:
         return b""
 
@@ -494,3 +510,32 @@ def test_who_leaves_starts_nothing_more(tmp_path: Path) -> None:
         assert isinstance(outcome, LaunchFailed) or (await outcome.wait()).signal == signal.SIGKILL
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("answer", [Welcome(PROTOCOL + 1, "old", []), None], ids=["another version", "no answer"])
+def test_a_keeper_that_cannot_be_understood_is_told_to_leave_and_replaced(
+    answer: Welcome | None, tmp_path: Path
+) -> None:
+    heard: list[ToKeeper] = []
+
+    async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        buffer = bytearray()
+        while answer is not None and not any(isinstance(message, Leave) for message in heard):
+            buffer += await reader.read(4096)
+            for body in unpacked(buffer):
+                heard.append(to_keeper(body))
+                if isinstance(heard[-1], Hello):
+                    writer.write(packed(answer))
+        writer.close()
+
+    async def main() -> None:
+        server = await asyncio.start_unix_server(keep, tmp_path / "keeper.sock")
+        processes = Processes(tmp_path)
+        assert await processes.open() == []
+        server.close()
+        running = await processes.launch(shell("true", tmp_path))
+        assert (await running.wait()).code == 0
+        await processes.close()
+
+    asyncio.run(main())
+    assert [type(message) for message in heard] == ([Hello, Leave] if answer is not None else [])
