@@ -1,12 +1,14 @@
 """Schedules: what may be written down, and what their owners change."""
 
 import pytest
+from msgspec import structs
 
 from taskyard.core.effects import Done, Refused
 from taskyard.core.schedule_commands import ChangeSchedule, CreateSchedule, DeleteSchedule, RunSchedule
-from taskyard.core.schedule_records import ScheduleRecord
+from taskyard.core.schedule_records import ScheduleRecord, TaskProbe
 from taskyard.core.schedules import find
-from taskyard.core.settings import Limits, Rate, Settings
+from taskyard.core.settings import Limits, Queue, Rate, Settings
+from taskyard.core.task import Kind, Needs
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import CatchUp, Keeps, Level, Profile, Refusal, SkipReason, SourceType, Status
 from tests.support.schedules import DAY, HOUR, MINUTE, Scheduled, a_probe, a_request, a_what
@@ -53,6 +55,8 @@ def test_a_cron_schedule_runs_on_the_clock_of_its_place() -> None:
         ({"cron": "0 9 * * *", "timezone": "Mars/Olympus"}, "timezone"),
         ({"every": 60, "probe": a_probe(timeout_s=601)}, "probe.timeout"),
         ({"every": 60, "probe": a_request(), "catch_up": CatchUp.ALL}, "catch_up"),
+        ({"every": 60, "what": a_what(queue="nowhere")}, "task.queue"),
+        ({"every": 60, "probe": TaskProbe(a_what(queue="nowhere"), 1000)}, "probe.task.queue"),
     ],
 )
 def test_what_makes_no_schedule_is_refused_and_changes_nothing(fields: dict[str, object], field: str) -> None:
@@ -62,6 +66,25 @@ def test_what_makes_no_schedule_is_refused_and_changes_nothing(fields: dict[str,
     assert (answer.code, answer.field) == (Refusal.INVALID_INPUT, field)
     assert not hub.state.schedules
     assert hub.batches[-1].is_empty()
+
+
+def test_a_model_that_no_queue_serves_is_refused_as_at_submission() -> None:
+    hub = Scheduled(Settings(queues={"local": Queue(models=("llama3",))}))
+    what = a_what()
+    unserved = structs.replace(what.template, kind=Kind(Needs("general", model="gpt-9"), source=SourceType.SCHEDULE))
+    _, answer = hub.offer_schedule(every=60, what=structs.replace(what, template=unserved))
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.field) == (Refusal.MODEL_NOT_ROUTED, "task.model")
+
+
+def test_a_schedule_whose_queue_went_away_can_still_be_paused() -> None:
+    hub = Scheduled(Settings(queues={"local": Queue()}))
+    beat = hub.schedule(every=60, what=a_what(queue="local"), probe=TaskProbe(a_what(queue="local"), 1000))
+    hub.state.settings = Settings()
+    assert hub.change_schedule(beat, enabled=False) == Done()
+    answer = hub.change_schedule(beat, what=a_what(queue="local"))
+    assert isinstance(answer, Refused)
+    assert answer.field == "task.queue"
 
 
 def test_names_are_each_owners_own() -> None:

@@ -19,7 +19,7 @@ from taskyard.core.effects import Refused, Reply, Submitted
 from taskyard.core.endings import holder_of
 from taskyard.core.plans import allowance_of
 from taskyard.core.priority import assign, ceiling_of, inherit
-from taskyard.core.queues import models_of, queue_of, route
+from taskyard.core.queues import route, unroutable
 from taskyard.core.readiness import admit, is_called
 from taskyard.core.state import Turn
 from taskyard.core.task import Dependency, Task
@@ -81,20 +81,12 @@ def name_is_its_own(intake: Intake, draft: Draft) -> Refused | None:
 
 
 def queue_is_known(intake: Intake, draft: Draft) -> Refused | None:
-    if draft.queue is None or queue_of(intake.state, draft.queue) is not None:
-        return None
-    return Refused(Refusal.INVALID_INPUT, f"There is no queue {draft.queue}.", field="queue")
+    return None if draft.queue is None else unroutable(intake.state, queue=draft.queue, model=None)
 
 
 def model_is_routed(intake: Intake, draft: Draft) -> Refused | None:
-    """Where queues list models, a model must be one of them; a yard without such queues takes any."""
     model = draft.kind.needs.model
-    if model is None or draft.queue is not None:
-        return None
-    models = models_of(intake.state)
-    if not models or model in models:
-        return None
-    return Refused(Refusal.MODEL_NOT_ROUTED, f"No queue serves {model}; known are: {', '.join(models)}.", field="model")
+    return None if model is None or draft.queue is not None else unroutable(intake.state, queue=None, model=model)
 
 
 def deadline_is_ahead(intake: Intake, draft: Draft) -> Refused | None:

@@ -90,6 +90,18 @@ def route(state: State, *, queue: str | None, model: str | None) -> str:
     return default if model is None else models_of(state).get(model, default)
 
 
+def unroutable(state: State, *, queue: str | None, model: str | None) -> Refused | None:
+    """Why no queue takes it. Where queues list models, a model is one of them; a yard without such queues takes any."""
+    if queue is not None:
+        if queue_of(state, queue) is not None:
+            return None
+        return Refused(Refusal.INVALID_INPUT, f"There is no queue {queue}.", field="queue")
+    models = None if model is None else models_of(state)
+    if not models or model in models:
+        return None
+    return Refused(Refusal.MODEL_NOT_ROUTED, f"No queue serves {model}; known are: {', '.join(models)}.", field="model")
+
+
 # What an admin says.
 
 

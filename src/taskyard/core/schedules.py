@@ -14,8 +14,9 @@ from taskyard.core.cron import fault_of, zone_of
 from taskyard.core.due_runs import abandon_probe, make, watch
 from taskyard.core.effects import Done, Refused, Reply
 from taskyard.core.occurrences import keep_runs
+from taskyard.core.queues import unroutable
 from taskyard.core.schedule_commands import ChangeSchedule, CreateSchedule, DeleteSchedule, RunSchedule
-from taskyard.core.schedule_records import HttpProbe, RunsRecord, ScheduleRecord
+from taskyard.core.schedule_records import HttpProbe, RunsRecord, ScheduleRecord, TaskProbe
 from taskyard.core.state import State, Turn
 from taskyard.core.task import ms_of
 from taskyard.core.timers import Clock, Due
@@ -83,6 +84,19 @@ def probe_is_in_bounds(state: State, record: ScheduleRecord) -> Refused | None:
     return None
 
 
+def tasks_are_routed(state: State, record: ScheduleRecord) -> Refused | None:
+    """What stays as it was written down is not looked at again: a queue that went away keeps nobody from pausing."""
+    old, probe = state.schedules.get(record.id), record.probe
+    whats = [] if old is not None and old.what is record.what else [("task", record.what.template)]
+    if isinstance(probe, TaskProbe) and (old is None or old.probe is not probe):
+        whats.append(("probe.task", probe.what.template))
+    for place, template in whats:
+        refused = unroutable(state, queue=template.queue, model=template.kind.needs.model)
+        if refused is not None:
+            return msgspec.structs.replace(refused, field=f"{place}.{refused.field}")
+    return None
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     name_is_free,
     there_is_room,
@@ -91,6 +105,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     expression_is_right,
     zone_exists,
     probe_is_in_bounds,
+    tasks_are_routed,
 )
 
 

@@ -12,7 +12,7 @@ from taskyard.core.schedule_records import HttpProbe, Probe, ScheduleRecord, Tas
 from taskyard.core.task import ms_of
 from taskyard.core.told import KEEP
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
-from taskyard.gateway.destinations import BadDestination, read_destination
+from taskyard.gateway.destinations import BadDestination, objection_to, read_allowed, read_destination
 from taskyard.gateway.port import ScheduleView
 from taskyard.gateway.present import task_answer
 from taskyard.gateway.rest.tasks import ask, whole
@@ -220,10 +220,13 @@ def _probe(call: Call[OfUser], user_id: str, schedule_id: str, probe: ProbeBody 
         return TaskProbe(what, ms_of(timeout_s))
     if probe.url is None or probe.task is not None:
         raise _invalid("probe", "A probe has either a `task` or a `url`.")
+    numbers = call.hub.settings.notifications
     try:
-        read_destination(probe.url)
+        objection = objection_to(read_destination(probe.url), read_allowed(numbers.allow, numbers.ports))
     except BadDestination as bad:
-        raise _invalid("probe.url", str(bad)) from bad
+        objection = str(bad)
+    if objection is not None:
+        raise _invalid("probe.url", objection)
     return HttpProbe(probe.url, ms_of(timeout_s))
 
 
