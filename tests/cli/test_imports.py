@@ -496,7 +496,8 @@ def test_a_large_import_comes_in_pieces_each_after_what_it_needs() -> None:
 
 
 def test_large_tasks_make_small_pieces() -> None:
-    tasks = [a_task(f"t{n}", goal="x" * 3_000_000) for n in range(3)]
+    large = msgspec.Raw(b'"' + b"x" * 3_000_000 + b'"')
+    tasks = [a_task(f"t{n}", result=large) for n in range(3)]
     taker = Taker()
     carry(taker, Cargo(origin="o", tasks=tasks), dry_run=True, told=lambda *_: None)  # type: ignore[arg-type]
     assert [len(piece.tasks) for piece in taker.pieces] == [2, 1]
@@ -507,6 +508,17 @@ def test_nothing_is_taken_if_anything_is_in_the_way() -> None:
     carried = carry(taker, Cargo(origin="o", tasks=[a_task("a"), a_task("b")]), dry_run=False, told=lambda *_: None)  # type: ignore[arg-type]
     assert carried.rejected == ["b: no"]
     assert all(piece.dry_run for piece in taker.pieces)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"), [({"goal": "a\0b"}, "U+0000"), ({"title": 5}, "Expected `str | null`")], ids=["nul", "shape"]
+)
+def test_what_no_hub_reads_is_named_before_any_is_asked(fields: dict[str, Any], said: str) -> None:
+    taker, cargo = Taker(), Cargo(origin="o", tasks=[a_task("a"), a_task("b", **fields)], files={"b": "q/b.json"})
+    carried = carry(taker, cargo, dry_run=False, told=lambda *_: None)  # type: ignore[arg-type]
+    assert taker.pieces == []
+    assert carried.rejected[0].startswith("b in q/b.json: ")
+    assert said in carried.rejected[0]
 
 
 def test_an_import_of_no_task_still_brings_its_breakers() -> None:
@@ -567,7 +579,7 @@ def test_what_is_in_the_way_is_told_and_is_a_no(hub: StubHub, cli: Cli, tmp_path
     hub.on("POST", "import", Reply(body={"new": [], "there": [], "rejected": rejected}))
     said = cli("import", "loki", str(tmp_path))
     assert (said.code, said.out) == (1, "Nothing was taken in. 10 more are in the way.\n")
-    assert "In the way: a00: cannot be" in said.err
+    assert f"In the way: a00 in {tmp_path}/pending.json: cannot be" in said.err
 
 
 def test_what_is_said_in_passing_has_an_end(hub: StubHub, cli: Cli, tmp_path: Path) -> None:

@@ -128,12 +128,22 @@ async def test_a_wrong_shape_or_size_is_refused_with_its_place(ann: Client) -> N
     del unread["input"]
     answer = await ann.post(IMPORT, a_piece(a_record("a"), unread))
     assert (answer.status, answer.json["errors"][0]["path"]) == (422, "tasks[1].input")
+    assert answer.json["detail"] == "b: `tasks[1].input` is required"
     large = a_record("a", status="completed", result="x" * 1_100_000)
     assert (await ann.post(IMPORT, a_piece(large))).status == 413
     files = a_record("a", status="completed", files_changed=["x" * 70_000])
     assert (await ann.post(IMPORT, a_piece(files))).json["errors"][0]["path"] == "tasks[0].files_changed"
     assert (await ann.post(IMPORT, a_piece(a_record("a", surprise=1)))).status == 422
     assert (await ann.get(TASKS)).json == []
+
+
+async def test_a_look_names_every_task_of_a_wrong_shape_or_size(ann: Client) -> None:
+    unread = a_record("b")
+    del unread["input"]
+    large = a_record("c", status="completed", result="x" * 1_100_000)
+    answer = await ann.post(IMPORT, a_piece(a_record("a"), unread, large, dry_run=True))
+    assert [(one["index"], one["code"]) for one in answer.json["rejected"]] == [(1, "INVALID_INPUT"), (2, "TOO_LARGE")]
+    assert answer.json["rejected"][1]["detail"].startswith("`result` is 1,100,002 bytes; at most ")
 
 
 async def test_an_import_is_the_callers_own_unless_an_admin_names_another(

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from taskyard.vocabulary import ENDED, Refusal
+from taskyard.wire.depth import has_nul
 from taskyard.wire.fields import BATCH_TASKS_MAX, ms_of
 from taskyard.wire.imports import CarriedBreaker, CarriedQueue, CarriedTask, CarriedUser, Import, Place
 from taskyard.wire.tasks import Rejected
@@ -23,6 +24,7 @@ PIECE_BYTES_MAX: Final = 8 * 1024 * 1024
 # Half of what a request may have: names of tasks elsewhere and the rest of a piece come on top.
 REJECTED_SHOWN_MAX: Final = 20
 _encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(CarriedTask).decode
 
 
 class Circular(Exception):
@@ -37,6 +39,8 @@ class Cargo(Struct, kw_only=True):
     queues: dict[str, CarriedQueue] = field(default_factory=dict)
     breakers: list[CarriedBreaker] = field(default_factory=list)
     user: CarriedUser | None = None
+    files: dict[str, str] = field(default_factory=dict)
+    """Which file each task was read from, where there are several."""
     damaged: list[str] = field(default_factory=list)
     """What could not be read, a line each."""
     notes: list[str] = field(default_factory=list)
@@ -58,6 +62,8 @@ class Carried(Struct, kw_only=True):
 def carry(client: "Client", cargo: Cargo, *, dry_run: bool, told: Callable[[int, int], None]) -> Carried:
     """Look at all of it, then take all of it unless something is in the way. `told` hears how far it is."""
     arranged = arrange(cargo.tasks)
+    if misfits := list(_misfits(cargo)):
+        return Carried(rejected=misfits)
     carried, new = _look(client, cargo, arranged)
     if dry_run or carried.rejected:
         return carried
@@ -80,15 +86,32 @@ def _look(client: "Client", cargo: Cargo, arranged: list[CarriedTask]) -> tuple[
         new.update(answer.new)
         carried.there += len(answer.there)
         carried.queues = list(dict.fromkeys([*carried.queues, *answer.queues]))
-        carried.rejected += [_told(one, piece) for one in answer.rejected]
+        carried.rejected += [_told(one, piece, cargo) for one in answer.rejected]
         carried.is_limited |= any(one.code == Refusal.TOO_MANY_PENDING for one in answer.rejected)
     carried.new = len(new)
     return carried, new
 
 
-def _told(rejected: Rejected, piece: Import) -> str:
-    name = piece.tasks[rejected.index].id if piece.tasks else "-"
+def _misfits(cargo: Cargo) -> Iterator[str]:
+    """What no hub reads, said of the task that has it: a hub that cannot read a piece can only say where in it."""
+    for task in cargo.tasks:
+        encoded = _encode(task)
+        if has_nul(encoded):
+            yield f"{_called(task.id, cargo)}: strings must not contain U+0000"
+            continue
+        try:
+            _decode(encoded)
+        except msgspec.ValidationError as error:
+            yield f"{_called(task.id, cargo)}: {error}"
+
+
+def _told(rejected: Rejected, piece: Import, cargo: Cargo) -> str:
+    name = _called(piece.tasks[rejected.index].id, cargo) if piece.tasks else "-"
     return f"{name}: {rejected.detail}"
+
+
+def _called(name: str, cargo: Cargo) -> str:
+    return f"{name} in {cargo.files[name]}" if name in cargo.files else name
 
 
 def arrange(tasks: Sequence[CarriedTask]) -> list[CarriedTask]:

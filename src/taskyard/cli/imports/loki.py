@@ -98,6 +98,7 @@ def _read(root: Directory | None, queue: Directory, origin: str) -> Cargo:
             continue
         for task, text in found:
             carried = carried_task(task, {**msgspec.json.decode(text), "file": name}, status)
+            cargo.files.setdefault(carried.id, f"{queue.shown}/{name}")
             if tasks.setdefault(carried.id, carried) is not carried:
                 cargo.notes.append(f"{carried.id} is also in {name}, and is {tasks[carried.id].status} as elsewhere.")
     cargo.tasks = list(tasks.values())

@@ -155,6 +155,7 @@ def _read_months(archive: Directory, source: str, cargo: Cargo, tasks: dict[str,
 
 def _add(carried: list[CarriedTask], shown: str, cargo: Cargo, tasks: dict[str, CarriedTask]) -> None:
     for task in carried:
+        cargo.files.setdefault(task.id, shown)
         if tasks.setdefault(task.id, task) is not task:
             cargo.notes.append(f"{task.id} is also in {shown}, and is {tasks[task.id].status} as elsewhere.")
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec import Struct
 
 from taskyard.core.changes import BreakerRecord, UserRecord
 from taskyard.core.commands import Arrival, ImportTasks
@@ -38,6 +39,10 @@ class ExportQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
 
 async def take_in(call: Call[OfUser], body: Import) -> Reply:
     """A piece of an import, or a look at what it would do."""
+    if misfits := _misfits(call, body.tasks):
+        if not body.dry_run:
+            raise misfits[0].refusal
+        return Reply(ImportAnswer(new=[], there=[], rejected=[misfit.rejected for misfit in misfits]))
     command = await _command(call, body)
     answer, _ = await call.hub.ask(command)
     if isinstance(answer, Refused):
@@ -126,18 +131,42 @@ async def _ids(call: Call[OfUser], body: Import, user_id: str) -> dict[str, str]
 def _arrivals(call: Call[OfUser], body: Import, user_id: str, ids: Mapping[str, str]) -> list[Arrival]:
     edge, now_ms = call.door.edge, call.hub.now_ms()
     arrivals = []
-    for index, record in enumerate(body.tasks):
-        _check(index, Refusal.INVALID_INPUT, faults_of(record))
+    for record in body.tasks:
         record.execution = edge.execution(record.execution)
-        _check(index, Refusal.TOO_LARGE, oversize_of(record, edge.field_sizes) + oversize_of_end(record, edge.size))
         arrivals.append(arrival_of(record, user_id=user_id, ids=ids, now_ms=now_ms, size=edge.size))
     return arrivals
 
 
-def _check(index: int, code: Refusal, faults: tuple[FieldError, ...]) -> None:
-    if faults:
-        named = tuple(FieldError(f"tasks[{index}].{fault.path}", fault.message) for fault in faults)
-        raise RequestRefused(code, "; ".join(f"`{one.path}` {one.message}" for one in named), errors=named)
+class Misfit(Struct, frozen=True):
+    """A task of a wrong shape or size: refused with the piece, or told of a look."""
+
+    index: int
+    name: str
+    code: Refusal
+    faults: tuple[FieldError, ...]
+
+    @property
+    def refusal(self) -> RequestRefused:
+        named = tuple(FieldError(f"tasks[{self.index}].{fault.path}", fault.message) for fault in self.faults)
+        return RequestRefused(self.code, f"{self.name}: {_said(named)}", errors=named)
+
+    @property
+    def rejected(self) -> Rejected:
+        return _rejected(Refused(self.code, _said(self.faults), index=self.index))
+
+
+def _misfits(call: Call[OfUser], records: Sequence[CarriedTask]) -> list[Misfit]:
+    edge, found = call.door.edge, []
+    for index, record in enumerate(records):
+        if faults := faults_of(record):
+            found.append(Misfit(index, record.id, Refusal.INVALID_INPUT, faults))
+        elif faults := oversize_of(record, edge.field_sizes) + oversize_of_end(record, edge.size):
+            found.append(Misfit(index, record.id, Refusal.TOO_LARGE, faults))
+    return found
+
+
+def _said(faults: Sequence[FieldError]) -> str:
+    return "; ".join(f"`{fault.path}` {fault.message}" for fault in faults)
 
 
 def _told(refused: Refused, records: Sequence[CarriedTask]) -> RequestRefused:
