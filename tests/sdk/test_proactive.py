@@ -13,7 +13,6 @@ from taskyard.sdk.answers import Rejected
 from taskyard.sdk.async_client import AsyncClient
 from taskyard.sdk.async_proactive import AsyncProactiveSubmitter
 from taskyard.sdk.client import Client
-from taskyard.sdk.errors import NotAllowed
 from taskyard.sdk.proactive import ProactiveSubmitter
 from taskyard.sdk.retry import CANDID
 from taskyard.sdk.submission import NewTask
@@ -207,10 +206,43 @@ def test_who_is_not_known_hears_of_it_and_gets_everything_back(
     hub.on("GET", "backpressure", problem(401, "UNAUTHENTICATED", "No key."))
     engine = Engine(hub, asynchronous=asynchronous)
     engine.do("submit", "a")
-    with pytest.raises(NotAllowed):
-        engine.do("flush")
+    assert engine.do("flush") == 1
     assert [task["input"] for task in engine.close()] == ["a"]
-    assert "not sent" in caplog.text
+    assert [task["input"] for task in engine.submitter.left] == ["a"]
+    assert "No key." in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+def test_one_flush_gets_past_whatever_the_hub_will_never_take(hub: StubHub, asynchronous: bool) -> None:
+    # Given eight tasks, the third and the seventh of which make the hub refuse whatever they come with
+    told: list[str] = []
+    too_large = problem(413, "TOO_LARGE", "Too large.")
+    hub.on(
+        "POST",
+        "tasks/batch",
+        *(too_large, too_large, taken(), too_large, too_large, too_large, taken()),
+        *(too_large, too_large, too_large, taken()),
+    )
+    engine = Engine(hub, asynchronous=asynchronous, batch_max=8, on_rejected=lambda task, _: told.append(task["input"]))
+    engine.do("submit_all", [{"input": name} for name in "abcdefgh"])
+    assert engine.do("flush") == 0
+    assert told
+    assert engine.close() == []
+
+
+def test_a_callback_that_fails_stops_nothing_and_is_named(
+    hub: StubHub, asynchronous: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(_task: NewTask, _why: Rejected) -> None:
+        raise LookupError("mine")
+
+    hub.on("POST", "tasks/batch", taken(INVALID))
+    engine = Engine(hub, asynchronous=asynchronous, on_rejected=fails)
+    engine.do("submit", "a")
+    assert engine.do("flush") == 0
+    assert "a callback of the submitter failed" in caplog.text
+    assert "not sent" not in caplog.text
+    engine.close()
 
 
 def test_what_goes_wrong_in_the_background_is_logged_and_it_goes_on(
@@ -221,7 +253,7 @@ def test_what_goes_wrong_in_the_background_is_logged_and_it_goes_on(
     engine = Engine(hub, asynchronous=asynchronous, window_s=SOON_S, on_submitted=lambda _task: happened.set())
     engine.do("submit", "a")
     engine.wait_for(happened)
-    assert "not sent" in caplog.text
+    assert "proactive tasks wait (1), failure 1: No key." in caplog.text
     engine.close()
 
 

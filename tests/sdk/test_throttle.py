@@ -160,8 +160,7 @@ def test_of_a_batch_that_the_hub_will_never_take_only_the_one_that_is_to_blame_i
 
 def test_a_key_that_ended_costs_no_task() -> None:
     throttle = a_throttle(2)
-    with pytest.raises(NotAllowed):
-        throttle.fail(throttle.take(), NotAllowed(code="UNAUTHENTICATED", status=401, detail="No key."))
+    assert throttle.fail(throttle.take(), NotAllowed(code="UNAUTHENTICATED", status=401, detail="No key.")) == []
     assert inputs(throttle) == ["task 0", "task 1"]
 
 
@@ -172,18 +171,39 @@ def test_several_are_taken_in_together_or_not_at_all() -> None:
     assert inputs(throttle) == ["task 0", "task 1"]
 
 
-def test_what_is_wrong_with_the_caller_is_told_and_nothing_is_lost() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        CredentialsMissing("No key."),
+        NotAllowed(code="UNAUTHENTICATED", status=401, detail="No key."),
+        HubUnreachable("Nobody."),
+    ],
+)
+def test_what_waiting_does_not_cure_is_told_in_a_line_and_ever_more_rarely(
+    caplog: pytest.LogCaptureFixture, error: TaskyardError
+) -> None:
     throttle = a_throttle(2)
-    with pytest.raises(CredentialsMissing):
-        throttle.fail(throttle.take(), CredentialsMissing("No key."))
-    assert len(throttle) == 2
+    for _ in range(100):
+        throttle.fail([], error)
+    assert len(caplog.records) == 7
+    assert caplog.messages[0] == f"proactive tasks wait (2), failure 1: {error}"
+    assert not any(record.exc_info for record in caplog.records)
+    throttle.settle(throttle.take(), [])
+    throttle.fail([], error)
+    assert len(caplog.messages) == 8
 
 
-def test_who_may_not_even_ask_how_it_stands_is_told() -> None:
-    throttle = a_throttle(2)
-    with pytest.raises(NotAllowed):
-        throttle.fail([], NotAllowed(code="UNAUTHENTICATED", status=401, detail="No key."))
-    assert len(throttle) == 2
+def test_the_search_for_the_one_that_is_to_blame_waits_for_no_window() -> None:
+    throttle = a_throttle(8)
+    throttle.fail(throttle.take(), Invalid(code="TOO_LARGE", status=413, detail="Too large."))
+    assert (throttle.is_searching, throttle.pause_s) == (True, 0.0)
+    throttle.fail(throttle.take(), HubUnreachable("nobody"))
+    assert (throttle.is_searching, throttle.pause_s) == (False, 5)
+
+
+def test_what_is_left_at_the_end_is_counted_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    a_throttle(3).leave()
+    assert caplog.messages[0].startswith("proactive tasks were not sent (3)")
 
 
 @pytest.mark.parametrize("wrong", [{"window_s": 0.0}, {"batch_max": 0}, {"buffer_max": 0}])

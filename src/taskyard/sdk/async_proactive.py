@@ -18,7 +18,7 @@ from taskyard.sdk.shelf import SpoolShelf
 from taskyard.sdk.spool import SPOOL_BYTES_MAX, Spool
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask
-from taskyard.sdk.throttle import BATCH_MAX, BUFFER_MAX, WINDOW_S, OnRejected, Throttle, log_rejected
+from taskyard.sdk.throttle import BATCH_MAX, BUFFER_MAX, WINDOW_S, OnRejected, Throttle, log_rejected, tell
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,8 @@ class AsyncProactiveSubmitter:
         self._owns_client = client is None
         self._on_submitted = on_submitted or (lambda _task: None)
         self._on_rejected = on_rejected or log_rejected
+        self.left: list[NewTask] = []
+        """After the end: what was never sent and is in no spool."""
         self._sending = asyncio.Lock()
         self._closing = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
@@ -70,8 +72,9 @@ class AsyncProactiveSubmitter:
 
     async def flush(self) -> int:
         """Send what the hub takes now, without waiting for the window; how many are left."""
-        while (before := self.pending) and await self._send() and self.pending < before:
-            pass
+        while (before := self.pending) and await self._send():
+            if self.pending == before and not self._throttle.is_searching:
+                break
         return self.pending
 
     async def close(self) -> list[NewTask]:
@@ -83,13 +86,11 @@ class AsyncProactiveSubmitter:
             await asyncio.wait((self._worker,))
         try:
             await self.flush()
-        except TaskyardError:
-            log.exception("the last proactive tasks were not sent")
         finally:
             if self._owns_client:
                 await self._client.close()
-            left = self._throttle.leave()
-        return left
+            self.left = self._throttle.leave()
+        return self.left
 
     async def __aenter__(self) -> Self:
         self._worker = asyncio.create_task(self._run())
@@ -127,12 +128,12 @@ class AsyncProactiveSubmitter:
                 answer = await self._client.submit_batch(batch, partial=True)
             except TaskyardError as error:
                 refused = throttle.fail(batch, error)
-                went_well = False
+                goes_on = throttle.is_searching or bool(refused)
             else:
                 refused = throttle.settle(batch, answer.rejected)
-                went_well = True
+                goes_on = True
                 for taken in answer.tasks:
-                    self._on_submitted(taken)
+                    tell(self._on_submitted, taken)
             for task, why in refused:
-                self._on_rejected(task, why)
-            return went_well
+                tell(self._on_rejected, task, why)
+            return goes_on

@@ -27,7 +27,7 @@ from taskyard.sdk.shelf import SpoolShelf
 from taskyard.sdk.spool import SPOOL_BYTES_MAX, Spool
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import Task
-from taskyard.sdk.throttle import BATCH_MAX, BUFFER_MAX, WINDOW_S, OnRejected, Throttle, log_rejected
+from taskyard.sdk.throttle import BATCH_MAX, BUFFER_MAX, WINDOW_S, OnRejected, Throttle, log_rejected, tell
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +57,8 @@ class ProactiveSubmitter:
         self._owns_client = client is None
         self._on_submitted = on_submitted or (lambda _task: None)
         self._on_rejected = on_rejected or log_rejected
+        self.left: list[NewTask] = []
+        """After the end: what was never sent and is in no spool."""
         self._lock = threading.Lock()
         """Of the buffer."""
         self._sending = threading.Lock()
@@ -89,8 +91,9 @@ class ProactiveSubmitter:
 
     def flush(self) -> int:
         """Send what the hub takes now, without waiting for the window; how many are left."""
-        while (before := self.pending) and self._send() and self.pending < before:
-            pass
+        while (before := self.pending) and self._send():
+            if self.pending == before and not self._throttle.is_searching:
+                break
         return self.pending
 
     def close(self) -> list[NewTask]:
@@ -102,14 +105,12 @@ class ProactiveSubmitter:
             self._thread.join()
         try:
             self.flush()
-        except TaskyardError:
-            log.exception("the last proactive tasks were not sent")
         finally:
             if self._owns_client:
                 self._client.close()
             with self._lock:
-                left = self._throttle.leave()
-        return left
+                self.left = self._throttle.leave()
+        return self.left
 
     def __enter__(self) -> Self:
         return self
@@ -143,13 +144,13 @@ class ProactiveSubmitter:
             except TaskyardError as error:
                 with self._lock:
                     refused = throttle.fail(batch, error)
-                went_well = False
+                goes_on = throttle.is_searching or bool(refused)
             else:
                 with self._lock:
                     refused = throttle.settle(batch, answer.rejected)
-                went_well = True
+                goes_on = True
                 for taken in answer.tasks:
-                    self._on_submitted(taken)
+                    tell(self._on_submitted, taken)
             for task, why in refused:
-                self._on_rejected(task, why)
-            return went_well
+                tell(self._on_rejected, task, why)
+            return goes_on

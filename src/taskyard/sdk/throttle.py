@@ -16,8 +16,6 @@ from typing import Final, cast
 from taskyard.sdk.answers import Rejected
 from taskyard.sdk.errors import (
     BY_CODE,
-    BadAnswer,
-    HubUnreachable,
     Invalid,
     Limited,
     Refused,
@@ -45,6 +43,14 @@ def log_rejected(_task: NewTask, why: Rejected) -> None:
     log.warning("a proactive task was refused: %s", why.code)
 
 
+def tell(callback: Callable[..., object], *news: object) -> None:
+    """A fault of a callback is its own: what it was told of has happened."""
+    try:
+        callback(*news)
+    except Exception:
+        log.exception("a callback of the submitter failed")
+
+
 class Throttle:
     def __init__(
         self,
@@ -63,6 +69,10 @@ class Throttle:
         self._retry_after_s = 0.0
         self._tried = 0
         """How many were in a batch that was refused as a whole, since when none was taken; 0: there was none."""
+        self._failures = 0
+        """In a row, but for those that only say to be slower."""
+        self.is_searching = False
+        """A batch was just refused as a whole. Each step halves it, so the search ends soon and needs no windows."""
         self.level: str = Pressure.NORMAL
         """What the hub said last."""
 
@@ -88,7 +98,7 @@ class Throttle:
     @property
     def pause_s(self) -> float:
         """Until the next batch."""
-        return max(self.window_s, self._retry_after_s)
+        return 0.0 if self.is_searching else max(self.window_s, self._retry_after_s)
 
     def add(self, input: str, options: TaskOptions) -> None:
         self.add_all([cast("NewTask", {"input": input, **options})])
@@ -102,6 +112,7 @@ class Throttle:
     def take(self) -> list[NewTask]:
         """The next batch. It ends with `settle` or `fail`."""
         self._retry_after_s = 0.0
+        self.is_searching = False
         return self._shelf.take(self.batch_max)
 
     def settle(self, batch: Sequence[NewTask], rejected: Sequence[Rejected]) -> list[tuple[NewTask, Rejected]]:
@@ -109,6 +120,9 @@ class Throttle:
         passing = [one for one in rejected if BY_CODE.get(one.code) in PASSING]
         self._shelf.settle([one.index for one in passing])
         self._tried = 0
+        if self._failures:
+            log.info("proactive tasks are sent again")
+        self._failures = 0
         return [(batch[one.index], one) for one in rejected if one not in passing]
 
     def fail(self, batch: Sequence[NewTask], error: TaskyardError) -> list[tuple[NewTask, Rejected]]:
@@ -116,22 +130,31 @@ class Throttle:
         if isinstance(error, Limited) and error.backpressure is not None:
             self.hear(error.backpressure.level)
         if isinstance(error, Invalid) and len(batch) == 1:
-            self._shelf.settle([])
             self._tried = 0
+            self._shelf.settle([])
             return [(batch[0], Rejected(index=0, status=error.status, code=error.code, detail=error.detail))]
         self._shelf.settle(range(len(batch)))
         if isinstance(error, Invalid) and batch:
-            self._tried = len(batch)
+            self._tried, self.is_searching = len(batch), True
             return []
-        if not isinstance(error, (*PASSING, HubUnreachable, BadAnswer)):
-            # A key that is not known, no address: sending again cures nothing, and somebody has to hear of it.
-            raise error
+        self._tried = 0
         self._retry_after_s = (error.retry_after or 0.0) if isinstance(error, Refused) else 0.0
+        if not isinstance(error, Limited):
+            self._complain(error)
         return []
+
+    def _complain(self, error: TaskyardError) -> None:
+        """Somebody has to hear of a key that is not known or a hub that is gone; not every few seconds, though."""
+        self._failures += 1
+        if self._failures.bit_count() == 1:
+            log.warning("proactive tasks wait (%d), failure %d: %s", len(self), self._failures, error)
 
     def leave(self) -> list[NewTask]:
         """It is over: what was never sent and is nowhere else."""
-        return self._shelf.leave()
+        left = self._shelf.leave()
+        if left:
+            log.warning("proactive tasks were not sent (%d); `left` has them, and nothing else has", len(left))
+        return left
 
 
 def _owned(given: NewTask) -> NewTask:
