@@ -78,7 +78,11 @@ def test_a_secret_is_read_from_standard_input_and_a_template_from_a_file(
     file.write_text(json.dumps(TEMPLATE))
     monkeypatch.setattr("sys.stdin", io.StringIO("from slack\n"))
     made = cli("hook", "add", "s", "--provider", "slack", "--template", str(file), "--title", "T", "--secret", "-")
-    assert made.code == 0
+    assert (made.code, made.out, made.err) == (
+        0,
+        "Address: http://hub/api/v1/hooks/wh_1\nThe secret that you gave is in use.\n",
+        "",
+    )
     assert hub.calls[-1].body["secret"] == "from slack"
     assert hub.calls[-1].body["template"] == {**TEMPLATE, "title": "T"}
     monkeypatch.setattr("sys.stdin", io.StringIO('{"input": "b"}'))
@@ -139,7 +143,8 @@ def test_a_secret_is_rotated(listed: StubHub, cli: Cli, hook: dict[str, Any]) ->
     assert answer == (0, "Secret:  new\n", "The one before is good until 2026-01-02 03:04 UTC.\n")
     assert listed.calls[-1].body == {"overlap": 60.0}
     listed.on("POST", "hooks/wh_1/rotate", Reply(body={**hook, "secret": "mine"}))
-    assert cli("hook", "rotate", "prs", "--secret", "mine").err == "The one before is good no more.\n"
+    answer = cli("hook", "rotate", "prs", "--secret", "mine")
+    assert answer == (0, "The secret that you gave is in use.\n", "The one before is good no more.\n")
     assert json.loads(cli("hook", "rotate", "prs", "--json").out)["secret"] == "mine"
 
 

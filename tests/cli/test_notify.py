@@ -56,6 +56,9 @@ def test_one_is_made_and_its_secret_shown_once(hub: StubHub, cli: Cli, monkeypat
     monkeypatch.setattr("sys.stdin", io.StringIO("whsec_mine\n"))
     assert json.loads(cli("notify", "add", "https://a.example/", "backpressure", "--secret", "-", "--json").out)["id"]
     assert hub.calls[-1].body["secret"] == "whsec_mine"
+    monkeypatch.setattr("sys.stdin", io.StringIO("whsec_mine\n"))
+    given = cli("notify", "add", "https://a.example/", "backpressure", "--secret", "-")
+    assert given == (0, "Notification: n_1\nThe secret that you gave is in use.\n", "")
 
 
 def test_an_address_that_is_refused_is_told_with_what_to_do(hub: StubHub, cli: Cli) -> None:

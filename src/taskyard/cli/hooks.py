@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from taskyard.sdk.hooks import HookRecord
 
 STANDARD_INPUT: Final = "-"
+GIVEN: Final = "The secret that you gave is in use."
+# Whoever gives one by standard input does not want it on a screen.
 HookArgument = Annotated[str, typer.Argument(metavar="HOOK", help="Its id or its name.")]
 SecretOption = Annotated[
     str | None,
@@ -120,6 +122,9 @@ def add(
         output.say_json(made)
         return
     output.say(f"Address: {made.url}")
+    if secret is not None:
+        output.say(GIVEN)
+        return
     output.say(f"Secret:  {made.secret}")
     output.note("The secret is not shown again; `taskyard hook rotate` makes another or takes the provider's own.")
 
@@ -177,7 +182,7 @@ def rotate(
     if yard.json:
         output.say_json(rotated)
         return
-    output.say(f"Secret:  {rotated.secret}")
+    output.say(f"Secret:  {rotated.secret}" if secret is None else GIVEN)
     until = rotated.previous_secret_until
     end = "no more" if until is None else f"until {until:%Y-%m-%d %H:%M} UTC"
     output.note(f"The one before is good {end}.")

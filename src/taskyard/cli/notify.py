@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from taskyard.cli import output, times
+from taskyard.cli.hooks import GIVEN
 from taskyard.cli.options import ListsByDefault, Yard, expanded
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ def add(
         output.say_json(made)
         return
     output.say(f"Notification: {made.id}")
+    if secret is not None:
+        output.say(GIVEN)
+        return
     output.say(f"Secret:       {made.secret}")
     output.note("The secret is not shown again; a receiver checks deliveries with it.")
 
