@@ -1,5 +1,8 @@
 """What a receiver checks, with the signature that Standard Webhooks publishes."""
 
+from email.message import Message
+from typing import Any
+
 import pytest
 
 import taskyard
@@ -33,6 +36,17 @@ def test_while_a_secret_is_changed_both_are_good() -> None:
         assert verify(BODY, headers(secret=secret), [SECRET, OTHER], now_s=NOW_S).id == "d_1"
 
 
+def test_bodies_and_headers_are_taken_as_frameworks_have_them() -> None:
+    given = headers()
+    raw = [(name.lower().encode(), value.encode()) for name, value in given.items()]
+    message = Message()
+    for name, value in given.items():
+        message[name] = value
+    for body in (BODY, BODY.decode(), bytearray(BODY), memoryview(BODY)):
+        for each in (given, list(given.items()), iter(given.items()), raw, dict(raw), message):
+            assert verify(body, each, SECRET, now_s=NOW_S).id == "d_1"  # type: ignore[arg-type]
+
+
 def test_the_published_signature_is_taken_for_one() -> None:
     published = {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -54,14 +68,23 @@ def test_the_published_signature_is_taken_for_one() -> None:
         (headers(), BODY, SECRET, NOW_S + 301, "more than 300 s"),
         (headers(), BODY, SECRET, NOW_S - 301, "more than 300 s"),
         ({}, BODY, SECRET, NOW_S, "are needed"),
-        ({**headers(), "Webhook-Timestamp": "soon"}, BODY, SECRET, NOW_S, "are needed"),
-        ({**headers(), "Webhook-Timestamp": "9" * 40}, BODY, SECRET, NOW_S, "are needed"),
+        ({**headers(), "Webhook-Timestamp": "soon"}, BODY, SECRET, NOW_S, "no number of seconds"),
+        ({**headers(), "Webhook-Timestamp": "9" * 40}, BODY, SECRET, NOW_S, "no number of seconds"),
         (headers(), BODY, "secret", NOW_S, "No secret is usable"),
         (headers(), BODY, [], NOW_S, "No secret is usable"),
+        (headers(), BODY, None, NOW_S, "No secret is usable"),
+        (headers(), BODY, SECRET.encode(), NOW_S, "No secret is usable"),
+        (headers(), BODY, [None], NOW_S, "No secret is usable"),
+        (headers(), None, SECRET, NOW_S, "The body must be the bytes as they came, or their text, not nothing"),
+        (headers(), {"type": "a"}, SECRET, NOW_S, "not a dict"),
+        (None, BODY, SECRET, NOW_S, "The headers must be a mapping, or pairs of name and value, not nothing"),
+        (["webhook-id"], BODY, SECRET, NOW_S, "The headers must be a mapping"),
+        ({**headers(), "Webhook-Timestamp": None}, BODY, SECRET, NOW_S, "no number of seconds"),
+        (headers(), "\ud800", SECRET, NOW_S, "does not fit"),
     ],
 )
 def test_what_is_altered_old_or_signed_by_another_is_not_believed(
-    given: dict[str, str], body: bytes, secret: str, now_s: int, why: str
+    given: Any, body: Any, secret: Any, now_s: int, why: str
 ) -> None:
     with pytest.raises(TaskyardError, match=why):
         verify(body, given, secret, now_s=now_s)
