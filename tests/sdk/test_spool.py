@@ -136,9 +136,33 @@ def test_one_spool_has_one_engine(opened: Callable[..., Spool], tmp_path: Path) 
 
 
 def test_nobody_else_reads_what_is_in_it(opened: Callable[..., Spool], tmp_path: Path) -> None:
-    opened().append(tasks("a secret"))
-    assert (tmp_path / "spool").stat().st_mode & 0o077 == 0
-    assert next((tmp_path / "spool").glob("*.tasks")).stat().st_mode & 0o077 == 0
+    spool = opened()
+    spool.append(tasks("a secret", "another"))
+    spool.settle([spool.take(1)[0][0]])
+    made = [tmp_path / "spool", *(tmp_path / "spool").iterdir()]
+    assert len(made) == 4
+    assert [path.name for path in made if path.stat().st_mode & 0o077] == []
+
+
+def test_what_is_no_file_of_its_own_is_passed_over_and_waits_for_nobody(
+    opened: Callable[..., Spool], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "spool").mkdir()
+    os.mkfifo(tmp_path / "spool" / "0000000001.tasks")
+    (tmp_path / "spool" / "notes.tasks").write_text("mine")
+    (tmp_path / "spool" / "notes.done").write_text("mine")
+    spool = opened()
+    spool.append(tasks("a"))
+    assert [task for _, task in spool.take(2)] == tasks("a")
+    assert "0000000001.tasks" in caplog.text
+    assert (tmp_path / "spool" / "notes.done").exists()
+
+
+def test_a_lock_that_is_no_file_is_told(opened: Callable[..., Spool], tmp_path: Path) -> None:
+    (tmp_path / "spool").mkdir()
+    os.mkfifo(tmp_path / "spool" / "lock")
+    with pytest.raises(FileExistsError, match="in the way"):
+        opened()
 
 
 class FullDisk:

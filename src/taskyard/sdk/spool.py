@@ -16,7 +16,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -32,6 +32,7 @@ SEGMENT_BYTES: Final = 1024 * 1024
 SPOOL_BYTES_MAX: Final = 256 * 1024 * 1024
 TASKS, DONE, LOCK = ".tasks", ".done", "lock"
 _HEAD: Final = len(b"00000000 ")
+_DIGITS: Final = 10
 
 log = logging.getLogger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
@@ -137,7 +138,7 @@ class Spool:
         for number, lines in by_segment.items():
             file = self._settling.get(number)
             if file is None:
-                file = self._settling[number] = self._path(number, DONE).open("ab")
+                file = self._settling[number] = _appending(self._path(number, DONE))
             file.write(b"".join(_line(str(line).encode()) for line in lines))
             file.flush()
             os.fsync(file.fileno())
@@ -161,10 +162,10 @@ class Spool:
     # --- segments ------------------------------------------------------------------------------------------
 
     def _path(self, number: int, kind: str) -> Path:
-        return self._directory / f"{number:010}{kind}"
+        return self._directory / f"{number:0{_DIGITS}}{kind}"
 
     def _locked(self) -> BinaryIO:
-        file = (self._directory / LOCK).open("ab")
+        file = _appending(self._directory / LOCK)
         try:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -174,20 +175,23 @@ class Spool:
         return file
 
     def _recover(self) -> None:
-        for path in sorted(self._directory.glob(f"*{TASKS}")):
-            segment = self._segments[int(path.stem)] = Segment(int(path.stem))
+        for path in sorted(self._directory.glob(f"{'[0-9]' * _DIGITS}{TASKS}")):
+            self._newest = int(path.stem)
+            if not (path.is_file() and _is_file_or_absent(self._path(self._newest, DONE))):
+                log.warning("what is no file is passed over in the spool: %s", path)
+                continue
+            segment = self._segments[self._newest] = Segment(self._newest)
             whole = {line for line, text in self._known(segment, path) if text is not None}
             done = {int(text) for text, _ in _lines_of(self._path(segment.number, DONE)) if text is not None}
             segment.done = done & whole
             segment.waiting = len(whole - done)
-            self._newest = segment.number
             if segment.waiting:
                 self._ahead.append(segment)
             else:
                 self._remove(segment)
-        for path in self._directory.glob(f"*{DONE}"):
+        for path in self._directory.glob(f"{'[0-9]' * _DIGITS}{DONE}"):
             # A crash while its segment was removed. The number is taken again one day, and must not be done already.
-            if int(path.stem) not in self._segments:
+            if not self._path(int(path.stem), TASKS).exists():
                 path.unlink()
 
     def _known(self, segment: Segment, path: Path) -> Iterator[tuple[int, bytes | None]]:
@@ -207,8 +211,7 @@ class Spool:
             self._writing = None
         self._newest += 1
         segment = self._segments[self._newest] = Segment(self._newest)
-        self._writing = self._path(segment.number, TASKS).open("xb")
-        os.chmod(self._writing.fileno(), 0o600)
+        self._writing = _opened(self._path(segment.number, TASKS), "xb")
         self._sync_directory()
         self._ahead.append(segment)
         return segment, self._writing
@@ -247,6 +250,22 @@ class Spool:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _opened(path: Path, mode: Literal["ab", "xb"]) -> BinaryIO:
+    """For its owner alone, from the moment that it is there."""
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+def _appending(path: Path) -> BinaryIO:
+    if not _is_file_or_absent(path):
+        raise FileExistsError(f"{path} is in the way of the spool, and no file; remove it.")
+    return _opened(path, "ab")
+
+
+def _is_file_or_absent(path: Path) -> bool:
+    """To open a pipe would wait for whoever is at its other end."""
+    return path.is_file() or not path.exists()
 
 
 def _line(text: bytes) -> bytes:
