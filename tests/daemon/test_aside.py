@@ -114,6 +114,35 @@ def test_a_function_that_blocks_is_named_while_the_daemons_loop_goes_on(
         play(scenario, noop=blocks)
 
 
+def test_a_function_that_blocks_its_callers_loop_is_named_too(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Given a daemon that serves on a loop which its functions share
+    monkeypatch.setattr(aside, "LOOK_S", 0.02)
+    monkeypatch.setattr(aside, "BLOCKED_S", 0.1)
+
+    async def blocks(task: Task) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while not caplog.records and time.monotonic() < until:
+            time.sleep(0.01)
+
+    async def main() -> None:
+        told = Told()
+        runner = PythonRunner({"noop": served(blocks, may_block=True)}, told, threads=4)
+        runner.start(Start(ONE, execute()))
+        assert isinstance(await told.outcome(), TaskCompleted)
+        runner.close()
+
+    # When one of them blocks it
+    with caplog.at_level(logging.WARNING, "taskyard.daemon"):
+        asyncio.run(main())
+
+    # Then that is said while it does, with what comes of it
+    (record,) = caplog.records
+    assert "test_aside.py" in record.getMessage()
+    assert "the hub hears nothing of this daemon" in record.getMessage()
+
+
 def test_the_daemon_leaves_although_functions_still_run() -> None:
     async def scenario(runner: PythonRunner, told: Told) -> None:
         runner.start(Start(ONE, execute()))

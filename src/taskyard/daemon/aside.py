@@ -1,7 +1,7 @@
 """A loop of its own for other people's async functions, so that one that blocks it never holds up a heartbeat.
 
 It cannot be helped that such a function holds up the others: they share a loop, as async functions do. But it can be
-said, with the line that it stands at.
+said, with the line that it stands at; also of a loop that is the daemon's and its caller's at once.
 """
 
 import asyncio
@@ -51,23 +51,68 @@ class Post:
                 self._loop.call_exception_handler({"message": f"{tell!r} failed", "exception": error})
 
 
+class Watch:
+    """Says when a loop stands still, from a thread of its own."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, thread_id: int, *, follows: str) -> None:
+        """`follows`: what comes of it, as the end of a sentence."""
+        self._loop = loop
+        self._thread_id = thread_id
+        self._follows = follows
+        self._turned_at = time.monotonic()
+        self._closed = threading.Event()
+        threading.Thread(target=self._look_on, name="taskyard-watch", daemon=True).start()
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _look_on(self) -> None:
+        is_said = False
+        looked_at = self._turned_at
+        while not self._closed.wait(LOOK_S):
+            now = time.monotonic()
+            if now - looked_at > BLOCKED_S:
+                self._turned_at = now  # we stood still ourselves: the whole process was stopped
+            looked_at = now
+            stood_s = now - self._turned_at
+            if stood_s < BLOCKED_S:
+                is_said = False
+            elif not is_said:
+                is_said = True
+                logger.warning(
+                    "an async function has blocked its loop for %.0f s, at %s: let it await, make it a plain function, "
+                    "or run it with process=True. Meanwhile %s",
+                    stood_s,
+                    self._where(),
+                    self._follows,
+                )
+            with contextlib.suppress(RuntimeError):  # it may be closed before we are
+                self._loop.call_soon_threadsafe(self._turned)
+
+    def _turned(self) -> None:
+        self._turned_at = time.monotonic()
+
+    def _where(self) -> str:
+        frame = sys._current_frames().get(self._thread_id)
+        stack = traceback.extract_stack(frame) if frame is not None else []
+        return f"{stack[-1].filename}:{stack[-1].lineno}" if stack else "a place unknown"
+
+
 class Aside:
-    """Begun when it is first needed. Made on the daemon's loop, which looks after it."""
+    """Begun when it is first needed."""
 
     def __init__(self) -> None:
-        self._home = asyncio.get_running_loop()
         self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         self.post = Post(self.loop)
-        self._thread = threading.Thread(target=self._run, name="taskyard-functions", daemon=True)
-        self._thread.start()
-        self._alive_at = time.monotonic()
-        self._is_said = False
-        self._looking = self._home.call_later(LOOK_S, self._look)
+        thread = threading.Thread(target=self._run, name="taskyard-functions", daemon=True)
+        thread.start()
+        assert thread.ident is not None, "it was started"
+        self._watch = Watch(self.loop, thread.ident, follows="no other async function goes on; the daemon does")
 
     def close(self) -> None:
         """Functions that still run are asked to stop, and nobody waits for them."""
-        self._looking.cancel()
-        self.post.call(self._end)
+        self._watch.close()
+        self.post.call(self.loop.stop)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
@@ -77,33 +122,8 @@ class Aside:
         finally:
             self.loop.close()
 
-    def _end(self) -> None:
-        self.loop.stop()
-
     async def _wind_up(self) -> None:
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:
             task.cancel()
         await asyncio.gather(*rest, return_exceptions=True)
-
-    def _look(self) -> None:
-        stood_s = time.monotonic() - self._alive_at
-        if stood_s >= BLOCKED_S and not self._is_said:
-            self._is_said = True
-            logger.warning(
-                "an async function has blocked all the others for %.0f s, at %s: let it await, make it a plain "
-                "function, or run it with process=True. The daemon itself goes on",
-                stood_s,
-                self._where(),
-            )
-        self.post.call(self._is_alive)
-        self._looking = self._home.call_later(LOOK_S, self._look)
-
-    def _is_alive(self) -> None:
-        self._alive_at = time.monotonic()
-        self._is_said = False
-
-    def _where(self) -> str:
-        frame = sys._current_frames().get(self._thread.ident or 0)
-        stack = traceback.extract_stack(frame) if frame is not None else []
-        return f"{stack[-1].filename}:{stack[-1].lineno}" if stack else "a place unknown"

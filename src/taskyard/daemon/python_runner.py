@@ -7,13 +7,14 @@ is not told that something stopped which did not. A process can be, and is, with
 
 import asyncio
 import inspect
+import threading
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from taskyard.daemon.aside import Aside, Post
+from taskyard.daemon.aside import Aside, Post, Watch
 from taskyard.daemon.context import Context, News
 from taskyard.daemon.orders import Key, Start, Stop
 from taskyard.daemon.task import Task, TaskCancelled, TaskError, completed, failed, read_task
@@ -93,6 +94,10 @@ class PythonRunner:
         self._apart = apart
         self._post = Post(self._loop)
         self._aside: Aside | None = None
+        self._watch: Watch | None = None
+        if not apart and any(function.is_async and function.may_block for function in functions.values()):
+            follows = "the hub hears nothing of this daemon and may count its work as lost"
+            self._watch = Watch(self._loop, threading.get_ident(), follows=follows)
         self._threads = Threads(threads)
         self.pool = Pool(count=threads, idle_max=idle_max)
         self._runs: dict[Key, _Run] = {}
@@ -146,6 +151,8 @@ class PythonRunner:
         self.pool.close()
         if self._aside is not None:
             self._aside.close()
+        if self._watch is not None:
+            self._watch.close()
         for run in self._runs.values():
             if run.task is not None and run.aside is None:
                 run.task.cancel()
