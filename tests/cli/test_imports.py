@@ -131,7 +131,9 @@ def test_a_task_in_two_files_is_taken_from_the_one_it_was_moved_to(tmp_path: Pat
     written(tmp_path / "in-progress.json", [a_loki_task("a", claimedBy="x")])
     cargo = loki.read(str(tmp_path))
     assert [task.status for task in cargo.tasks] == [Status.RUNNING]
-    assert "pending.json" in cargo.notes[0]
+    assert cargo.notes == [
+        f"a is also in {tmp_path}/pending.json; it is taken from {tmp_path}/in-progress.json, where it is running."
+    ]
 
 
 def test_lokis_breakers_come_along_and_their_configuration_is_told(tmp_path: Path) -> None:
@@ -327,7 +329,7 @@ def test_a_broken_file_is_named_with_line_and_column_and_the_others_are_read(tmp
     broken = written(tmp_path / "queue" / "dead-letter.json", '{"tasks": [\n  {"id": "dead",\n   "type": oops}]}')
     cargo = loki.read(str(tmp_path))
     assert cargo.damaged[0].startswith(f"{broken}:3:12: ")
-    assert "blocked" in cargo.damaged[1]
+    assert cargo.left_out == ["Left out, since they depend on what could not be read: blocked, orphan."]
     assert "dead" not in by_name(cargo)
     assert "blocked" not in by_name(cargo), "it depends on what could not be read"
     assert "waits" in by_name(cargo)
@@ -573,6 +575,23 @@ def test_a_corrupt_file_makes_it_done_in_part(hub: StubHub, cli: Cli, tmp_path: 
     assert "completed.json:2:2: " in said.err
 
 
+@pytest.mark.parametrize("kind", ["loki", "model-queues"])
+def test_tasks_of_the_same_name_in_one_file_are_told_and_the_first_is_taken(
+    hub: StubHub, cli: Cli, tmp_path: Path, kind: str
+) -> None:
+    if kind == "loki":
+        path = written(tmp_path / "pending.json", [a_loki_task("a", priority=n) for n in (3, 4, 5)])
+    else:
+        tasks = [a_queued_task("a", "q", priority=n) for n in (3, 4, 5)]
+        path = written(tmp_path / "q.json", a_queue_file("q", [], tasks))
+    everything_is_new(hub, ["a" if kind == "loki" else "q/a"])
+    said = cli("import", kind, str(tmp_path))
+    name = hub.calls[-1].body["tasks"][0]["id"]
+    assert said.code == 6
+    assert said.err == f"{path} has {name} more than once: the first one is taken, the others are left out.\n"
+    assert [task["priority"] for task in hub.calls[-1].body["tasks"]] == [3]
+
+
 def test_what_is_in_the_way_is_told_and_is_a_no(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
     written(tmp_path / "pending.json", [a_loki_task(f"a{n:02d}") for n in range(30)])
     rejected = [{"index": n, "status": 422, "code": "X", "detail": "cannot be"} for n in range(30)]
@@ -591,7 +610,7 @@ def test_what_is_said_in_passing_has_an_end(hub: StubHub, cli: Cli, tmp_path: Pa
     written(tmp_path / "completed.json", "[")
     everything_is_new(hub, ["a"])
     said = cli("import", "loki", str(tmp_path)).err
-    assert said.count("is also in pending.json") == 20
+    assert said.count("/pending.json; it is taken from") == 20
     assert "5 more such remarks" in said
     assert "and 5 more." in said
 
@@ -619,6 +638,7 @@ def test_programs_are_told_in_json(hub: StubHub, cli: Cli, tmp_path: Path) -> No
         "new": 1,
         "there": 1,
         "damaged": [],
+        "left_out": [],
         "rejected": [],
         "notes": [],
         "dry_run": False,

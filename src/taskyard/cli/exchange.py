@@ -51,6 +51,7 @@ class Outcome(Struct):
     new: int
     there: int
     damaged: list[str]
+    left_out: list[str]
     rejected: list[str]
     notes: list[str]
     dry_run: bool
@@ -111,11 +112,12 @@ def _import(yard: Yard, read: "Callable[[], list[Cargo]]", *, dry_run: bool) -> 
     from taskyard.cli.imports.cargo import Circular, carry
     from taskyard.cli.imports.files import Damaged, NotADirectory
 
-    outcome = Outcome(0, 0, [], [], [], dry_run, [])
+    outcome = Outcome(0, 0, [], [], [], [], dry_run, [])
     try:
         cargoes = read()
         for cargo in cargoes:
             outcome.damaged += cargo.damaged
+            outcome.left_out += cargo.left_out
             outcome.notes += cargo.notes
         # All of them are looked at before the first is taken.
         for look_only in (True, False) if len(cargoes) > 1 and not dry_run else (dry_run,):
@@ -132,7 +134,7 @@ def _import(yard: Yard, read: "Callable[[], list[Cargo]]", *, dry_run: bool) -> 
     _say(yard, outcome)
     if outcome.rejected:
         return LIMITED if outcome.limited else NO
-    return IN_PART if outcome.damaged else 0
+    return IN_PART if outcome.damaged or outcome.left_out else 0
 
 
 def _add(outcome: Outcome, carried: "Carried") -> None:
@@ -152,12 +154,12 @@ def _say(yard: Yard, outcome: Outcome) -> None:
     if yard.json:
         output.say_json(outcome)
         return
-    for note in outcome.notes[:SHOWN_MAX]:
-        output.note(note)
-    if len(outcome.notes) > SHOWN_MAX:
-        output.note(f"{len(outcome.notes) - SHOWN_MAX:,} more such remarks; --json has all of them.")
-    for damage in outcome.damaged:
-        output.note(f"Not read, and left as it is: {damage}")
+    for lines in (outcome.notes, outcome.damaged, outcome.left_out):
+        opening = "Not read, and left as it is: " if lines is outcome.damaged else ""
+        for line in lines[:SHOWN_MAX]:
+            output.note(f"{opening}{line}")
+        if len(lines) > SHOWN_MAX:
+            output.note(f"{len(lines) - SHOWN_MAX:,} more such remarks; --json has all of them.")
     for line in outcome.rejected[:SHOWN_MAX]:
         output.note(f"In the way: {line}")
     if outcome.rejected:

@@ -43,6 +43,8 @@ class Cargo(Struct, kw_only=True):
     """Which file each task was read from, where there are several."""
     damaged: list[str] = field(default_factory=list)
     """What could not be read, a line each."""
+    left_out: list[str] = field(default_factory=list)
+    """What was read and is not taken, a line each."""
     notes: list[str] = field(default_factory=list)
     """What somebody should know of what was read."""
 

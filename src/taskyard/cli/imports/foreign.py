@@ -120,6 +120,21 @@ def text_of(*said: object) -> str:
     )
 
 
+def gather(carried: Iterable[CarriedTask], shown: str, cargo: Cargo, tasks: dict[str, CarriedTask]) -> None:
+    """Put the tasks of one file beside those that were read before; whichever came first is the one that counts."""
+    for task in carried:
+        first = cargo.files.setdefault(task.id, shown)
+        taken = tasks.setdefault(task.id, task)
+        if taken is task:
+            continue
+        if first != shown:
+            cargo.notes.append(f"{task.id} is also in {shown}; it is taken from {first}, where it is {taken.status}.")
+            continue
+        told = f"{shown} has {task.id} more than once: the first one is taken, the others are left out."
+        if told not in cargo.left_out[-1:]:
+            cargo.left_out.append(told)
+
+
 def missing_in(tasks: Sequence[CarriedTask]) -> list[str]:
     """What they depend on and is not among them."""
     names = {task.id for task in tasks}
@@ -146,7 +161,7 @@ def complete(cargo: Cargo, missing: Mapping[str, str]) -> None:
                 front.append(heir)
     if left_out:
         cargo.tasks = [task for task in cargo.tasks if task.id not in left_out]
-        cargo.damaged.append(f"Left out, since they depend on what could not be read: {listed(left_out)}.")
+        cargo.left_out.append(f"Left out, since they depend on what could not be read: {listed(left_out)}.")
 
 
 def tell_empty(cargo: Cargo, looked_for: str) -> None:

@@ -19,6 +19,7 @@ from taskyard.cli.imports.foreign import (
     attempts_of,
     complete,
     error_of,
+    gather,
     instant_of,
     metadata_of,
     missing_in,
@@ -91,16 +92,14 @@ def _read(root: Directory | None, queue: Directory, origin: str) -> Cargo:
     for name, status in FILES.items():
         if not queue.has(name):
             continue
+        shown = f"{queue.shown}/{name}"
         try:
-            found = tasks_in(queue.read(name), LokiTask, f"{queue.shown}/{name}")
+            found = tasks_in(queue.read(name), LokiTask, shown)
         except Damaged as damage:
             cargo.damaged.append(str(damage))
             continue
-        for task, text in found:
-            carried = carried_task(task, {**msgspec.json.decode(text), "file": name}, status)
-            cargo.files.setdefault(carried.id, f"{queue.shown}/{name}")
-            if tasks.setdefault(carried.id, carried) is not carried:
-                cargo.notes.append(f"{carried.id} is also in {name}, and is {tasks[carried.id].status} as elsewhere.")
+        carried = (carried_task(task, {**msgspec.json.decode(text), "file": name}, status) for task, text in found)
+        gather(carried, shown, cargo, tasks)
     cargo.tasks = list(tasks.values())
     tell_empty(cargo, "`action`, `target` or `goal` in its `payload`")
     complete(cargo, dict.fromkeys(missing_in(cargo.tasks), MISSING))

@@ -17,6 +17,7 @@ from taskyard.cli.imports.foreign import (
     attempts_of,
     complete,
     error_of,
+    gather,
     instant_of,
     listed,
     metadata_of,
@@ -125,7 +126,7 @@ def _read_queue(found: Directory, name: str, cargo: Cargo, tasks: dict[str, Carr
         return not isinstance(damage, Unrecognised)
     most = None if head.max_concurrent is None else int(within(head.max_concurrent, 1, 1_000_000, 1))
     cargo.queues[source] = CarriedQueue(models=list(dict.fromkeys(head.models)), max_concurrent=most)
-    _add(carried, shown, cargo, tasks)
+    gather(carried, shown, cargo, tasks)
     return True
 
 
@@ -150,14 +151,7 @@ def _read_months(archive: Directory, source: str, cargo: Cargo, tasks: dict[str,
             except Damaged as damage:
                 cargo.damaged.append(str(damage))
                 continue
-            _add(carried, shown, cargo, tasks)
-
-
-def _add(carried: list[CarriedTask], shown: str, cargo: Cargo, tasks: dict[str, CarriedTask]) -> None:
-    for task in carried:
-        cargo.files.setdefault(task.id, shown)
-        if tasks.setdefault(task.id, task) is not task:
-            cargo.notes.append(f"{task.id} is also in {shown}, and is {tasks[task.id].status} as elsewhere.")
+            gather(carried, shown, cargo, tasks)
 
 
 def _named(source: str, shown: str) -> str:
