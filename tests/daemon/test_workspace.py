@@ -83,3 +83,18 @@ def test_a_launch_that_failed_leaves_nothing_to_the_next_one(tmp_path: Path) -> 
     spaces = Workspaces(tmp_path)
     (spaces.make("t1-1") / "left").touch()
     assert list(spaces.make("t1-1").iterdir()) == []
+
+
+def test_agents_that_share_a_directory_leave_each_others_work_alone(tmp_path: Path) -> None:
+    # Given two that keep nothing beyond what runs
+    one, other = (Workspaces(tmp_path, keep=Keep.ALWAYS, kept_max=0) for _ in range(2))
+    running = one.make("t1-1")
+
+    # When the other one tidies up
+    other.make("t2-1")
+    other.end("t2-1", succeeded=True, now_s=0)
+
+    # Then its own is gone and the first one's is not
+    assert [entry.name for entry in tmp_path.iterdir()] == [running.name]
+    one.end("t1-1", succeeded=True, now_s=0)
+    assert list(tmp_path.iterdir()) == []

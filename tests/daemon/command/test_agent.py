@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from taskyard.daemon.command.configuration import Agent
+from taskyard.daemon.command.files import Files
 from taskyard.daemon.orders import Stop
+from taskyard.daemon.process.launching import Launch
+from taskyard.daemon.task import read_task
 from taskyard.wire.frames import WireUsage
-from tests.daemon.command.workshop import HUB, Workshop, play, python, run, script
+from tests.daemon.command.workshop import HUB, Workshop, execute, play, python, run, script
 
 pytestmark = pytest.mark.slow
 
@@ -306,3 +309,41 @@ def test_a_refusal_on_standard_error_is_a_rate_limit_and_one_in_the_output_is_no
     failed = run(tmp_path, script(tmp_path, f'echo "{said}"; exit 1')).error
     assert (failed.code, failed.message) == ("EXECUTION_ERROR", "it exited with 1")
     assert run(tmp_path, script(tmp_path, f'echo "{said}" >&2; echo fine')).result == "fine"
+
+
+# --- what an earlier daemon left ---------------------------------------------------------------------------
+
+
+def left_behind(tmp_path: Path, workspace: Path) -> Launch:
+    """A program as an earlier daemon would have started it: it waits for a word before it answers."""
+    text = f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; echo from-before"
+    return Launch(key=("t1", 1), argv=["/bin/sh", "-c", text], env={"PATH": "/usr/bin:/bin"}, cwd=str(workspace))
+
+
+def test_work_that_outlived_its_daemon_is_followed_and_not_run_again(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspaces" / "t1-1"
+
+    async def scenario(shop: Workshop) -> None:
+        # Given a program of an earlier daemon, with its files
+        Files(workspace, "t1-1").make(read_task(execute("t1", 1)), b"{}", "go")
+        assert shop.agent.processes is not None
+        shop.agent.adopt(await shop.agent.processes.launch(left_behind(tmp_path, workspace)))
+        # When its task is started here
+        key = shop.start()
+        (tmp_path / "go").touch()
+        # Then what that program says is the outcome
+        assert bytes((await shop.outcome(key)).result) == b'"from-before"'
+
+    play(tmp_path, script(tmp_path, "echo run again"), scenario)
+
+
+def test_work_that_outlived_its_files_too_is_ended_and_lost(tmp_path: Path) -> None:
+    async def scenario(shop: Workshop) -> None:
+        assert shop.agent.processes is not None
+        running = await shop.agent.processes.launch(left_behind(tmp_path, tmp_path))
+        shop.agent.adopt(running)
+        error = (await shop.outcome(shop.start())).error
+        assert error.code == "AGENT_LOST", error
+        assert (await running.wait()).stopped
+
+    play(tmp_path, script(tmp_path, "echo run again"), scenario)

@@ -72,6 +72,8 @@ class CommandAgent:
     def adopt(self, running: Running) -> None:
         """An earlier daemon started it: when its task is started here, it is followed and not run again."""
         self._adopted[running.key] = running
+        if self.processes is not None and self.agent.directory is None:
+            self._workspaces.adopt(self.processes.name(running.key))
 
     async def __call__(self, task: Task, context: Context) -> Result:
         assert self.processes is not None, "set for as long as the daemon serves"
@@ -83,7 +85,7 @@ class CommandAgent:
             if running is None:
                 running = await self._launched(task, files, name)
             else:
-                files.open()
+                _open_again(files, running)
             secrets = Secrets(self.agent, task, self._own)
             following = Following(self.agent, files, context, secrets)
             ended = await following.until_end(running)
@@ -206,12 +208,26 @@ class CommandAgent:
         return [path for path in found if not path.startswith(f"{DIRECTORY}/")] or None
 
     def _tidy(self, files: Files, name: str, succeeded: bool, running: Running | None) -> None:
+        """On a thread: a checkout takes long to remove. One at a time, since each looks at what the others left."""
         if running is not None:
             running.forget()
-        if self.agent.directory is not None:
-            files.remove()
-        else:
-            self._workspaces.end(name, succeeded=succeeded, now_s=time.time())
+        try:
+            with self._tidying:
+                if self.agent.directory is not None:
+                    files.remove()
+                else:
+                    self._workspaces.end(name, succeeded=succeeded, now_s=time.time())
+        except OSError as error:
+            # What was done is done; a directory that stays is looked at again after the next task.
+            logger.warning("the workspace of %s cannot be tidied up: %s", name, error)
+
+
+def _open_again(files: Files, running: Running) -> None:
+    try:
+        files.open()
+    except OSError as error:
+        running.stop(0)
+        raise TaskError("AGENT_LOST", f"an earlier daemon's work has no workspace any more: {error}") from error
 
 
 def _yard_of(workspaces: Path) -> Path:

@@ -26,6 +26,10 @@ SKIPPED: Final = frozenset({".git"})
 _BEFORE: Final = ".before"
 
 
+_USED: Final[dict[Path, set[str]]] = {}
+"""What is in use in each directory. Several agents of a daemon may share one, and none may tidy up another's work."""
+
+
 class Keep(StrEnum):
     ALWAYS = "always"
     ON_FAILURE = "on_failure"
@@ -45,7 +49,7 @@ class Workspaces:
         self._keep = keep
         self._kept_max = kept_max
         self._kept_s_max = kept_s_max
-        self._used: set[str] = set()
+        self._used = _USED.setdefault(directory, set())
 
     def make(self, name: str) -> Path:
         """An empty one. `begin` when everything is in it that the work shall find."""
@@ -89,7 +93,8 @@ class Workspaces:
         kept: list[tuple[float, str]] = []
         for entry in os.scandir(self._directory):
             if entry.is_dir(follow_symlinks=False) and entry.name not in self._used:
-                kept.append((entry.stat(follow_symlinks=False).st_mtime, entry.name))
+                with contextlib.suppress(FileNotFoundError):  # another agent's end has just removed it
+                    kept.append((entry.stat(follow_symlinks=False).st_mtime, entry.name))
         kept.sort(reverse=True)
         for number, (changed_s, name) in enumerate(kept):
             if number >= self._kept_max or now_s - changed_s > self._kept_s_max:
