@@ -128,6 +128,7 @@ soak: setup $(VENV)/.installed-postgres ## many simulated lives, then real proce
 	@$(PY) -m tests.acceptance.due --kills $$(( $(FAULTS) / 2 ))
 	@$(PY) -m tests.acceptance.hostile_yard --rounds $$(( $(FAULTS) / 10 ))
 	@$(PY) -m tests.acceptance.kept_work --kills $(FAULTS)
+	@$(PY) -m tests.acceptance.flat_memory
 
 .PHONY: bench
 bench: setup ## measure through real sockets with durable commits (ARGS="…")
