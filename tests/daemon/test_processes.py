@@ -229,6 +229,29 @@ def test_what_a_sandbox_started_elsewhere_is_cleaned_up_also_after_a_kill(tmp_pa
     play(tmp_path / "kept", scenario)
 
 
+def test_work_cannot_command_the_keeper(tmp_path: Path) -> None:
+    call = tmp_path / "call.py"
+    call.write_text(
+        "import socket, sys\n"
+        "keeper = socket.socket(socket.AF_UNIX)\n"
+        "keeper.connect(sys.argv[1])\n"
+        f"keeper.sendall({packed(Leave())!r})\n"
+        "print(keeper.recv(100))\n"
+    )
+
+    async def scenario(processes: Processes) -> None:
+        bystander = await processes.launch(shell("sleep 60", tmp_path, key=("t2", 1)))
+        argv = [sys.executable, "-I", "-S", str(call), str(tmp_path / "kept" / "keeper.sock")]
+        caller = await processes.launch(Launch(key=ONE, argv=argv, env={}, cwd=str(tmp_path)))
+        texts = await said(caller)
+        assert texts[Stream.STDOUT] in (b"b''\n", b"") or b"reset" in texts[Stream.STDERR]
+        assert bystander.exit is None
+        again = await processes.launch(shell("echo fine", tmp_path, key=("t3", 1)))
+        assert (await said(again))[Stream.STDOUT] == b"fine\n"
+
+    play(tmp_path / "kept", scenario)
+
+
 # --- hostile ones ------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ IS_LINUX: Final = sys.platform.startswith("linux")
 PROC: Final = Path("/proc")
 PASSES_MAX: Final = 100
 """Of stopping what is new, before what was found is killed: each pass leaves fewer that can still fork."""
+GENERATIONS_MAX: Final = 1000
 MARK: Final = "TASKYARD_KEPT"
 """In the environment of all work: which keeper it is of, and which attempt."""
 PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
@@ -49,6 +50,18 @@ def descendants(pid: int) -> list[Identity]:
 
 def children(pid: int) -> list[Identity]:
     return [identity for child in _children(pid) if (identity := identify(child)) is not None]
+
+
+def is_below(pid: int, ancestor: int) -> bool:
+    """Whether it descends from that one; also if it cannot be told, because it is gone."""
+    for _ in range(GENERATIONS_MAX):
+        fields = _stat(pid)
+        if fields is None or pid == ancestor:
+            return True
+        pid = int(fields[1])
+        if pid == 0:
+            return False
+    return True
 
 
 def has_others(pid: int, known: Container[int]) -> bool:
