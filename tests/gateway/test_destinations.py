@@ -154,7 +154,10 @@ def test_a_machine_on_the_internet_may_be_reached(text: str) -> None:
 def test_one_private_address_among_public_ones_is_enough_to_refuse() -> None:
     addresses = [ipaddress.ip_address(text) for text in ("1.1.1.1", "10.0.0.1")]
     objection = objection_to_addresses(read_destination("https://example.com/"), addresses, NOTHING)
-    assert objection == "example.com has no public address, and `notifications.allow` does not list it."
+    assert (
+        objection
+        == "example.com does not resolve, or not to public addresses only, and `notifications.allow` does not list it."
+    )
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,10 @@ async def test_a_name_that_stands_for_a_private_address_is_not_called(addresses:
     answer = await Outbound(Names(addresses)).fetch(Request(url="https://hooks.test/"), NOTHING)
     assert isinstance(answer, Unreached)
     assert answer.is_refused
-    assert answer.reason == "hooks.test has no public address, and `notifications.allow` does not list it."
+    assert (
+        answer.reason
+        == "hooks.test does not resolve, or not to public addresses only, and `notifications.allow` does not list it."
+    )
 
 
 async def test_a_name_that_changes_its_mind_is_judged_at_every_request() -> None:

@@ -152,7 +152,8 @@ def objection_to_addresses(destination: Destination, addresses: Iterable[Address
 
 def not_public(destination: Destination) -> str:
     """The same words for a name that stands for nothing and for one of a private network: who asks learns neither."""
-    said = "has no public address" if destination.address is None else "is not a public address"
+    is_name = destination.address is None
+    said = "does not resolve, or not to public addresses only" if is_name else "is not a public address"
     return f"{destination.host} {said}, and `notifications.allow` does not list it."
 
 
