@@ -172,7 +172,7 @@ def answer(route: Route[Any, Any], operation: Schema) -> str:
     if route.media_type != "application/json":
         return f"{route.status}, `{route.media_type}`"
     schema = operation["responses"][str(route.status)]["content"][route.media_type]["schema"]
-    again = "" if route.again_status is None else f"; {route.again_status} if nothing new was made"
+    again = "" if route.again_status is None else f"; {route.again_status} {route.again_when}"
     nothing = "" if route.nothing_status is None else f"; {route.nothing_status} without a body if there is nothing"
     return f"{route.status}, {linked(schema)}{again}{nothing}"
 

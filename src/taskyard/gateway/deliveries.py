@@ -1,7 +1,7 @@
 """What a delivery brings, read once its signature is known to be right: an event, an id, a payload.
 
 Where the provider signs an id of its own inside the body, that is the delivery's; GitHub names it in a header only.
-Where there is none, what was signed is its own id: the same bytes again are the same delivery.
+Where Stripe's or Slack's has none, what was signed is its own id: the same bytes again are the same delivery.
 """
 
 import re

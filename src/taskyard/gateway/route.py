@@ -61,7 +61,8 @@ class Route(Generic[B, Q]):
     answer: Any
     status: int = 200
     again_status: int | None = None
-    """Answered instead when all of it was there already."""
+    """Answered instead, mostly when all of it was there already."""
+    again_when: str = "if nothing new was made"
     nothing_status: int | None = None
     """Answered instead, without a body, when there is nothing to give."""
     media_type: str = "application/json"
