@@ -185,6 +185,12 @@ async def test_what_is_no_tasks_name_is_no_task_and_no_address_either(agent: Age
         assert await agent.refused(tool, task=name) == "TASK_NOT_FOUND"
 
 
+async def test_who_waits_for_what_is_not_there_hears_it_at_once(agent: Agent) -> None:
+    ref = (await agent.use("submit_task", input="a"))["ref"]
+    async with asyncio.timeout(5):
+        assert await agent.refused("wait_for_tasks", tasks=[ref, "T-999"], wait_s=50) == "TASK_NOT_FOUND"
+
+
 async def test_another_users_task_is_as_if_it_were_not(bob: Client, agent: Agent) -> None:
     foreign = (await bob.post(TASKS, {"input": "b"})).json["id"]
     for tool in ("get_task", "cancel_task", "why"):

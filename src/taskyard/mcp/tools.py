@@ -12,6 +12,7 @@ from taskyard.mcp import words
 from taskyard.mcp.brief import state, whole
 from taskyard.mcp.yard import API, Ask, NoSuchTask, Outcome, Yard, claim_path, of_task, problem
 from taskyard.vocabulary import ENDED, Refusal, SourceType
+from taskyard.wire.invalid import faults_in, sentence_of
 from taskyard.wire.problems import NO_SUCH_TASK
 
 WAIT_S_MAX: Final = 50.0
@@ -75,22 +76,25 @@ async def _get(yard: Yard, arguments: given.GetTask) -> Outcome:
 
 
 async def _wait(yard: Yard, arguments: given.WaitForTasks) -> Outcome:
-    """One after another in one span of time: whatever has ended meanwhile answers at once."""
+    """One after another in one span of time: whatever has ended meanwhile answers at once. All are looked at first, so
+    that nobody waits for some in order to hear that another is none."""
     if not 0 < len(arguments.tasks) <= WAITED_FOR_MAX:
         return problem(Refusal.INVALID_INPUT, f"`tasks`: name 1 to {WAITED_FOR_MAX} tasks")
     loop = asyncio.get_running_loop()
     until = loop.time() + min(max(arguments.wait_s, 0.0), WAIT_S_MAX)
-    seen = []
-    for task in arguments.tasks:
-        wait_s = round(max(until - loop.time(), 0.0), 3)
+    seen: dict[str, Any] = {}
+    for task in (*arguments.tasks, *arguments.tasks):
+        wait_s = round(max(until - loop.time(), 0.0), 3) if task in seen else 0.0
+        if task in seen and (seen[task]["status"] in ENDED or not wait_s):
+            continue
         outcome = await yard.ask(
             Ask(method="GET", path=of_task(task), query={"wait_s": wait_s}, token=arguments.token, wait_s=wait_s)
         )
         if outcome.is_error:
             return Outcome({**outcome.value, "task": task}, is_error=True)
-        seen.append(outcome.value)
-    ended = all(task["status"] in ENDED for task in seen)
-    return Outcome({"all_ended": ended, "tasks": [state(task) for task in seen]})
+        seen[task] = outcome.value
+    ended = all(task["status"] in ENDED for task in seen.values())
+    return Outcome({"all_ended": ended, "tasks": [state(seen[task]) for task in arguments.tasks]})
 
 
 async def _list(yard: Yard, arguments: given.ListTasks) -> Outcome:
@@ -266,7 +270,8 @@ async def use(name: str, arguments: dict[str, Any], yard: Yard) -> Outcome:
     try:
         given_arguments = msgspec.convert(arguments, tool.takes)
     except msgspec.ValidationError as error:
-        return problem(Refusal.INVALID_INPUT, f"{error}.")
+        faults = faults_in(str(error), tool.takes)
+        return problem(Refusal.INVALID_INPUT, " ".join(map(sentence_of, faults)))
     try:
         return await tool.do(yard, given_arguments)
     except NoSuchTask:
