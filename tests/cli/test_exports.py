@@ -181,6 +181,27 @@ def test_an_export_that_breaks_off_leaves_no_file(hub: StubHub, cli: Cli, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_whoever_may_not_export_is_refused_before_anything_is_written(hub: StubHub, cli: Cli) -> None:
+    a_hub_with(hub)
+    hub.on("GET", "export", Reply(status=403, body={"status": 403, "code": "FORBIDDEN", "title": "no", "detail": "no"}))
+    said = cli("export")
+    assert (said.code, said.out) == (4, "")
+
+
+def test_what_a_killed_export_left_is_in_nobodys_way(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
+    a_hub_with(hub)
+    (tmp_path / "y.jsonl.part").write_text("half of it")
+    assert cli("export", str(tmp_path / "y.jsonl")).code == 0
+    assert (tmp_path / "y.jsonl.part").read_text() == "half of it"
+
+
+def test_a_file_that_cannot_be_written_is_called_as_it_was_named(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
+    a_hub_with(hub)
+    said = cli("export", str(tmp_path / "nosuch" / "y.jsonl"))
+    assert said.code == 2
+    assert f"{tmp_path}/nosuch/y.jsonl cannot be written: No such file or directory" in " ".join(said.err.split())
+
+
 def test_an_import_of_a_yard_goes_to_its_users_if_an_admin_brings_it(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
     path = a_file(tmp_path / "y.jsonl", a_task(1))
     hub.on("GET", "users/me", Reply(body={**ME, "scopes": ["admin"]}))

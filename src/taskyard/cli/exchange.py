@@ -2,8 +2,10 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
 
 import typer
@@ -191,9 +193,11 @@ def export(yard: Yard, path: ExportArgument = None) -> None:
         queue.name: CarriedQueue(models=queue.models, max_concurrent=queue.max_concurrent)
         for queue in yard.client.queues()
     }
-    count = 0
+    count, parts = 0, _parts(yard)
+    # Whoever may not export is refused before anything of it stands on standard output.
+    begun = list(islice(parts, 1))
     with _written(path) as file:
-        for line in lines_of(now(), queues, _parts(yard)):
+        for line in lines_of(now(), queues, chain(begun, parts)):
             file.write(line + b"\n")
             count += 1
     output.note(f"{count:,} lines were written{'' if path is None else f' to {path}'}.")
@@ -244,8 +248,13 @@ def _written(path: str | None) -> Iterator[BinaryIO]:
         return
     if os.path.lexists(path):
         raise typer.BadParameter(f"{path} is there already", param_hint="FILE")
-    part = f"{path}.part"
-    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        # A name of its own: what an export that was killed has left is in nobody's way.
+        fd, part = tempfile.mkstemp(
+            prefix=f"{os.path.basename(path)}.", suffix=".part", dir=os.path.dirname(path) or "."
+        )
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint="FILE") from error
     try:
         with os.fdopen(fd, "wb") as file:
             yield file
