@@ -293,6 +293,26 @@ def test_a_scale_from_one_to_four_begins_with_the_most_urgent(tmp_path: Path, sa
     assert model_queues.read(str(tmp_path), urgent_first=True).tasks[0].priority == level
 
 
+def test_what_is_bent_to_fit_is_told(tmp_path: Path) -> None:
+    tasks = [a_queued_task(f"T-{n}", "a", priority=n) for n in (0, 4, 5, 500, -1)]
+    written(tmp_path / "a.json", a_queue_file("a", [], tasks) | {"maxConcurrent": 0})
+    assert model_queues.read(str(tmp_path)).notes == [
+        f"{tmp_path}/a.json: `maxConcurrent` 0 cannot be; the queue gets 1.",
+        "Priorities there are from 1 to 10; the nearest is taken for: a/T--1, a/T-500.",
+    ]
+    cargo = model_queues.read(str(tmp_path), urgent_first=True)
+    assert cargo.notes[1].endswith("from 1 to 4; the nearest is taken for: a/T--1, a/T-5, a/T-500.")
+    assert by_name(cargo)["a/T-0"].priority == 5
+
+
+def test_an_error_may_have_the_shorter_name(tmp_path: Path) -> None:
+    failed = a_queued_task("T-1", "a", status="failed", error="boom")
+    written(tmp_path / "a.json", a_queue_file("a", [], [failed]))
+    (task,) = model_queues.read(str(tmp_path)).tasks
+    assert task.error is not None
+    assert task.error.message == "boom"
+
+
 def test_a_queue_without_a_name_is_called_as_its_file(tmp_path: Path) -> None:
     file = a_queue_file("x", [], [a_queued_task("odd", "x")]) | {"source": None, "maxConcurrent": None}
     written(tmp_path / "gpu.json", file | {"maxRetries": None})

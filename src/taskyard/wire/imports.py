@@ -24,6 +24,7 @@ FROM_A_YARD: Final = "yard"
 """The origin of what a yard exported: its names are ids, and one that is a task's here already is that task."""
 ORDER_MAX: Final = 4095
 QUEUES_MAX: Final = 1000
+CONCURRENT_MAX: Final = 1_000_000
 BREAKERS_MAX: Final = 1000
 Order = Annotated[int, Meta(ge=0, le=ORDER_MAX)]
 Count = Annotated[int, Meta(ge=0, le=2**31)]
@@ -74,7 +75,7 @@ class CarriedTask(Submission, forbid_unknown_fields=True, omit_defaults=True, kw
 
 class CarriedQueue(Struct, forbid_unknown_fields=True, kw_only=True):
     models: Annotated[list[Name], Meta(max_length=1000)] = []
-    max_concurrent: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    max_concurrent: Annotated[int, Meta(ge=1, le=CONCURRENT_MAX)] | None = None
 
 
 class CarriedBreaker(Struct, forbid_unknown_fields=True, kw_only=True):

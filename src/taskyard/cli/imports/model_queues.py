@@ -4,7 +4,7 @@ Refs are counted per queue there, so `T-001` may be in each of them: a task is k
 it depends on is looked for in its own queue first. A retry there comes on top of the first try.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -29,7 +29,8 @@ from taskyard.cli.imports.foreign import (
 )
 from taskyard.vocabulary import AttemptStatus, DependsPolicy, Level, ResultStatus, Status
 from taskyard.wire.fields import ATTEMPTS_MAX, DEPENDENCIES_MAX, Name
-from taskyard.wire.imports import ORDER_MAX, CarriedQueue, CarriedTask
+from taskyard.wire.frames import WireError
+from taskyard.wire.imports import CONCURRENT_MAX, ORDER_MAX, CarriedQueue, CarriedTask
 from taskyard.wire.submission import Execution, Source
 
 ARCHIVE: Final = "archive"
@@ -74,6 +75,7 @@ class QueuedTask(Struct, kw_only=True):
     max_retries: int | None = msgspec.field(default=None, name="maxRetries")
     subagent_session: str | None = None
     error_message: Any = None
+    error: Any = None
     skipped_reason: str | None = None
     added_at: str | float | None = None
     started_at: str | float | None = None
@@ -101,8 +103,7 @@ def read(path: str, *, origin: str | None = None, urgent_first: bool = False) ->
             raise NotADirectory(f"{path}: holds no queue's file: none of {listed(files)} has `tasks`")
         if found.has(ARCHIVE):
             _read_archive(found, cargo, tasks)
-    for task in tasks.values():
-        task.priority = _priority(task.priority, urgent_first=urgent_first)
+    _set_priorities(tasks.values(), cargo, urgent_first=urgent_first)
     cargo.tasks = list(tasks.values())
     tell_empty(cargo, "`description` or `goal`")
     unclear = _find_dependencies(cargo.tasks)
@@ -124,7 +125,9 @@ def _read_queue(found: Directory, name: str, cargo: Cargo, tasks: dict[str, Carr
     except Damaged as damage:
         cargo.damaged.append(str(damage))
         return not isinstance(damage, Unrecognised)
-    most = None if head.max_concurrent is None else int(within(head.max_concurrent, 1, 1_000_000, 1))
+    most = None if head.max_concurrent is None else int(within(head.max_concurrent, 1, CONCURRENT_MAX, 1))
+    if most != head.max_concurrent:
+        cargo.notes.append(f"{shown}: `maxConcurrent` {head.max_concurrent:,} cannot be; the queue gets {most:,}.")
     cargo.queues[source] = CarriedQueue(models=list(dict.fromkeys(head.models)), max_concurrent=most)
     gather(carried, shown, cargo, tasks)
     return True
@@ -195,7 +198,7 @@ def _tell_tries(carried: CarriedTask, task: QueuedTask) -> None:
     """A task that failed for good failed once more than it was retried."""
     failed = max(task.retries or 0, 0) + (carried.status is Status.PERMANENTLY_FAILED)
     last = {Status.COMPLETED: AttemptStatus.SUCCESS, Status.RUNNING: AttemptStatus.RUNNING}.get(carried.status)
-    error = error_of(task.error_message)
+    error = _error_of(task)
     carried.attempts = attempts_of(failed, daemon=task.subagent_session, error=error, last=last)
 
 
@@ -209,7 +212,11 @@ def _tell_end(carried: CarriedTask, task: QueuedTask) -> None:
         known = {one.value: one for one in ResultStatus}
         carried.result_status = known.get(task.result_status or "", ResultStatus.SUCCESS)
     if carried.status is Status.PERMANENTLY_FAILED:
-        carried.error = error_of(task.error_message)
+        carried.error = _error_of(task)
+
+
+def _error_of(task: QueuedTask) -> WireError | None:
+    return error_of(task.error_message) or error_of(task.error)
 
 
 def _find_dependencies(tasks: list[CarriedTask]) -> dict[str, str]:
@@ -238,10 +245,16 @@ def _order(ref: str) -> int | None:
     return min(int(number), ORDER_MAX) if number.isdecimal() and len(number) < 9 else None
 
 
-def _priority(said: Level | int | None, *, urgent_first: bool) -> Level | int | None:
-    """A bare number there: more is more urgent, and 0 is what nobody said anything about."""
-    if not isinstance(said, int):
-        return said
-    if urgent_first:
-        return URGENCY[int(within(said, 1, 4, 3))]
-    return NORMAL if said == 0 else int(within(said, 1, 10, NORMAL))
+def _set_priorities(tasks: Iterable[CarriedTask], cargo: Cargo, *, urgent_first: bool) -> None:
+    """A bare number there: more is more urgent, or less with `urgent_first`; 0 is what nobody said anything about."""
+    most, bent = len(URGENCY) if urgent_first else 10, []
+    for task in tasks:
+        said = task.priority
+        if not isinstance(said, int):
+            continue
+        if not 0 <= said <= most:
+            bent.append(task.id)
+        number = int(within(said, 1, most, NORMAL))
+        task.priority = NORMAL if said == 0 else URGENCY[number] if urgent_first else number
+    if bent:
+        cargo.notes.append(f"Priorities there are from 1 to {most}; the nearest is taken for: {listed(bent)}.")
