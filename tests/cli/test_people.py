@@ -208,13 +208,14 @@ def test_daemons_are_listed_and_drained(hub: StubHub, cli: Cli) -> None:
         "last_heartbeat": seen,
         "types": ["echo", "demo"],
         "models": ["opus"],
+        "memory_free_mb": 2048,
     }
     hub.on("GET", "daemons", Reply(body=[daemon]), Reply(body=[daemon]), Reply(body=[]))
     code, out, _ = cli("daemons")
     assert (code, out.replace("3 s ago", "2 s ago")) == (
         0,
-        "NAME   STATUS         TASKS  SEEN     TYPES       CAPABILITIES  MODELS  ID\n"
-        "mac-1  busy (shared)  2/5    2 s ago  echo, demo  -             opus    d_1\n",
+        "NAME   STATUS         TASKS  SEEN     TYPES       CAPABILITIES  MODELS  FREE    ID\n"
+        "mac-1  busy (shared)  2/5    2 s ago  echo, demo  -             opus    2.0 GB  d_1\n",
     )
     assert json.loads(cli("daemons", "--json").out)[0]["id"] == "d_1"
     assert cli("daemons") == (0, "", "No daemon has connected yet; start one with `taskyard daemon`.\n")

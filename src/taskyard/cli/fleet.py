@@ -21,7 +21,7 @@ def daemons(yard: Yard) -> None:
     elif found:
         at = now()
         output.table(
-            ("NAME", "STATUS", "TASKS", "SEEN", "TYPES", "CAPABILITIES", "MODELS", "ID"),
+            ("NAME", "STATUS", "TASKS", "SEEN", "TYPES", "CAPABILITIES", "MODELS", "FREE", "ID"),
             [
                 (
                     daemon.name,
@@ -31,6 +31,7 @@ def daemons(yard: Yard) -> None:
                     ", ".join(daemon.types) or "all",
                     ", ".join(daemon.capabilities) or "-",
                     ", ".join(daemon.models) or "-",
+                    "-" if daemon.memory_free_mb is None else f"{daemon.memory_free_mb / 1024:.1f} GB",
                     daemon.id,
                 )
                 for daemon in found
