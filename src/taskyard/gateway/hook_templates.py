@@ -21,10 +21,12 @@ from taskyard.gateway.translate import cut
 from taskyard.vocabulary import HookProvider, SourceType
 from taskyard.wire.fields import NULL
 from taskyard.wire.hooks import HookTemplate
+from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Source, Submission
 
 # One pass over the text: no part of it can match what the next one does.
 _PLACE: Final = re.compile(r"\{\{ *(event|delivery|payload(?:\.[^\s{}.]+)*) *\}\}")
+_UNFILLED: Final = ("type", "model", "queue", "project_id")
 _INDEX_DIGITS_MAX: Final = 9
 _MISSING: Final = object()
 _encode: Final = msgspec.json.Encoder().encode
@@ -38,6 +40,15 @@ def read_template(text: str) -> HookTemplate:
 
 def write_template(template: HookTemplate) -> str:
     return _encode(template).decode()
+
+
+def misplaced(template: HookTemplate) -> list[FieldError]:
+    """What looks like a place where none is filled. Where they are, it may be meant as it is written."""
+    return [
+        FieldError(name, f"is not filled from a delivery; only input, title, goal and context are: {value}")
+        for name in _UNFILLED
+        if "{{" in (value := getattr(template, name) or "")
+    ]
 
 
 def unfilled(template: HookTemplate) -> Submission:

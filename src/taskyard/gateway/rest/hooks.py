@@ -72,7 +72,7 @@ async def create(call: Call[OfUser], body: NewHook) -> Reply:
         actor=call.principal.actor,
         max_priority=body.max_priority,
         ceiling=call.principal.max_priority,
-        events=tuple(dict.fromkeys(body.events)),
+        events=_events(body.events),
     )
     await ask(call, command)
     return Reply(_issued(call, await _view(call, user_id, command.hook_id), secret), status=201)
@@ -89,7 +89,7 @@ async def change(call: Call[OfUser], body: HookChange) -> Reply:
         template=KEEP if isinstance(body.template, UnsetType) else _template(call, body.template),
         max_priority=KEEP if isinstance(body.max_priority, UnsetType) else body.max_priority,
         ceiling=call.principal.max_priority,
-        events=KEEP if isinstance(body.events, UnsetType) else tuple(dict.fromkeys(body.events)),
+        events=KEEP if isinstance(body.events, UnsetType) else _events(body.events),
     )
     await ask(call, command)
     return Reply(_answer(call, await _view(call, user_id, call.id)))
@@ -133,10 +133,20 @@ def _secret(call: Call[OfUser], provider: HookProvider, given: str | None) -> st
     return secret
 
 
+def _events(given: list[str]) -> tuple[str, ...]:
+    """Without repeats. One with a space in it is most likely two, or badly copied, and would never come."""
+    for index, event in enumerate(given):
+        if not event or any(letter.isspace() for letter in event):
+            fault = FieldError(f"events[{index}]", "an event's name is one word, such as push or pull_request.opened")
+            raise RequestRefused(Refusal.INVALID_INPUT, f"`{fault.path}`: {fault.message}", errors=(fault,))
+    return tuple(dict.fromkeys(given))
+
+
 def _template(call: Call[OfUser], template: HookTemplate) -> str:
     """As it is kept, if a task could be made of it."""
     task, edge = hook_templates.unfilled(template), call.door.edge
     for code, found in (
+        (Refusal.INVALID_INPUT, hook_templates.misplaced(template)),
         (Refusal.INVALID_INPUT, faults_of(task)),
         (Refusal.TOO_LARGE, oversize_of(task, edge.field_sizes)),
     ):
