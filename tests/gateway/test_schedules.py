@@ -172,6 +172,14 @@ async def test_what_makes_no_schedule_is_told_with_its_field(
     assert (await ann.get(SCHEDULES)).json == []
 
 
+async def test_a_word_that_is_none_of_those_possible_is_told_with_them(ann: Client) -> None:
+    refused = (await ann.post(SCHEDULES, {**HOURLY, "catch_up": "some"})).json
+    assert refused["detail"] == "`catch_up` should be one of one, none, all; not 'some'."
+    assert refused["errors"] == [{"path": "catch_up", "message": "should be one of one, none, all; not 'some'"}]
+    refused = (await ann.post(SCHEDULES, {**HOURLY, "task": {"input": "a", "priority": "urgent"}})).json
+    assert refused["detail"] == "`task.priority` should be one of critical, high, normal, low; not 'urgent'."
+
+
 async def test_a_template_may_say_that_it_is_of_a_schedule_and_of_which_channel(hub: GatewayHub, ann: Client) -> None:
     task = {"input": "a", "source": {"type": "schedule", "channel": "discord"}}
     schedule = (await ann.post(SCHEDULES, {**HOURLY, "task": task})).json

@@ -37,8 +37,7 @@ from taskyard.store.port import BadCursor
 from taskyard.vocabulary import Refusal
 from taskyard.vocabulary import Scope as KeyScope
 from taskyard.wire import problems
-from taskyard.wire.invalid import faults_in
-from taskyard.wire.problems import FieldError
+from taskyard.wire.invalid import faults_in, sentence_of
 
 WRAPS, BATCH_WRAPS = 1, 3
 # What stands around a field's value: the object; in a batch also the list and the batch itself.
@@ -235,7 +234,7 @@ def _body(route: Route[Any, Any], edge: Edge, raw: bytes) -> Any:
         salvaged = None if route.salvage is None else route.salvage(raw, edge)
         if salvaged is not None:
             return salvaged
-        raise _invalid(error) from None
+        raise _invalid(error, route.body) from None
     except (msgspec.DecodeError, UnicodeError):
         raise plain_json.not_json() from None
     except RecursionError:
@@ -257,12 +256,12 @@ def _query(kind: Any, raw: bytes) -> Any:
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise _invalid(error) from None
+        raise _invalid(error, kind) from None
 
 
-def _invalid(error: msgspec.ValidationError) -> RequestRefused:
-    faults: tuple[FieldError, ...] = faults_in(str(error))
-    return RequestRefused(Refusal.INVALID_INPUT, str(error), errors=faults)
+def _invalid(error: msgspec.ValidationError, kind: Any) -> RequestRefused:
+    faults = faults_in(str(error), kind)
+    return RequestRefused(Refusal.INVALID_INPUT, " ".join(map(sentence_of, faults)), errors=faults)
 
 
 # Answers.

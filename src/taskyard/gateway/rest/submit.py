@@ -14,6 +14,7 @@ from taskyard.gateway.sameness import NO_NAMES, meanings_of, refs_in
 from taskyard.gateway.translate import draft_of
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Refusal, Scope, Status
+from taskyard.wire.invalid import faults_in, sentence_of
 from taskyard.wire.problems import PROBLEMS, FieldError
 from taskyard.wire.submission import (
     Batch,
@@ -126,7 +127,7 @@ def salvage(raw: bytes, edge: Edge) -> SalvagedBatch | None:
             tasks.append(item.decode(one))
             indexes.append(index)
         except msgspec.ValidationError as error:
-            unread[index] = str(error)
+            unread[index] = " ".join(map(sentence_of, faults_in(str(error), BatchItem)))
     return SalvagedBatch(tasks, partial=True, indexes=indexes, unread=unread)
 
 
