@@ -1,5 +1,7 @@
 """What a proactive engine's submitter does next."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -204,6 +206,34 @@ def test_the_search_for_the_one_that_is_to_blame_waits_for_no_window() -> None:
 def test_what_is_left_at_the_end_is_counted_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     a_throttle(3).leave()
     assert caplog.messages[0].startswith("proactive tasks were not sent (3)")
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        ("abc", "mapping with its `input`"),
+        ([{"input": 5}], "mapping with its `input`"),
+        ([{"title": "a"}], "mapping with its `input`"),
+        ([{"input": "x", "bogus": 1}], "no bogus"),
+        ([{"input": "x", "source": "user"}], "`source` is a mapping"),
+        ([{"input": "x\ud800"}], "`input` cannot be written"),
+        ([{"input": "x", "context": {"a": object()}}], "`context` cannot be written"),
+        ([{"input": "x", "context": {"a": [1.0, float("nan")]}}], "`context` has a number"),
+        ([{"input": "fine"}, {"input": "x", "timeout": float("inf")}], "`execution` has a number"),
+    ],
+)
+def test_what_could_never_be_sent_is_told_to_who_gives_it_and_not_kept(tasks: Any, message: str) -> None:
+    throttle = a_throttle()
+    with pytest.raises((TypeError, ValueError), match=message):
+        throttle.add_all(tasks)
+    assert len(throttle) == 0
+
+
+def test_what_a_task_may_say_is_taken() -> None:
+    throttle = a_throttle()
+    throttle.add("a", {"source": {"id": "t"}, "timeout": 3, "context": {"a": [1.5]}, "depends_on": ["T-001"]})
+    throttle.add_all([{"input": "b", "name": "b", "execution": {"timeout": 1}}])  # type: ignore[typeddict-unknown-key]
+    assert len(throttle) == 2
 
 
 @pytest.mark.parametrize("wrong", [{"window_s": 0.0}, {"batch_max": 0}, {"buffer_max": 0}])

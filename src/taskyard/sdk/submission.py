@@ -6,7 +6,10 @@ Callers name options flat (`timeout=60, capabilities=["browser"]`); the wire gro
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from math import isfinite
 from typing import Any, Final, Required, TypedDict
+
+from msgspec.json import encode
 
 from taskyard.sdk.answers import TaskRecord
 
@@ -75,6 +78,9 @@ class NewTask(TaskOptions, total=False):
     name: str
 
 
+_NAMES: Final = frozenset(NewTask.__annotations__) | TaskOptions.__annotations__.keys() | {"requirements", "execution"}
+
+
 def wire_shape(options: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a submission. Groups that are already in the shape of the wire are kept."""
     body: dict[str, Any] = {}
@@ -92,6 +98,32 @@ def wire_shape(options: Mapping[str, Any]) -> dict[str, Any]:
         else:
             body[name] = value
     return body
+
+
+def check_sendable(task: Any) -> None:
+    """For who sends later: by then, whoever made the mistake is elsewhere. `TypeError` or `ValueError` says which."""
+    if not isinstance(task, Mapping) or not isinstance(task.get("input"), str):
+        raise TypeError("A task is a mapping with its `input`, a text.")
+    unknown = [str(name) for name in task if name not in _NAMES]
+    if unknown:
+        raise TypeError(f"A task has no {', '.join(unknown)}; it has {', '.join(sorted(_NAMES))}.")
+    if not isinstance(task.get("source") or {}, Mapping):
+        raise TypeError("`source` is a mapping, like {'type': 'proactive', 'id': 'trigger_1'}.")
+    for name, value in wire_shape(task).items():
+        try:
+            encode(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"`{name}` cannot be written as JSON: {error}.") from None
+        if not _is_finite(value):
+            raise ValueError(f"`{name}` has a number that JSON does not know (NaN or infinity).")
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or isfinite(value)
 
 
 def is_keyed(body: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ from taskyard.sdk.errors import (
     Unavailable,
 )
 from taskyard.sdk.shelf import MemoryShelf, Shelf
-from taskyard.sdk.submission import NewTask, TaskOptions, is_keyed
+from taskyard.sdk.submission import NewTask, TaskOptions, check_sendable, is_keyed
 from taskyard.vocabulary import Pressure
 
 log = logging.getLogger(__name__)
@@ -104,6 +104,8 @@ class Throttle:
         self.add_all([cast("NewTask", {"input": input, **options})])
 
     def add_all(self, tasks: Sequence[NewTask]) -> None:
+        for task in tasks:
+            check_sendable(task)
         self._shelf.add([_owned(task) for task in tasks])
 
     def hear(self, level: str) -> None:
@@ -160,7 +162,7 @@ class Throttle:
 def _owned(given: NewTask) -> NewTask:
     """A task as it is sent, however often. Whatever else is said of its source, it is an engine's."""
     task = given.copy()
-    task["source"] = {**task.get("source", {}), "type": "proactive"}
+    task["source"] = {**(task.get("source") or {}), "type": "proactive"}
     if not is_keyed(task):
         task["idempotency_key"] = secrets.token_urlsafe(16)
     return task
