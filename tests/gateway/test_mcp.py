@@ -185,6 +185,23 @@ async def test_what_is_no_tasks_name_is_no_task_and_no_address_either(agent: Age
         assert await agent.refused(tool, task=name) == "TASK_NOT_FOUND"
 
 
+@pytest.mark.parametrize(
+    "context",
+    [b'{"a": "\\u0000"}', b'{"a":' * 80 + b"1" + b"}" * 80, b'{"a": 1e999}'],
+    ids=["a NUL", "80 deep", "a wild number"],
+)
+async def test_arguments_that_no_call_could_be_made_with_are_told_as_the_tools_result(
+    owner: Client, context: bytes
+) -> None:
+    call = b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "submit_task", "arguments": '
+    raw = call + b'{"input": "a", "context": ' + context + b"}}}"
+    answer = await owner.post("/mcp", raw=raw, headers=MCP_HEADERS, hang_up=asyncio.Event())
+    assert (answer.status, answer.json["id"], answer.json["result"]["isError"]) == (200, 7, True)
+    told = answer.json["result"]["structuredContent"]
+    assert (set(told), told["code"]) == ({"code", "detail"}, "INVALID_INPUT")
+    assert (await owner.get(TASKS)).json == []
+
+
 async def test_who_waits_for_what_is_not_there_hears_it_at_once(agent: Agent) -> None:
     ref = (await agent.use("submit_task", input="a"))["ref"]
     async with asyncio.timeout(5):

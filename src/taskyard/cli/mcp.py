@@ -105,6 +105,7 @@ def _told(refused: "Refused") -> dict[str, Any]:
         "code": refused.code,
         "detail": refused.detail,
         "errors": to_builtins(refused.errors),
+        "kept": refused.kept,
         "retry_after": refused.retry_after,
         "backpressure": to_builtins(refused.backpressure),
     }

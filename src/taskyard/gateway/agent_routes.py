@@ -8,7 +8,6 @@ from taskyard.gateway.rest import claims
 from taskyard.gateway.route import ANYONE_OR_TOKEN, Policy, Route
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire.claims import Claim, ClaimAnswer
-from taskyard.wire.mcp import McpMessage
 
 MCP_PATH: Final = "/mcp"
 
@@ -32,7 +31,7 @@ MCP_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=ANYONE_OR_TOKEN,
         handler=mcp.serve,
         summary="Tools for agents, by the Model Context Protocol (docs/mcp.md)",
-        body=McpMessage,
+        body=bytes,
         query=Empty,
         answer=dict[str, Any],
         is_batch=True,

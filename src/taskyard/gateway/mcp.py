@@ -14,10 +14,13 @@ from urllib.parse import unquote, urlencode
 
 import msgspec
 
+from taskyard.gateway import plain_json
 from taskyard.gateway.asgi import Receive
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused, Stream
-from taskyard.mcp.yard import Ask, Outcome
+from taskyard.gateway.edge import Edge
+from taskyard.mcp.yard import Ask, Outcome, problem, refusal
 from taskyard.vocabulary import Refusal
+from taskyard.wire.invalid import faults_in
 from taskyard.wire.mcp import McpMessage
 
 if TYPE_CHECKING:
@@ -28,11 +31,18 @@ NOT_HANDED_ON: Final = frozenset({b"content-length", b"content-type", b"transfer
 JSON: Final = (b"content-type", b"application/json")
 OWN_HEADERS: Final = frozenset({b"content-type", b"content-length"})
 
+TOOL_CALL: Final = "tools/call"
+WRAPS: Final = 4
+# What stands around a field of a tool's arguments: the message, its params, the arguments; in a batch one more.
+ERROR_STATUS: Final = 400
+
 _encode: Final = msgspec.json.Encoder().encode
+_message: Final = msgspec.json.Decoder(McpMessage)
 
 
-async def serve(call: Call[Empty], body: McpMessage) -> Reply:
+async def serve(call: Call[Empty], raw: bytes) -> Reply:
     """One message and its answer; nothing is kept between two."""
+    body, refused = _read(raw, call.door.edge)
     # Half a second of importing, once, beside the loop that everybody else waits for.
     server, exchange = _library() if _library.cache_info().currsize else await asyncio.to_thread(_library)
     gone = asyncio.ensure_future(call.gone())
@@ -41,9 +51,8 @@ async def serve(call: Call[Empty], body: McpMessage) -> Reply:
         await asyncio.wait((gone,))
 
     try:
-        answer = await exchange(
-            server, Inside(call, until_gone), headers=_outer(call.headers), body=_encode(body), gone=until_gone
-        )
+        yard = Inside(call, until_gone) if refused is None else Refusing(refused)
+        answer = await exchange(server, yard, headers=_outer(call.headers), body=_encode(body), gone=until_gone)
     finally:
         gone.cancel()
         with suppress(asyncio.CancelledError):
@@ -51,6 +60,23 @@ async def serve(call: Call[Empty], body: McpMessage) -> Reply:
     kind = dict(answer.headers).get(b"content-type", b"application/json").decode("latin-1")
     others = [(name, value) for name, value in answer.headers if name not in OWN_HEADERS]
     return Reply(answer.body, status=answer.status, headers=others, media_type=kind)
+
+
+def _read(raw: bytes, edge: Edge) -> tuple[McpMessage, RequestRefused | None]:
+    """The message. What is wrong with a tool's arguments is the result of the tool: an agent sees nothing else."""
+    try:
+        body = _message.decode(raw)
+    except msgspec.ValidationError as error:
+        raise RequestRefused(Refusal.INVALID_INPUT, str(error), errors=faults_in(str(error))) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise plain_json.not_json() from None
+    try:
+        plain_json.check(raw, edge, wraps=WRAPS)
+    except RequestRefused as refused:
+        if body.method != TOOL_CALL:
+            raise
+        return body, refused
+    return body, None
 
 
 @cache
@@ -69,6 +95,17 @@ def _outer(headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
     """As the library may see them: the body is read already, and the credential is none of its business."""
     hidden = (b"authorization", b"cookie", b"content-length", b"transfer-encoding")
     return [(name, value) for name, value in headers.items() if name not in hidden]
+
+
+class Refusing:
+    """The way for arguments that no call could be made with."""
+
+    def __init__(self, refused: RequestRefused) -> None:
+        self.is_of_a_task = True
+        self._refused = refused
+
+    async def ask(self, ask: Ask) -> Outcome:
+        return problem(self._refused.code, self._refused.detail)
 
 
 class Inside:
@@ -99,7 +136,8 @@ class Inside:
         reply = await self._answer(scope, self._receiver(body))
         assert not isinstance(reply, Stream), "no tool reads a stream"
         told = reply.value if isinstance(reply.value, bytes) else _encode(reply.value)
-        return Outcome(msgspec.json.decode(told) if told else {}, is_error=reply.status >= 400)
+        said = msgspec.json.decode(told) if told else {}
+        return Outcome(said) if reply.status < ERROR_STATUS else refusal(said)
 
     def _receiver(self, body: bytes) -> Receive:
         unread = [{"type": "http.request", "body": body, "more_body": False}]

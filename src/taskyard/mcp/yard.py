@@ -9,6 +9,7 @@ from msgspec import Struct
 from taskyard.wire.problems import names_a_task
 
 API = "/api/v1"
+_OF_HTTP = frozenset({"status", "title"})
 
 
 class Ask(Struct, frozen=True, kw_only=True):
@@ -54,6 +55,11 @@ def of_task(task: str, word: str = "") -> str:
 
 def claim_path() -> str:
     return f"{API}/claim"
+
+
+def refusal(problem: Mapping[str, Any]) -> Outcome:
+    """What the hub said no with, without what is HTTP's."""
+    return Outcome({name: value for name, value in problem.items() if name not in _OF_HTTP}, is_error=True)
 
 
 def problem(code: str, detail: str) -> Outcome:

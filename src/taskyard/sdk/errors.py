@@ -71,6 +71,7 @@ class Refused(TaskyardError):
         status: int,
         detail: str,
         errors: list[FieldError] | None = None,
+        kept: bool = False,
         retry_after: float | None = None,
         backpressure: Backpressure | None = None,
     ) -> None:
@@ -79,6 +80,8 @@ class Refused(TaskyardError):
         self.status = status
         self.detail = detail
         self.errors = errors or []
+        self.kept = kept
+        """Of a result that came too late: it was kept all the same."""
         self.retry_after = retry_after
         """Seconds."""
         self.backpressure = backpressure
@@ -174,6 +177,7 @@ class Problem(Struct):
     title: str = ""
     detail: str = ""
     errors: list[FieldError] = []
+    kept: bool = False
     retry_after: float | None = None
     backpressure: Backpressure | None = None
 
@@ -197,6 +201,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refused:
         status=status,
         detail=problem.detail or problem.title or f"The hub answered with status {status}.",
         errors=problem.errors,
+        kept=problem.kept,
         retry_after=said if exact is None else exact,
         backpressure=problem.backpressure,
     )
