@@ -69,7 +69,7 @@ async def test_what_was_before_is_not_told_and_a_try_counts_only_from_then_on(fl
     whole = await told(ann, "?since=2027-01-15T08:15:00Z")
     assert (whole["done_total"], whole["hours"]) == (1, 0.25)
     assert len(whole["done"][0]["title"]) == 120
-    ahead = await told(ann, "?since=2099-01-01T00:00:00Z")
+    ahead = await told(ann, "?since=2027-01-15T20:30:30Z")
     assert ahead["since"] == ahead["until"]
 
 
@@ -148,7 +148,16 @@ async def test_what_was_imported_is_told_by_its_own_time_and_used_nobodys(ann: C
     assert (found["done_total"], found["done"][0]["completed_at"], found["hours"]) == (1, ended, 0)
 
 
-@pytest.mark.parametrize("since", ["soon", "0.5", "2026-01-31T18:00:00", "1"])
+async def test_what_failed_elsewhere_is_not_said_of_a_daemon_here(ann: Client) -> None:
+    failed = {"input": "x", "status": "permanently_failed", "created_at": "2027-01-15T05:00:00Z"}
+    tried = [{"daemon": "unknown", "status": "failed"}]
+    tasks = [{**failed, "id": id, "error": {"code": "E", "message": "no"}, "attempts": tried} for id in "ab"]
+    await ann.post("/api/v1/import", {"origin": "o", "tasks": tasks})
+    (failure,) = (await told(ann, "?since=2027-01-01T00:00:00Z"))["failed"]
+    assert (failure["tasks"], failure["same_daemon"]) == (2, None)
+
+
+@pytest.mark.parametrize("since", ["soon", "0.5", "2026-01-31T18:00:00", "1", "2040-01-01T00:00:00Z"])
 async def test_a_time_that_is_none_is_refused(ann: Client, since: str) -> None:
     answer = await ann.get(f"{REPORT}?since={since}")
     assert (answer.status, answer.json["errors"][0]["path"]) == (422, "since")

@@ -11,6 +11,7 @@ from typing import Final
 
 from taskyard.core.commands import ReviewTask
 from taskyard.core.effects import Refused
+from taskyard.gateway.arrivals import BOOT_ELSEWHERE
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.gateway.present import audit_answer, task_answer
@@ -50,7 +51,9 @@ def patterns_of(letters: Sequence[StoredTask]) -> dict[str, Pattern]:
 
 def _pattern(fingerprint: str, group: list[StoredTask]) -> Pattern:
     ends = [one.task.completed_at or one.task.created_at for one in group]
-    daemons = {newest.daemon_name for one in group if (newest := one.task.newest) is not None}
+    # Whatever ran an imported task's tries is none of the daemons here.
+    tries = [newest for one in group if (newest := one.task.newest) is not None]
+    daemons = {None if one.boot_id == BOOT_ELSEWHERE else one.daemon_name for one in tries}
     return Pattern(
         fingerprint=fingerprint,
         same_error=len(group),

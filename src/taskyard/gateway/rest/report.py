@@ -30,6 +30,8 @@ LOOKED_AT_MAX: Final = 5000
 LETTERS_MAX: Final = 1000
 SHOWN_MAX: Final = 100
 """Of each list. How many there are is said beside it."""
+AHEAD_MS: Final = 60_000
+# So far a caller's clock may be ahead of the hub's.
 REFS_MAX: Final = 10
 FILES_MAX: Final = 50
 TITLE_CHARS: Final = 120
@@ -67,7 +69,7 @@ class Gathered(Struct):
 
 async def show(call: Call[ReportQuery], _body: Empty) -> Reply:
     user_id, until = call.user_id(call.query.user), call.hub.now_ms()
-    since = until - REPORT_S * 1000 if call.query.since is None else min(_instant(call.query.since), until)
+    since = until - REPORT_S * 1000 if call.query.since is None else _since(call.query.since, until)
     found = await call.hub.read(lambda reader: _gather(reader, user_id, since, until))
     overview, usage = await call.hub.overview(user_id), await call.hub.usage(user_id)
     user = call.hub.directory.user(user_id)
@@ -95,14 +97,18 @@ async def show(call: Call[ReportQuery], _body: Empty) -> Reply:
     )
 
 
-def _instant(said: str) -> int:
+def _since(said: str, until: int) -> int:
     try:
-        return ms_of(msgspec.convert(said, Instant))
+        since = ms_of(msgspec.convert(said, Instant))
     except msgspec.ValidationError:
-        message = "is no time with a zone, as 2026-01-31T18:00:00Z"
-        raise RequestRefused(
-            Refusal.INVALID_INPUT, f"`since` {message}.", errors=(FieldError("since", message),)
-        ) from None
+        raise _refused("is no time with a zone, as 2026-01-31T18:00:00Z") from None
+    if since > until + AHEAD_MS:
+        raise _refused("lies ahead; say when what is to be told began, as 2026-01-31T18:00:00Z")
+    return min(since, until)
+
+
+def _refused(message: str) -> RequestRefused:
+    return RequestRefused(Refusal.INVALID_INPUT, f"`since` {message}.", errors=(FieldError("since", message),))
 
 
 def _gather(reader: Reader, user_id: str, since: int, until: int) -> Gathered:
