@@ -157,6 +157,7 @@ def test_a_task_is_read_from_standard_input(listed: StubHub, cli: Cli, monkeypat
         (("add", "x", "--every", "5m", "--input", "a", "--probe-timeout", "5s"), "name the probe too"),
         (("set", "prices", "--no-probe", "--probe-type", "x"), "it contradicts the probe"),
         (("next", "prices", "--cron", "0 9 * * *"), "a schedule has its own times"),
+        (("next", "--cron", "0," * 20_000), "more than 255 characters"),
         (("set", "prices"), "say what to change"),
     ],
 )

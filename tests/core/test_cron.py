@@ -115,8 +115,26 @@ def test_a_wrong_expression_is_told_in_a_sentence(expression: str) -> None:
     assert fault.endswith((".", "`."))
 
 
-def test_an_expression_that_is_far_too_long_is_wrong() -> None:
-    assert fault_of(",".join(map(str, [0] * 200)) + " * * * *") is not None
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("0 0 30 2 *", "There is no such day in any year."),
+        ("0 0 * * fri-mon", "`fri-mon` is no weekday: possible are 0-7"),
+        ("0 0 * * monday", "`monday` is no weekday"),
+        ("0 22-2 * * *", "`22-2` is no hour: possible are 0-23; also *, lists (1,15), ranges from low to high"),
+        ("0 0 ? * *", "`?` is no day: possible are 1-31"),
+        ("0 0 1W * *", "`1W` is no day"),
+        ("0 0 * 13 *", "`13` is no month"),
+        ("61 * * * *", "`61` is no minute"),
+        ("@daily", "as in `0 9 * * 1-5`; `@daily` has 1."),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_is_possible(expression: str, said: str) -> None:
+    assert said in (fault_of(expression) or "")
+
+
+def test_an_expression_that_is_far_too_long_is_told_so() -> None:
+    assert "too long" in (fault_of(",".join(map(str, [0] * 200)) + " * * * *") or "")
 
 
 @pytest.mark.parametrize("expression", calendar.EXPRESSIONS)

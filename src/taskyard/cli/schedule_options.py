@@ -17,6 +17,11 @@ def times_of(
     client: "Client", *, every: str | None, cron: str | None, preset: str | None, timezone: str | None
 ) -> dict[str, str]:
     """When it runs: `every` or `cron`, and the zone if one was named."""
+    from taskyard.wire.fields import NAME_CHARS_MAX
+
+    if cron is not None and len(cron) > NAME_CHARS_MAX:
+        # Said here: a preview has it in its address, and one that is far too long is no HTTP.
+        raise typer.BadParameter(f"the expression has more than {NAME_CHARS_MAX} characters", param_hint="--cron")
     given = {"every": every, "cron": cron}
     if preset is not None:
         known = {each.name: {"every": each.every, "cron": each.cron} for each in client.schedule_presets()}

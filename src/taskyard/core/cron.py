@@ -20,7 +20,14 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-FIELDS: Final = 5
+FIELDS: Final = (
+    ("minute", "0-59"),
+    ("hour", "0-23"),
+    ("day", "1-31, L for the last of the month, LW for its last weekday"),
+    ("month", "1-12, jan-dec"),
+    ("weekday", "0-7 with Sunday as both, sun-sat, 1#2 for the second Monday, 1L for the last"),
+)
+"""What stands in an expression, and what each may be."""
 EXPRESSION_CHARS_MAX: Final = 255
 COUNTED_MAX: Final = 200
 # Of runs that were missed, so many are counted one by one, which takes about 2 ms: a thousand schedules may have missed
@@ -172,16 +179,27 @@ def _loaded(name: str) -> ZoneInfo:
 
 def fault_of(expression: str) -> str | None:
     """What is wrong with a five-field expression, as a sentence."""
-    fields = len(expression.split())
-    if fields != FIELDS or len(expression) > EXPRESSION_CHARS_MAX:
-        return f"A cron expression has five fields (minute, hour, day, month, weekday); this one has {fields}."
+    if len(expression) > EXPRESSION_CHARS_MAX:
+        return f"The expression is too long: at most {EXPRESSION_CHARS_MAX} characters are possible."
+    parts = expression.split()
+    if len(parts) != len(FIELDS):
+        names = ", ".join(name for name, _ in FIELDS)
+        return f"A cron expression has five fields ({names}), as in `0 9 * * 1-5`; `{expression}` has {len(parts)}."
+    for place, (part, (name, possible)) in enumerate(zip(parts, FIELDS, strict=True)):
+        if not _is_due("* " * place + part + " *" * (len(FIELDS) - place - 1)):
+            return (
+                f"`{part}` is no {name}: possible are {possible}; also *, lists (1,15), "
+                "ranges from low to high (1-5) and steps (*/15)."
+            )
+    return None if _is_due(expression) else "There is no such day in any year."
+
+
+def _is_due(expression: str) -> bool:
+    """Whether it can be read, and comes at all."""
     try:
-        times = CronSim(expression, EPOCH.replace(year=2000))
-    except CronSimError as error:
-        return f"{error}: a cron expression is made of minute, hour, day, month and weekday, as in `0 9 * * 1-5`."
-    if next(times, None) is None:
-        return "There is no such day in any year."
-    return None
+        return next(CronSim(expression, EPOCH.replace(year=2000)), None) is not None
+    except CronSimError:
+        return False
 
 
 def _ms(time: datetime) -> int:
