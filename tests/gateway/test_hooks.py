@@ -140,6 +140,7 @@ async def test_a_secret_may_be_the_providers_own(app: GatewayApp, ann: Client, s
         ({"name": ""}, "name"),
         ({"secret": ""}, "secret"),
         ({"provider": "generic", "secret": "whsec_%%%"}, "secret"),
+        ({"provider": "generic", "secret": "x"}, "secret"),
         ({"max_priority": "urgent"}, "max_priority"),
         ({"user_id": "u_bob"}, "user_id"),
     ],

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskyard.gateway.signatures import Fault, RawHeaders, Window, fault_in, is_usable, keys_of, new_secret, only
+from taskyard.gateway.signatures import (
+    Fault,
+    RawHeaders,
+    Window,
+    fault_in,
+    keys_of,
+    new_secret,
+    objection_to_secret,
+    only,
+)
 from taskyard.vocabulary import HookProvider
 
 GITHUB, STRIPE, SLACK, GENERIC = HookProvider
@@ -280,7 +289,7 @@ def test_no_headers_are_believed_that_nobody_signed(
 def test_a_new_secret_of_each_provider_can_be_used() -> None:
     for provider in HookProvider:
         secret = new_secret(provider, "Zm9v-_" + "A" * 37)
-        assert is_usable(provider, secret)
+        assert objection_to_secret(provider, secret) is None
         assert all(len(key) >= 32 for key in keys_of(provider, secret))
     assert new_secret(GENERIC, "A" * 43).startswith("whsec_")
 
@@ -288,9 +297,17 @@ def test_a_new_secret_of_each_provider_can_be_used() -> None:
 def test_only_standard_webhooks_decode_a_secret() -> None:
     assert keys_of(STRIPE, STANDARD_SECRET) == [STANDARD_SECRET.encode()]
     assert keys_of(GENERIC, STANDARD_SECRET) == [base64.b64decode(STANDARD_SECRET[6:])]
-    assert not is_usable(GENERIC, "whsec_")
-    assert not is_usable(GENERIC, "whsec_not base64!")
-    assert not is_usable(GENERIC, "whsec_größe")
+
+
+def test_a_secret_of_ones_own_must_not_be_guessed_easily() -> None:
+    short = base64.b64encode(b"x" * 23).decode()
+    for bad in ("whsec_", "whsec_not base64!", "whsec_größe", f"whsec_{short}"):
+        assert objection_to_secret(GENERIC, bad) == "what follows `whsec_` must be 24 to 64 bytes in base64"
+    for bad in ("", "x", "x" * 23):
+        assert objection_to_secret(GENERIC, bad) == "it must have at least 24 bytes"
+    for good in (STANDARD_SECRET, STANDARD_SECRET[6:], "x" * 24, "ö" * 12):
+        assert objection_to_secret(GENERIC, good) is None
+    assert objection_to_secret(STRIPE, "x") is None
 
 
 @pytest.mark.parametrize("derive", [str.encode, base64.b64decode])

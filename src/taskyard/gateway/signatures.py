@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from taskyard.vocabulary import HookProvider
 from taskyard.wire import webhooks
-from taskyard.wire.webhooks import SECRET_PREFIX, secret_of
+from taskyard.wire.webhooks import KEY_BYTES_MAX, KEY_BYTES_MIN, SECRET_PREFIX, secret_of
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 """As they came: names in lower case, repeats included."""
@@ -181,9 +181,18 @@ def new_secret(provider: HookProvider, drawn: str) -> str:
     return secret_of(drawn)
 
 
-def is_usable(provider: HookProvider, secret: str) -> bool:
-    """Whether anything can be signed with it."""
-    return bool(keys_of(provider, secret))
+def objection_to_secret(provider: HookProvider, secret: str) -> str | None:
+    """Why it does not do for a hook. Of a provider that makes them itself any does."""
+    if provider is not HookProvider.GENERIC:
+        return None
+    if secret.startswith(SECRET_PREFIX):
+        is_good = webhooks.key_of(secret) is not None
+        return (
+            None
+            if is_good
+            else f"what follows `{SECRET_PREFIX}` must be {KEY_BYTES_MIN} to {KEY_BYTES_MAX} bytes in base64"
+        )
+    return None if len(secret.encode()) >= KEY_BYTES_MIN else f"it must have at least {KEY_BYTES_MIN} bytes"
 
 
 def _decoded(text: str) -> bytes | None:

@@ -20,7 +20,7 @@ from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, re
 from taskyard.gateway.deliveries import Delivery
 from taskyard.gateway.port import HookView, Receiver
 from taskyard.gateway.rest.tasks import ask
-from taskyard.gateway.signatures import Fault, Window, fault_in, is_usable, new_secret
+from taskyard.gateway.signatures import Fault, Window, fault_in, new_secret, objection_to_secret
 from taskyard.gateway.translate import draft_of
 from taskyard.vocabulary import HookProvider, Refusal, SourceType
 from taskyard.wire.fields import instant_of, instant_or_none
@@ -127,8 +127,9 @@ def _check_source(call: Call[OfUser]) -> None:
 
 def _secret(call: Call[OfUser], provider: HookProvider, given: str | None) -> str:
     secret = new_secret(provider, call.hub.mint_secret()) if given is None else given
-    if not is_usable(provider, secret):
-        fault = FieldError("secret", "what follows `whsec_` must be base64")
+    objection = objection_to_secret(provider, secret)
+    if objection is not None:
+        fault = FieldError("secret", objection)
         raise RequestRefused(Refusal.INVALID_INPUT, f"`{fault.path}`: {fault.message}", errors=(fault,))
     return secret
 
