@@ -9,7 +9,7 @@ import pytest
 
 from taskyard.sdk.client import Client
 from tests.support.engines import Engine
-from tests.support.live import SHORT_LEASES, LiveHub, Process, environment, live_yard, taskyard, wait_until
+from tests.support.live import SHORT_LEASES, LiveHub, Process, environment, live_yard, wait_until
 
 PATIENCE_S = 30.0
 
@@ -54,10 +54,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int)
 
 def a_user(hub: LiveHub, name: str) -> str:
     """Their key."""
-    assert taskyard("user", "add", name, TASKYARD_HUB=hub.url, TASKYARD_KEY=hub.key).code == 0
-    scopes = ("--scope", "tasks", "--scope", "daemon")
-    made = taskyard("key", "add", "laptop", "--user", name, *scopes, TASKYARD_HUB=hub.url, TASKYARD_KEY=hub.key)
-    return made.out.strip()
+    with hub.client() as admin:
+        return str(admin.add_key(admin.add_user(name).id, name="laptop", scopes=["tasks", "daemon"]).key)
 
 
 def serve(hub: LiveHub, key: str, directory: Path, program: str, *options: str) -> Process:
@@ -92,7 +90,8 @@ def test_a_shell_script_is_an_agent_for_the_user_whose_key_it_has(hub: LiveHub, 
             # Then theirs is done, with what it printed as log
             task = ended(ada, mine.id)
             assert (task.status, task.result) == ("completed", {"words": 9})
-            assert f"working on {mine.ref}" in taskyard("log", mine.id, TASKYARD_HUB=hub.url, TASKYARD_KEY=key).out
+            log = "\n".join(line.text for line in ada.log(mine.id))
+            assert log == f'working on {mine.ref}\n{{"words": 9}}'
             # And the other one is not
             assert admin.task(others.id).status == "queued"
             admin.cancel(others.id)
