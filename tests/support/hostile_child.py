@@ -187,7 +187,7 @@ def is_daemon_of(pid: str, keeper: int) -> bool:
 
 def rests() -> None:
     """No harm at all."""
-    time.sleep(2.0)
+    time.sleep(4.0)
     print("rested")
 
 
