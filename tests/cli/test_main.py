@@ -80,6 +80,17 @@ def test_input_that_is_not_utf_8_is_wrong_use(
     assert hub.calls == []
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("schedule", "show", ""), ("schedule", "rm", ""), ("hook", "rm", ""), ("notify", "rm", "")],
+)
+def test_an_empty_name_is_wrong_use(hub: StubHub, cli: Cli, arguments: tuple[str, ...]) -> None:
+    hub.on("GET", "hooks", Reply(body=[]))
+    hub.on("GET", "notifications", Reply(body=[]))
+    result = cli(*arguments)
+    assert (result.code, result.err) == (2, "taskyard: The name is empty; say which one is meant.\n")
+
+
 @pytest.mark.parametrize("address", ["http://[", "127.0.0.1:8420", "http://x:99999", "ftp://x", "nonsense"])
 def test_an_address_that_is_none_is_wrong_use(cli: Cli, address: str) -> None:
     said = f"taskyard: {address} is no address of a hub; write it as http://127.0.0.1:8420.\n"

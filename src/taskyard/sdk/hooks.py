@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, Required, TypedDict, TypeVar, Unpack
-from urllib.parse import quote
 
 from msgspec import Struct
 
 from taskyard.sdk.answers import Acknowledged
-from taskyard.sdk.request import Request, get, given, send
+from taskyard.sdk.request import Request, get, given, segment, send
 
 T = TypeVar("T")
 
@@ -75,7 +74,7 @@ def delete_hook(hook_id: str) -> Request[Acknowledged]:
 
 
 def _path(hook_id: str) -> str:
-    return f"/hooks/{quote(hook_id, safe='')}"
+    return f"/hooks/{segment(hook_id)}"
 
 
 # The calls of each client.

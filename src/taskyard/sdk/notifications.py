@@ -3,12 +3,11 @@
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
-from urllib.parse import quote
 
 from msgspec import Struct
 
 from taskyard.sdk.answers import Acknowledged
-from taskyard.sdk.request import Request, get, given, send
+from taskyard.sdk.request import Request, get, given, segment, send
 
 T = TypeVar("T")
 
@@ -80,12 +79,12 @@ def list_deliveries(notification_id: str, *, status: str | None) -> Request[list
 
 
 def resend_delivery(notification_id: str, delivery_id: str) -> Request[DeliveryRecord]:
-    path = f"{_path(notification_id)}/deliveries/{quote(delivery_id, safe='')}/resend"
+    path = f"{_path(notification_id)}/deliveries/{segment(delivery_id)}/resend"
     return send("POST", path, DeliveryRecord, None, idempotent=True)
 
 
 def _path(notification_id: str) -> str:
-    return f"/notifications/{quote(notification_id, safe='')}"
+    return f"/notifications/{segment(notification_id)}"
 
 
 # The calls of each client.

@@ -7,12 +7,13 @@ decided without I/O.
 
 from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeVar
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from taskyard.sdk.errors import BadAnswer, refusal
+from taskyard.sdk.errors import BadAnswer, Invalid, refusal
+from taskyard.vocabulary import Refusal
 
 API: Final = "/api/v1"
 PERSONAL: Final = tuple(
@@ -78,6 +79,13 @@ def send(method: str, path: str, answer: type[T], body: Mapping[str, Any] | None
         body=None if body is None else encode(body),
         idempotent=idempotent,
     )
+
+
+def segment(name: str) -> str:
+    """A name as part of an address. Without one it would be another address, and the hub would know nothing there."""
+    if not name:
+        raise Invalid(code=Refusal.INVALID_INPUT, status=422, detail="The name is empty; say which one is meant.")
+    return quote(name, safe="")
 
 
 def given(**fields: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar, cast
-from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -36,7 +35,7 @@ from taskyard.sdk.records import (
     QueueStatus,
     UserRecord,
 )
-from taskyard.sdk.request import API, Request, encode, get, given, send
+from taskyard.sdk.request import API, Request, encode, get, given, segment, send
 from taskyard.sdk.submission import is_keyed, wire_shape
 from taskyard.vocabulary import Refusal
 from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
@@ -128,7 +127,7 @@ def export_tasks(*, archived: bool = False, limit: int = PAGE_TASKS) -> Request[
 def _task(task: str) -> str:
     if not names_a_task(task):
         raise NotFound(code=Refusal.TASK_NOT_FOUND, status=PROBLEMS[Refusal.TASK_NOT_FOUND].status, detail=NO_SUCH_TASK)
-    return f"/tasks/{quote(task, safe='')}"
+    return f"/tasks/{segment(task)}"
 
 
 def list_tasks(
@@ -290,7 +289,7 @@ def dead_letters(handle: type[H], *, fingerprint: str | None = None, limit: int 
 
 
 def review(handle: type[H], task: str, verdict: Mapping[str, Any]) -> Request[H]:
-    path = f"/dead-letters/{quote(task, safe='')}/review"
+    path = f"/dead-letters/{segment(task)}/review"
     return send("POST", path, handle, verdict, idempotent=False)
 
 
@@ -307,11 +306,11 @@ def daemons() -> Request[list[DaemonRecord]]:
 
 
 def get_daemon(daemon: str) -> Request[DaemonRecord]:
-    return get(f"/daemons/{quote(daemon, safe='')}", DaemonRecord)
+    return get(f"/daemons/{segment(daemon)}", DaemonRecord)
 
 
 def drain_daemon(daemon: str) -> Request[Acknowledged]:
-    return send("POST", f"/daemons/{quote(daemon, safe='')}/drain", Acknowledged, None, idempotent=True)
+    return send("POST", f"/daemons/{segment(daemon)}/drain", Acknowledged, None, idempotent=True)
 
 
 def backpressure() -> Request[Backpressure]:
@@ -324,20 +323,20 @@ def queues() -> Request[list[QueueRecord]]:
 
 def put_queue(name: str, *, models: Sequence[str] = (), max_concurrent: int | None = None) -> Request[QueueRecord]:
     body = {"models": list(models), "max_concurrent": max_concurrent}
-    return send("PUT", f"/queues/{quote(name, safe='')}", QueueRecord, body, idempotent=True)
+    return send("PUT", f"/queues/{segment(name)}", QueueRecord, body, idempotent=True)
 
 
 def delete_queue(name: str) -> Request[Acknowledged]:
     """Not repeated: a queue that is gone is not found a second time."""
-    return send("DELETE", f"/queues/{quote(name, safe='')}", Acknowledged, None, idempotent=False)
+    return send("DELETE", f"/queues/{segment(name)}", Acknowledged, None, idempotent=False)
 
 
 def pause_queue(name: str) -> Request[QueueRecord]:
-    return send("POST", f"/queues/{quote(name, safe='')}/pause", QueueRecord, None, idempotent=True)
+    return send("POST", f"/queues/{segment(name)}/pause", QueueRecord, None, idempotent=True)
 
 
 def resume_queue(name: str) -> Request[QueueRecord]:
-    return send("POST", f"/queues/{quote(name, safe='')}/resume", QueueRecord, None, idempotent=True)
+    return send("POST", f"/queues/{segment(name)}/resume", QueueRecord, None, idempotent=True)
 
 
 def breakers() -> Request[list[BreakerRecord]]:
@@ -345,11 +344,11 @@ def breakers() -> Request[list[BreakerRecord]]:
 
 
 def reset_breaker(type: str) -> Request[BreakerRecord]:
-    return send("POST", f"/breakers/{quote(type, safe='')}/reset", BreakerRecord, None, idempotent=True)
+    return send("POST", f"/breakers/{segment(type)}/reset", BreakerRecord, None, idempotent=True)
 
 
 def open_breaker(type: str) -> Request[BreakerRecord]:
-    return send("POST", f"/breakers/{quote(type, safe='')}/open", BreakerRecord, None, idempotent=True)
+    return send("POST", f"/breakers/{segment(type)}/open", BreakerRecord, None, idempotent=True)
 
 
 def me() -> Request[Me]:
@@ -367,7 +366,7 @@ def add_user(name: str, *, plan: str | None = None, overrides: Mapping[str, Any]
 
 def change_user(user: str, changes: Mapping[str, Any]) -> Request[UserRecord]:
     """Here None has a meaning: `plan` null is no plan, an override that is null is removed."""
-    return send("PATCH", f"/users/{quote(user, safe='')}", UserRecord, changes, idempotent=True)
+    return send("PATCH", f"/users/{segment(user)}", UserRecord, changes, idempotent=True)
 
 
 def plans() -> Request[list[PlanRecord]]:
@@ -375,7 +374,7 @@ def plans() -> Request[list[PlanRecord]]:
 
 
 def plan(name: str) -> Request[PlanRecord]:
-    return get(f"/plans/{quote(name, safe='')}", PlanRecord)
+    return get(f"/plans/{segment(name)}", PlanRecord)
 
 
 def limits() -> Request[Limits]:
@@ -387,15 +386,15 @@ def queue_status() -> Request[QueueStatus]:
 
 
 def keys(user: str) -> Request[list[KeyRecord]]:
-    return get(f"/users/{quote(user, safe='')}/keys", list[KeyRecord])
+    return get(f"/users/{segment(user)}/keys", list[KeyRecord])
 
 
 def add_key(user: str, body: Mapping[str, Any]) -> Request[KeyRecord]:
-    return send("POST", f"/users/{quote(user, safe='')}/keys", KeyRecord, body, idempotent=False)
+    return send("POST", f"/users/{segment(user)}/keys", KeyRecord, body, idempotent=False)
 
 
 def revoke_key(key_id: str) -> Request[Acknowledged]:
-    return Request(method="DELETE", path=f"{API}/keys/{quote(key_id, safe='')}", answer=Acknowledged, idempotent=True)
+    return Request(method="DELETE", path=f"{API}/keys/{segment(key_id)}", answer=Acknowledged, idempotent=True)
 
 
 def audit(*, limit: int = PAGE_TASKS) -> Request[list[AuditEntry]]:

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
-from urllib.parse import quote
 
 from msgspec import Struct
 
 from taskyard.sdk.answers import Acknowledged, TaskRecord
-from taskyard.sdk.request import Request, get, given, send
+from taskyard.sdk.request import Request, get, given, segment, send
 
 T = TypeVar("T")
 
@@ -99,7 +98,7 @@ def preview_schedule(every: str | None, cron: str | None, timezone: str, count: 
 
 
 def _path(schedule: str) -> str:
-    return f"/schedules/{quote(schedule, safe='')}"
+    return f"/schedules/{segment(schedule)}"
 
 
 # The calls of each client.
