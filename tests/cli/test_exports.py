@@ -1,5 +1,6 @@
 """A yard in a file: what is written can be read again, and what was changed or cut off is noticed."""
 
+import io
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -206,7 +207,7 @@ def test_an_import_of_a_yard_goes_to_its_users_if_an_admin_brings_it(hub: StubHu
     path = a_file(tmp_path / "y.jsonl", a_task(1))
     hub.on("GET", "users/me", Reply(body={**ME, "scopes": ["admin"]}))
     hub.on("POST", "import", *[Reply(body={"new": ["id-1"], "there": [], "rejected": []})] * 2)
-    assert cli("import", "yard", str(path)).out == "1 tasks were taken in; 0 are there already.\n"
+    assert cli("import", "yard", str(path)).out == "1 task was taken in; 0 are there already.\n"
     assert [call.body["user"]["name"] for call in hub.asked("POST", "import")] == ["ann", "ann"]
 
 
@@ -216,6 +217,19 @@ def test_an_import_of_a_yard_is_ones_own_if_one_is_no_admin(hub: StubHub, cli: C
     hub.on("POST", "import", *[Reply(body={"new": ["id-1"], "there": [], "rejected": []})] * 2)
     assert cli("import", "yard", str(path)).code == 0
     assert {call.body["user"] for call in hub.asked("POST", "import")} == {None}
+
+
+def test_an_import_of_a_yard_may_come_by_standard_input(
+    hub: StubHub, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = a_file(tmp_path / "y.jsonl", a_task(1)).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(written)))
+    hub.on("GET", "users/me", Reply(body=ME))
+    hub.on("POST", "import", *[Reply(body={"new": ["id-1"], "there": [], "rejected": []})] * 2)
+    assert cli("import", "yard", "-").code == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(written[:-9])))
+    said = cli("import", "yard", "-")
+    assert (said.code, said.err[:14]) == (1, "taskyard: -:6:")
 
 
 def several_users(path: Path) -> Path:

@@ -384,7 +384,7 @@ def test_only_regular_files_of_a_sane_size_are_read(tmp_path: Path) -> None:
     with (tmp_path / "dead-letter.json").open("wb") as file:
         file.truncate(1 << 30)
     damaged = "\n".join(loki.read(str(tmp_path)).damaged)
-    assert "pending.json: cannot be opened as a file of its own" in damaged
+    assert "pending.json: is a link, and none is followed" in damaged
     assert "completed.json: is no regular file" in damaged
     assert "cancelled.json: is no regular file" in damaged
     assert "dead-letter.json: has 1,073,741,824 bytes" in damaged
@@ -565,7 +565,7 @@ def everything_is_new(hub: StubHub, names: list[str]) -> None:
 def test_an_import_looks_first_then_takes_and_says_what_came_of_it(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
     written(tmp_path / "pending.json", [a_loki_task("a")])
     everything_is_new(hub, ["a"])
-    assert cli("import", "loki", str(tmp_path)) == (0, "1 tasks were taken in; 1 are there already.\n", "")
+    assert cli("import", "loki", str(tmp_path)) == (0, "1 task was taken in; 1 is there already.\n", "")
     assert [call.body["dry_run"] for call in hub.calls] == [True, False]
 
 
@@ -573,7 +573,7 @@ def test_a_dry_run_takes_nothing(hub: StubHub, cli: Cli, tmp_path: Path) -> None
     written(tmp_path / "a.json", a_queue_file("a", [], [a_queued_task("T-1", "a")]))
     everything_is_new(hub, ["a/T-1"])
     said = cli("import", "model-queues", str(tmp_path), "--dry-run", "--origin", "mine")
-    assert said.out == "1 tasks would be taken in; 1 are there already.\n"
+    assert said.out == "1 task would be taken in; 1 is there already.\n"
     assert [(call.body["dry_run"], call.body["origin"]) for call in hub.calls] == [(True, "mine")]
 
 
@@ -648,6 +648,30 @@ def test_what_is_not_there_is_a_no(hub: StubHub, cli: Cli, tmp_path: Path, argum
     assert said.code == 1
     assert "No such file" in said.err
     assert hub.calls == []
+
+
+@pytest.mark.parametrize("origin", ["", "x" * 300])
+def test_an_origin_is_a_name(hub: StubHub, cli: Cli, tmp_path: Path, origin: str) -> None:
+    written(tmp_path / "pending.json", [a_loki_task("a")])
+    said = cli("import", "loki", str(tmp_path), "--origin", origin)
+    assert said.code == 2
+    assert "a name has 1 to" in said.err
+    assert hub.calls == []
+
+
+def test_a_name_makes_no_lines_of_its_own(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
+    name = "a\nAll is well."
+    written(tmp_path / "in-progress.json", [a_loki_task(name), a_loki_task(name)])
+    written(tmp_path / "pending.json", [a_loki_task(name), a_loki_task("b", payload={}), {"id": "c\nd"}])
+    rejected = [{"index": 0, "status": 422, "code": "X", "detail": "cannot be"}]
+    hub.on("POST", "import", Reply(body={"new": [], "there": [], "rejected": rejected}))
+    said = cli("import", "loki", str(tmp_path)).err.splitlines()
+    assert len(said) == 4, said
+
+
+def test_a_mark_of_the_order_of_bytes_is_none_of_the_text(tmp_path: Path) -> None:
+    (tmp_path / "pending.json").write_bytes(b'\xef\xbb\xbf[{"id": "a", "payload": "x"}]')
+    assert [task.id for task in loki.read(str(tmp_path)).tasks] == ["a"]
 
 
 def test_programs_are_told_in_json(hub: StubHub, cli: Cli, tmp_path: Path) -> None:

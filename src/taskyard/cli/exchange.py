@@ -12,8 +12,10 @@ import typer
 from msgspec import Struct
 
 from taskyard.cli import output
+from taskyard.cli.neutral import one_line
 from taskyard.cli.options import Yard, expanded
 from taskyard.vocabulary import Scope
+from taskyard.wire.fields import NAME_CHARS_MAX
 
 if TYPE_CHECKING:
     from taskyard.cli.imports.cargo import Cargo, Carried
@@ -34,11 +36,23 @@ app = typer.Typer(
 )
 
 DirectoryArgument = Annotated[str, typer.Argument(metavar="DIR", help="The directory with the queues' files.")]
-FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="What `taskyard export` wrote.")]
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="What `taskyard export` wrote; - is standard input.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be taken, and take nothing.")]
+
+
+def _origin(given: str | None) -> str | None:
+    if given is not None and not 0 < len(given) <= NAME_CHARS_MAX:
+        raise typer.BadParameter(f"a name has 1 to {NAME_CHARS_MAX} characters", param_hint="--origin")
+    return given
+
+
 OriginOption = Annotated[
     str | None,
-    typer.Option("--origin", help="What the directory is called: the same tasks are known by it [its path]."),
+    typer.Option(
+        "--origin",
+        callback=_origin,
+        help="What the directory is called: the same tasks are known by it [its path].",
+    ),
 ]
 
 
@@ -159,19 +173,22 @@ def _say(yard: Yard, outcome: Outcome) -> None:
     for lines in (outcome.notes, outcome.damaged, outcome.left_out):
         opening = "Not read, and left as it is: " if lines is outcome.damaged else ""
         for line in lines[:SHOWN_MAX]:
-            output.note(f"{opening}{line}")
+            output.note(line if lines is outcome.notes else opening + one_line(line))
         if len(lines) > SHOWN_MAX:
             output.note(f"{len(lines) - SHOWN_MAX:,} more such remarks; --json has all of them.")
     for line in outcome.rejected[:SHOWN_MAX]:
-        output.note(f"In the way: {line}")
+        output.note(f"In the way: {one_line(line)}")
     if outcome.rejected:
         more = len(outcome.rejected) - SHOWN_MAX
         output.say("Nothing was taken in." + (f" {more:,} more are in the way." if more > 0 else ""))
     else:
-        verb = "would be" if outcome.dry_run else "were"
         if outcome.queues:
-            output.note(f"Queues that {verb} made: {', '.join(outcome.queues)}.")
-        output.say(f"{outcome.new:,} tasks {verb} taken in; {outcome.there:,} are there already.")
+            verb = "would be" if outcome.dry_run else "were"
+            output.note(f"Queues that {verb} made: {', '.join(map(one_line, outcome.queues))}.")
+        noun, was = ("task", "was") if outcome.new == 1 else ("tasks", "were")
+        verb = "would be" if outcome.dry_run else was
+        are = "is" if outcome.there == 1 else "are"
+        output.say(f"{outcome.new:,} {noun} {verb} taken in; {outcome.there:,} {are} there already.")
 
 
 # Going out.

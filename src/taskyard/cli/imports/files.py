@@ -4,9 +4,12 @@ A directory is opened once and files are opened below it by their names, never t
 it, nothing outside of it is read. What cannot be used is `Damaged`: said with the place, and left as it is.
 """
 
+import codecs
+import errno
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -93,7 +96,8 @@ def read_at(directory_fd: int | None, name: str, shown: str, *, bytes_max: int =
     try:
         fd = os.open(name, _OPEN, dir_fd=directory_fd)
     except OSError as error:
-        raise Damaged(f"{shown}: cannot be opened as a file of its own: {error.strerror}") from error
+        said = "is a link, and none is followed" if error.errno == errno.ELOOP else error.strerror
+        raise Damaged(f"{shown}: {said}") from error
     with _closing(fd):
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode):
@@ -104,7 +108,15 @@ def read_at(directory_fd: int | None, name: str, shown: str, *, bytes_max: int =
         after = os.fstat(fd)
         if len(content) != before.st_size or after.st_mtime_ns != before.st_mtime_ns:
             raise Damaged(f"{shown}: was written to while it was read; import again when nobody writes to it")
-        return content
+        return content.removeprefix(codecs.BOM_UTF8)
+
+
+def read_input(shown: str, *, bytes_max: int = FILE_BYTES_MAX) -> bytes:
+    """Standard input, to its end."""
+    content = sys.stdin.buffer.read(bytes_max + 1)
+    if len(content) > bytes_max:
+        raise Damaged(f"{shown}: has more than {bytes_max:,} bytes; no more are read")
+    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def _read_whole(fd: int, size: int) -> bytes:

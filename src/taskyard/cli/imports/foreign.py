@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from taskyard.cli.imports.cargo import Cargo
+from taskyard.cli.neutral import one_line
 from taskyard.vocabulary import AttemptStatus, Status
 from taskyard.wire.fields import ATTEMPTS_MAX, FIELD_BYTES_MAX, INPUT_BYTES_MAX, NAME_CHARS_MAX, SECONDS_MAX
 from taskyard.wire.frames import WireError
@@ -128,7 +129,8 @@ def gather(carried: Iterable[CarriedTask], shown: str, cargo: Cargo, tasks: dict
         if taken is task:
             continue
         if first != shown:
-            cargo.notes.append(f"{task.id} is also in {shown}; it is taken from {first}, where it is {taken.status}.")
+            name = one_line(task.id)
+            cargo.notes.append(f"{name} is also in {shown}; it is taken from {first}, where it is {taken.status}.")
             continue
         told = f"{shown} has {task.id} more than once: the first one is taken, the others are left out."
         if told not in cargo.left_out[-1:]:
@@ -172,7 +174,7 @@ def tell_empty(cargo: Cargo, looked_for: str) -> None:
 
 
 def listed(names: Collection[str]) -> str:
-    shown = ", ".join(sorted(names)[:NAMES_SHOWN_MAX])
+    shown = ", ".join(one_line(name) for name in sorted(names)[:NAMES_SHOWN_MAX])
     more = f" and {len(names) - NAMES_SHOWN_MAX:,} more" if len(names) > NAMES_SHOWN_MAX else ""
     return f"{shown}{more}"
 

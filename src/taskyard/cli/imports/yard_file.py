@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from taskyard.cli.imports.cargo import Cargo
-from taskyard.cli.imports.files import TASKS_MAX, Damaged, parsed, placed, read_at
+from taskyard.cli.imports.files import TASKS_MAX, Damaged, parsed, placed, read_at, read_input
 from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Status
 from taskyard.wire.fields import Instant
 from taskyard.wire.imports import FROM_A_YARD, CarriedBreaker, CarriedQueue, CarriedTask, CarriedUser
@@ -139,8 +139,8 @@ def _line(line: Line) -> bytes:
 
 
 def read(path: str) -> list[Cargo]:
-    """One for each user. `Damaged` if anything of it is."""
-    content = read_at(None, path, path)
+    """One for each user; `-` is standard input. `Damaged` if anything of it is."""
+    content = read_input(path) if path == "-" else read_at(None, path, path)
     total, written, at = Sum(), hashlib.sha256(), 0
     end: End | None = None
     cargoes: list[Cargo] = []
