@@ -180,6 +180,12 @@ async def test_a_word_that_is_none_of_those_possible_is_told_with_them(ann: Clie
     assert refused["detail"] == "`task.priority` should be one of critical, high, normal, low; not 'urgent'."
 
 
+async def test_a_task_that_is_too_large_is_told_the_one_limit_that_holds(ann: Client) -> None:
+    refused = (await ann.post(SCHEDULES, {**HOURLY, "task": {"input": "x" * 300_000}})).json
+    assert refused["code"] == "TOO_LARGE"
+    assert refused["detail"] == "`task` of a schedule has at most 65,536 bytes of JSON in all."
+
+
 async def test_a_template_may_say_that_it_is_of_a_schedule_and_of_which_channel(hub: GatewayHub, ann: Client) -> None:
     task = {"input": "a", "source": {"type": "schedule", "channel": "discord"}}
     schedule = (await ann.post(SCHEDULES, {**HOURLY, "task": task})).json

@@ -191,9 +191,11 @@ def _what(call: Call[OfUser], user_id: str, schedule_id: str, task: Submission, 
     found += faults_of(task)
     _refuse(Refusal.INVALID_INPUT, found, place)
     shown = _encode(said)
-    large = list(oversize_of(task, edge.field_sizes))
     if len(shown) > edge.size.field:
-        large.append(FieldError("", f"is at most {edge.size.field} bytes of JSON"))
+        # Of its fields some may be larger in a task that is handed in alone: naming their limits too would contradict.
+        large = [FieldError("", f"of a schedule has at most {edge.size.field:,} bytes of JSON in all")]
+    else:
+        large = list(oversize_of(task, edge.field_sizes))
     _refuse(Refusal.TOO_LARGE, large, place)
     task.execution = edge.execution(task.execution)
     task.source = Source(SourceType.SCHEDULE, schedule_id, source.channel)
