@@ -133,3 +133,39 @@ def test_who_has_no_key_is_told_before_an_agent_is() -> None:
     said = taskyard("mcp", "--hub", "http://127.0.0.1:1", TASKYARD_DATA="/nonexistent")
     assert (said.code, "No key" in said.err or "does not exist" in said.err) == (4, True)
     assert said.out == ""
+
+
+SILENT = ("sh", "-c", 'exec "$@" </dev/null', "sh")
+"""Starts a command without an agent."""
+
+
+def test_who_starts_it_with_a_key_that_is_not_known_is_told_how_to_give_another(hub: StubHub) -> None:
+    hub.on("GET", "tasks/T-0", problem_reply(401, "UNAUTHENTICATED", "Send one as `Authorization: Bearer …`."))
+    for given in ({"TASKYARD_KEY": KEY}, {"TASKYARD_TASK_TOKEN": "tyt_x.1.y"}):
+        said = taskyard("mcp", "--hub", hub.url, prefix=SILENT, **given)
+        assert (said.code, said.out) == (4, "")
+        assert "TASKYARD_KEY" in said.err
+        assert "Bearer" not in said.err
+
+
+def test_who_starts_it_without_a_hub_is_told_and_it_serves_all_the_same() -> None:
+    said = taskyard("mcp", "--hub", "http://127.0.0.1:1", "--key", KEY, prefix=SILENT)
+    assert (said.code, said.out) == (0, "")
+    assert "Calls of tools fail until it does." in said.err
+
+
+def test_options_that_mean_nothing_to_it_are_refused(hub: StubHub) -> None:
+    hub.on("GET", "tasks/T-0", problem_reply(404, "USER_NOT_FOUND", "There is no such user."))
+    assert taskyard("mcp", "--hub", hub.url, "--key", KEY, "--json", prefix=SILENT).code == 2
+    said = taskyard("mcp", "--hub", hub.url, "--key", KEY, "--user", "nobody", prefix=SILENT)
+    assert (said.code, "There is no such user." in said.err) == (1, True)
+
+
+async def test_an_agent_whose_key_has_ended_is_told_where_a_key_is_given(hub: StubHub) -> None:
+    hub.on("GET", "tasks/T-001", problem_reply(401, "UNAUTHENTICATED", "Send one as `Authorization: Bearer …`."))
+    async with remote(hub) as yard:
+        by_key, by_token = [
+            await yard.ask(Ask(method="GET", path="/api/v1/tasks/T-001", token=token)) for token in (None, "tyt_x")
+        ]
+    assert "TASKYARD_KEY" in by_key.value["detail"]
+    assert "TASKYARD_KEY" not in by_token.value["detail"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from taskyard.cli.options import Yard, expanded
-from taskyard.vocabulary import TOKEN_PREFIX
+from taskyard.vocabulary import TOKEN_PREFIX, Refusal
 
 if TYPE_CHECKING:
     from taskyard.mcp.yard import Ask, Outcome
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE: Final = "TASKYARD_TASK_TOKEN"
 """In the environment of work that a daemon runs: then the agent is part of that task, and no more than that."""
 HUB_UNREACHABLE: Final = "HUB_UNREACHABLE"
+KEY_UNKNOWN: Final = (
+    "The hub does not know this key, or it has ended. Start `taskyard mcp` with a valid one: --key or TASKYARD_KEY, or "
+    f"the {TOKEN_VARIABLE} of a task that runs."
+)
+NO_TASK: Final = "T-0"
+"""There is none of this name: asked for it, a hub only says whether it knows who asks."""
+GREETING_S: Final = 5.0
 
 
 @expanded
@@ -24,6 +31,8 @@ def mcp(yard: Yard) -> None:
     """Serve an agent (Claude Code, Codex, …) by the Model Context Protocol, over standard input and output."""
     import asyncio
 
+    if yard.json:
+        raise typer.BadParameter("it speaks a protocol of its own; leave --json out")
     try:
         import mcp  # noqa: F401
     except ImportError:
@@ -42,6 +51,7 @@ async def _serve(yard: Yard) -> None:
 
     key = yard.key or os.environ.get(TOKEN_VARIABLE)
     async with AsyncClient(yard.hub, key, data=yard.data, user=yard.user) as client:
+        await _greet(client, names_user=yard.user is not None)
         way = Keeping(Remote(client))
         server = build_server(version("taskyard"), way)
         try:
@@ -49,6 +59,26 @@ async def _serve(yard: Yard) -> None:
                 await server.run(incoming, outgoing, server.create_initialization_options())
         finally:
             await way.close()
+
+
+async def _greet(client: "AsyncClient", *, names_user: bool) -> None:
+    """Whoever starts it learns now what would else be told to the agent alone, at each call. A hub may still come."""
+    import asyncio
+
+    from taskyard.sdk import requests
+    from taskyard.sdk.answers import TaskRecord
+    from taskyard.sdk.errors import HubUnreachable, Refused
+
+    try:
+        async with asyncio.timeout(GREETING_S):
+            await client.call(requests.get_task(TaskRecord, NO_TASK))
+    except Refused as refused:
+        if refused.code == Refusal.UNAUTHENTICATED:
+            raise type(refused)(code=refused.code, status=refused.status, detail=KEY_UNKNOWN) from None
+        if names_user and refused.code in (Refusal.USER_NOT_FOUND, Refusal.FORBIDDEN):
+            raise
+    except (HubUnreachable, TimeoutError) as error:
+        typer.echo(f"{str(error) or 'The hub does not answer.'} Calls of tools fail until it does.", err=True)
 
 
 class Remote:
@@ -65,7 +95,10 @@ class Remote:
         try:
             return Outcome(await self._client.call(_request(ask)))
         except Refused as refused:
-            return Outcome(_told(refused), is_error=True)
+            told = _told(refused)
+            if refused.code == Refusal.UNAUTHENTICATED and ask.token is None:
+                told["detail"] = KEY_UNKNOWN
+            return Outcome(told, is_error=True)
         except TaskyardError as error:
             return problem(HUB_UNREACHABLE, str(error))
 
