@@ -89,6 +89,24 @@ def test_tries_and_ends_of_loki_tasks_are_kept(tmp_path: Path) -> None:
     assert [one.daemon for one in tasks["retried"].attempts] == ["agent-1", "agent-1"]
 
 
+def test_what_has_no_place_of_its_own_is_kept_beside_a_task(tmp_path: Path) -> None:
+    done = {"status": "success", "output": "o", "decisionReport": {}, "tokens": 12}
+    written(tmp_path / "completed.json", [a_loki_task("a", result=done)])
+    odd = {"action": "x", "constraints": ["c", 3], "goal": 7}
+    written(tmp_path / "pending.json", [a_loki_task("b", result={"output": "early"}, payload=odd)])
+    written(tmp_path / "dead-letter.json", [a_loki_task("c", result=["no"])])
+    tasks = by_name(loki.read(str(tmp_path)))
+    kept = {name: plain(task.metadata)["loki"].get("result") for name, task in tasks.items()}
+    assert kept == {"a": {"status": "success", "tokens": 12}, "b": {"output": "early"}, "c": None}
+    assert plain(tasks["c"].result) == ["no"]
+    assert (plain(tasks["b"].payload), tasks["b"].constraints) == (odd, None)
+
+
+def test_a_result_of_what_has_not_ended_is_kept_beside_it(tmp_path: Path) -> None:
+    written(tmp_path / "a.json", a_queue_file("a", [], [a_queued_task("T-1", "a", result="half")]))
+    assert plain(model_queues.read(str(tmp_path)).tasks[0].metadata)["model_queues"]["result"] == "half"
+
+
 @pytest.mark.parametrize(
     ("retries", "stored", "base"),
     [(0, 60, 60), (1, 60, 60), (2, 120, 60), (3, 480, 60), (4, 3840, 60), (0, 90_000, 600), (9, 60, 60), (1, None, 60)],

@@ -47,8 +47,6 @@ MISSING: Final = "it was in none of the queue's files"
 BACKOFF_S: Final = 60.0
 BACKOFF_S_MAX: Final = 600.0
 TIMEOUT_S: Final = 3600.0
-_PAYLOAD: Final = frozenset({"goal", "constraints", "context"})
-"""Of Loki's payload, what has a place of its own here."""
 
 
 class LokiTask(Struct, rename="camel", kw_only=True):
@@ -122,10 +120,9 @@ def carried_task(task: LokiTask, record: Mapping[str, Any], status: Status) -> C
             f"{payload.get('action') or ''} {payload.get('target') or ''}", task.payload, payload.get("goal")
         ),
         goal=payload["goal"] if isinstance(payload.get("goal"), str) else None,
-        constraints=_texts(payload.get("constraints")),
+        constraints=payload["constraints"] if _are_texts(payload.get("constraints")) else None,
         context=raw_of(payload["context"]) if isinstance(payload.get("context"), dict) else UNSET,
-        payload=raw_of({name: value for name, value in payload.items() if name not in _PAYLOAD}),
-        metadata=metadata_of("loki", record, left_out=("payload", "result")),
+        payload=raw_of({name: value for name, value in payload.items() if not _has_place(name, value)}),
         source=Source(channel=CHANNEL),
         priority=_priority(task.priority),
         status=status,
@@ -142,7 +139,20 @@ def carried_task(task: LokiTask, record: Mapping[str, Any], status: Status) -> C
     )
     carried.attempts = attempts_of(failed, daemon=task.claimed_by, error=error, last=_last_try(task, status))
     _tell_end(carried, task, result)
+    carried.metadata = metadata_of("loki", _left_of(record, carried), left_out=("payload",))
     return carried
+
+
+def _left_of(record: Mapping[str, Any], carried: CarriedTask) -> dict[str, Any]:
+    """The record without what was taken from its result."""
+    left = dict(record)
+    if carried.result is UNSET:
+        return left
+    result = left.pop("result", None)
+    if isinstance(result, dict) and "output" in result:
+        rest = {name: value for name, value in result.items() if name not in ("output", "decisionReport")}
+        left.update({"result": rest} if rest else {})
+    return left
 
 
 def _tell_end(carried: CarriedTask, task: LokiTask, result: Mapping[str, Any]) -> None:
@@ -180,8 +190,14 @@ def _result_of(task: LokiTask) -> dict[str, Any]:
     return result if isinstance(result, dict) else {}
 
 
-def _texts(said: object) -> list[str] | None:
-    return [one for one in said if isinstance(one, str)] if isinstance(said, list) else None
+def _has_place(name: str, value: object) -> bool:
+    """Of Loki's payload, what has a place of its own here, if it is what it should be."""
+    kinds = {"goal": isinstance(value, str), "constraints": _are_texts(value), "context": isinstance(value, dict)}
+    return kinds.get(name, False)
+
+
+def _are_texts(said: object) -> bool:
+    return isinstance(said, list) and all(isinstance(one, str) for one in said)
 
 
 def _priority(said: Level | float | None) -> Level | int | None:

@@ -176,7 +176,11 @@ def _carried(task: QueuedTask, text: bytes, source: Shelf, shown: str) -> Carrie
         order=_order(task.id),
         input=text_of(task.description, task.goal),
         goal=task.goal,
-        metadata=metadata_of("model_queues", {**record, "queue": source.name}, left_out=("result", "description")),
+        metadata=metadata_of(
+            "model_queues",
+            {**record, "queue": source.name},
+            left_out=("description", *(["result"] if has_ended else [])),
+        ),
         source=Source(channel=CHANNEL),
         model=task.model,
         queue=source.name,
