@@ -347,6 +347,7 @@ class Keeps(StrEnum):
     BUCKET = "bucket"
     COOLING = "cooling"
     HOOK = "hook"
+    HOOK_DELIVERIES = "hook_deliveries"
     NOTIFICATION = "notification"
     DELIVERY = "notification_delivery"
     """Behind what it is of, also where records are read in the order of their kinds."""

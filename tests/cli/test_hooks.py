@@ -38,7 +38,8 @@ def listed(hub: StubHub, hook: dict[str, Any]) -> StubHub:
 def test_hooks_are_listed(listed: StubHub, cli: Cli) -> None:
     assert cli("hook") == (
         0,
-        "ID    NAME  PROVIDER  UP TO  MADE       TASK\nwh_1  prs   github    any    5 min ago  PR {{payload.title}}\n",
+        "ID    NAME  PROVIDER  UP TO  MADE       TASKS  LAST  TASK\n"
+        "wh_1  prs   github    any    5 min ago  0      -     PR {{payload.title}}\n",
         "",
     )
     assert [one["id"] for one in json.loads(cli("hook", "ls", "--json").out)] == ["wh_1"]
@@ -96,7 +97,7 @@ def test_a_hook_is_shown_by_its_name_or_its_id(listed: StubHub, cli: Cli, hook: 
         assert shown.startswith(
             "prs (github), wh_1\nDeliveries go to http://hub/api/v1/hooks/wh_1\nIt takes all events."
         )
-        assert "Its tasks have any priority.\n" in shown
+        assert "Its tasks have any priority.\nNo delivery has made a task so far; the hub's log has" in shown
         assert '"input": "PR {{payload.title}}"' in shown
     assert json.loads(cli("hook", "show", "prs", "--json").out)["id"] == "wh_1"
     rotated = {
@@ -104,10 +105,13 @@ def test_a_hook_is_shown_by_its_name_or_its_id(listed: StubHub, cli: Cli, hook: 
         "max_priority": "low",
         "events": ["push", "issues.opened"],
         "previous_secret_until": "2026-01-02T03:04:05Z",
+        "deliveries": 7,
+        "last_delivery_at": "2026-01-01T03:04:05Z",
     }
     listed.on("GET", "hooks/wh_1", Reply(body=rotated))
     shown = cli("hook", "show", "prs").out
     assert "It takes push, issues.opened.\nIts tasks have a priority up to low.\n" in shown
+    assert "Deliveries have made 7 tasks, the last at 2026-01-01 03:04:05 UTC.\n" in shown
     assert "The secret before this one is good until 2026-01-02 03:04 UTC.\n" in shown
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from taskyard.core.changes import HookRecord
+from taskyard.core.changes import HookDeliveries, HookRecord
 from taskyard.core.commands import NOTHING, Known
 from taskyard.core.effects import Answer, Done, Refused, Submitted
 from taskyard.core.hooks import hooks_of, secrets_of
@@ -241,6 +241,29 @@ def deliver(hub: HubHarness, known: Known = NOTHING) -> Submitted:
     answer = hub.offer(a_draft(source=SourceType.WEBHOOK, key=KEY, digest=KEY), known=known)
     assert isinstance(answer, Submitted), answer
     return answer
+
+
+def test_a_hook_knows_how_many_deliveries_made_a_task_and_when_the_last_came() -> None:
+    hub = HubHarness()
+    create(hub)
+
+    def come(key: str, *, hook_id: str = "wh_1", queue: str | None = None) -> Answer:
+        draft = a_draft(source=SourceType.WEBHOOK, key=key, digest=key, queue=queue)
+        return hub.offer(draft, hook_id=hook_id)
+
+    come("d1")
+    hub.advance(ms=1000)
+    come("d2")
+    seen = HookDeliveries(2, hub.now.wall)
+    hub.advance(ms=1000)
+    # What is known already, refused, or for a hook that is gone counts for nothing
+    come("d2")
+    assert isinstance(come("d3", queue="none"), Refused)
+    come("d4", hook_id="wh_gone")
+    for each in (hub, hub.restarted()):
+        assert each.state.hook_deliveries == {"wh_1": seen}
+    delete(hub)
+    assert hub.state.hook_deliveries == hub.restarted().state.hook_deliveries == {}
 
 
 @pytest.mark.parametrize("is_forgotten", [False, True])

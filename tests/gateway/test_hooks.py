@@ -97,6 +97,8 @@ async def test_a_hook_is_made_and_its_secret_shown_once(app: GatewayApp, ann: Cl
         "events": [],
         "created_at": "2027-01-15T08:00:00Z",
         "previous_secret_until": None,
+        "deliveries": 0,
+        "last_delivery_at": None,
     }
     assert (await ann.get(HOOKS)).json == [hook]
     assert (await ann.get(f"{HOOKS}/{hook['id']}")).json == hook
@@ -282,6 +284,16 @@ async def test_what_was_cancelled_is_not_begun_anew_by_its_delivery(
     assert (await deliver(app, hook)).json == {"task_id": task_id, "deduplicated": True}
     hub.lead_moves()
     assert (await deliver(app, hook)).json == {"task_id": task_id, "deduplicated": True}
+
+
+async def test_an_owner_sees_how_many_came_and_when_the_last_did(hub: GatewayHub, app: GatewayApp, ann: Client) -> None:
+    hook = await a_hook(ann)
+    for delivery in ("d-1", "d-2", "d-2"):
+        hub.wall_ms += 1000
+        await deliver(app, hook, delivery=delivery)
+    await deliver(app, hook, b"altered", signed(hook, a_body()))
+    shown = (await ann.get(f"{HOOKS}/{hook['id']}")).json
+    assert (shown["deliveries"], shown["last_delivery_at"]) == (2, "2027-01-15T08:00:02Z")
 
 
 # --- what is refused: one line in the log, no task ---------------------------------------------------------

@@ -96,7 +96,7 @@ def keys(state: State) -> dict[str, object]:
 
 
 def hooks(state: State) -> dict[str, object]:
-    return dict(state.hooks)
+    return {**state.hooks, "deliveries": sorted(state.hook_deliveries.items())}
 
 
 def holdings(state: State) -> dict[str, object]:

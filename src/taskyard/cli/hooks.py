@@ -60,7 +60,9 @@ def ls(yard: Yard) -> None:
         output.say_json(found)
     elif found:
         at = now()
-        output.table(("ID", "NAME", "PROVIDER", "UP TO", "MADE", "TASK"), [_row(hook, at) for hook in found])
+        output.table(
+            ("ID", "NAME", "PROVIDER", "UP TO", "MADE", "TASKS", "LAST", "TASK"), [_row(hook, at) for hook in found]
+        )
     else:
         output.note("There are no hooks. Make one with: taskyard hook add NAME --provider github --input TEXT")
 
@@ -68,7 +70,8 @@ def ls(yard: Yard) -> None:
 def _row(hook: "HookRecord", at: "datetime") -> tuple[str, ...]:
     template = hook.template
     says = template.get("title") or template.get("input") or "-"
-    return hook.id, hook.name, hook.provider, hook.max_priority or "any", times.relative(hook.created_at, at), says
+    made, last = times.relative(hook.created_at, at), times.relative(hook.last_delivery_at, at)
+    return hook.id, hook.name, hook.provider, hook.max_priority or "any", made, str(hook.deliveries), last, says
 
 
 @app.command("show")
@@ -83,9 +86,16 @@ def show(hook: HookArgument, yard: Yard) -> None:
     output.say(f"Deliveries go to {found.url}")
     output.say(f"It takes {', '.join(found.events) or 'all events'}.")
     output.say(f"Its tasks have {f'a priority up to {found.max_priority}' if found.max_priority else 'any priority'}.")
+    output.say(_came(found))
     if found.previous_secret_until is not None:
         output.say(f"The secret before this one is good until {found.previous_secret_until:%Y-%m-%d %H:%M} UTC.")
     output.say(msgspec.json.format(msgspec.json.encode(found.template), indent=2).decode())
+
+
+def _came(hook: "HookRecord") -> str:
+    if hook.last_delivery_at is None:
+        return "No delivery has made a task so far; the hub's log has those that were refused."
+    return f"Deliveries have made {hook.deliveries} tasks, the last at {hook.last_delivery_at:%Y-%m-%d %H:%M:%S} UTC."
 
 
 @app.command("add")

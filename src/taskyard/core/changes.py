@@ -129,6 +129,14 @@ class HookRecord(Struct, frozen=True, omit_defaults=True):
     """Those that become tasks; none: all do."""
 
 
+class HookDeliveries(Struct, frozen=True):
+    """What came in by a webhook. Apart from it, since it is written with every delivery and a template may be long."""
+
+    count: int
+    """Those that made a task."""
+    last_at: int
+
+
 class UsageRecord(Struct):
     """What a user's attempts have used of one month, which lasts from `since` until `until`."""
 

@@ -104,6 +104,8 @@ class SubmitTasks(Told):
     """With a task's token: the running task whose sub-tasks these must be."""
     known: Known = NOTHING
     reply_to: int = 0
+    hook_id: str | None = None
+    """The webhook they were delivered to."""
 
 
 class Arrival(Struct):

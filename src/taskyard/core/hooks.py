@@ -13,8 +13,8 @@ from typing import Final
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from taskyard.core.changes import HookRecord
-from taskyard.core.effects import Done, Refused, Reply
+from taskyard.core.changes import HookDeliveries, HookRecord
+from taskyard.core.effects import Done, Refused, Reply, Submitted
 from taskyard.core.priority import lower_of
 from taskyard.core.state import State, Turn, User
 from taskyard.core.task import ms_of
@@ -25,7 +25,9 @@ from taskyard.vocabulary import RANK, Keeps, Level, Refusal
 NO_USER: Final = Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
 NO_HOOK: Final = Refused(Refusal.HOOK_NOT_FOUND, "There is no such hook of yours.")
 """The same for a hook that is another's and one that never was."""
+NO_DELIVERIES: Final = HookDeliveries(0, 0)
 _record: Final = Decoder(HookRecord)
+_deliveries: Final = Decoder(HookDeliveries)
 
 
 def hooks_of(state: State, user_id: str | None) -> list[HookRecord]:
@@ -122,8 +124,18 @@ def delete(turn: Turn, command: DeleteHook) -> None:
         return
     del turn.state.hooks[hook.id], turn.state.users[hook.user_id].hooks[hook.id]
     turn.state.ledger.kept[Keeps.HOOK, hook.id] = None
+    if turn.state.hook_deliveries.pop(hook.id, None) is not None:
+        turn.state.ledger.kept[Keeps.HOOK_DELIVERIES, hook.id] = None
     turn.audit(actor=command.actor, action="hook.delete", subject=hook.id, old=_told(hook))
     turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def note_delivery(turn: Turn, hook_id: str, answer: Refused | Submitted) -> None:
+    """For its owner to see. One that is refused, known already or to a hook that just went is written nowhere."""
+    state = turn.state
+    if isinstance(answer, Submitted) and not all(answer.deduplicated) and hook_id in state.hooks:
+        seen = HookDeliveries(state.hook_deliveries.get(hook_id, NO_DELIVERIES).count + 1, turn.now.wall)
+        state.hook_deliveries[hook_id] = state.ledger.kept[Keeps.HOOK_DELIVERIES, hook_id] = seen
 
 
 def _own(state: State, command: ChangeHook | RotateHook | DeleteHook) -> HookRecord | None:
@@ -166,3 +178,7 @@ def _told(hook: HookRecord) -> str:
 def remember(state: State, _hook_id: str, record: bytes) -> None:
     """What was kept of a hook."""
     _list(state, _record.decode(record))
+
+
+def remember_deliveries(state: State, hook_id: str, record: bytes) -> None:
+    state.hook_deliveries[hook_id] = _deliveries.decode(record)

@@ -17,6 +17,7 @@ from taskyard.core.commands import Draft, SubmitTasks
 from taskyard.core.dependencies import listen, outcome_of, warn
 from taskyard.core.effects import Refused, Reply, Submitted
 from taskyard.core.endings import holder_of
+from taskyard.core.hooks import note_delivery
 from taskyard.core.plans import allowance_of
 from taskyard.core.priority import assign, ceiling_of, inherit
 from taskyard.core.queues import route, unroutable
@@ -144,7 +145,10 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 
 def submit(turn: Turn, command: SubmitTasks) -> None:
-    turn.effects.append(Reply(command.reply_to, take(turn, command)))
+    answer = take(turn, command)
+    if command.hook_id is not None:
+        note_delivery(turn, command.hook_id, answer)
+    turn.effects.append(Reply(command.reply_to, answer))
 
 
 def take(turn: Turn, command: SubmitTasks) -> Refused | Submitted:

@@ -67,6 +67,7 @@ REMEMBER: Final[dict[Keeps, Callable[[State, str, bytes], None]]] = {
     Keeps.NOTIFICATION: remember_notification,
     Keeps.DELIVERY: remember_delivery,
     Keeps.HOOK: hooks.remember,
+    Keeps.HOOK_DELIVERIES: hooks.remember_deliveries,
     Keeps.PRESSURE: pressure.remember,
     Keeps.QUEUE: queues.remember,
     Keeps.SCHEDULE: schedules.remember,

@@ -19,6 +19,7 @@ from taskyard.core.changes import (
     DaemonRecord,
     Data,
     Event,
+    HookDeliveries,
     HookRecord,
     KeyRecord,
     Ledger,
@@ -281,6 +282,7 @@ class State:
         self.probes: dict[str, tuple[str, str]] = {}
         """Held task to the (queue, pool) that it is the probe of."""
         self.hooks: dict[str, HookRecord] = {}
+        self.hook_deliveries: dict[str, HookDeliveries] = {}
         self.notifications: dict[str, dict[str, Notification]] = {}
         """User to their notifications, by id (`notifications.py`)."""
         self.watched: dict[str | None, dict[EventName, list[Notification]]] = {}

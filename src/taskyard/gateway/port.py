@@ -113,6 +113,9 @@ class HookView(Struct):
     """How long the secret before this one is good; None: there is none that is."""
     events: tuple[str, ...]
     """Those that become tasks; none: all do."""
+    deliveries: int
+    """Those that became tasks."""
+    last_delivery_at: int | None
 
 
 class Receiver(Struct):

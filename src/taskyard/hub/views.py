@@ -4,7 +4,7 @@ from collections import Counter
 
 from taskyard.core.breakers import breaker_of, numbers_of, probe_of, state_of
 from taskyard.core.claims import is_free
-from taskyard.core.hooks import hooks_of, secrets_of
+from taskyard.core.hooks import NO_DELIVERIES, hooks_of, secrets_of
 from taskyard.core.plans import allowance_of
 from taskyard.core.queues import is_paused, limit_of, queue_names, queue_of
 from taskyard.core.state import Daemon, Now, State
@@ -53,8 +53,11 @@ def hook_views(state: State, user_id: str | None, now_ms: int) -> list[HookView]
             created_at=hook.created_at,
             previous_until=hook.previous_until if len(secrets_of(hook, now_ms)) > 1 else None,
             events=hook.events,
+            deliveries=seen.count,
+            last_delivery_at=seen.last_at or None,
         )
         for hook in hooks_of(state, user_id)
+        for seen in (state.hook_deliveries.get(hook.id, NO_DELIVERIES),)
     ]
 
 

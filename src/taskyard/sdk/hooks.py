@@ -26,6 +26,9 @@ class HookRecord(Struct, kw_only=True, omit_defaults=True):
     created_at: datetime | None = None
     previous_secret_until: datetime | None = None
     """After a rotation: how long the secret before is good as well."""
+    deliveries: int = 0
+    """Those that became tasks."""
+    last_delivery_at: datetime | None = None
     secret: str | None = None
     """Shown once, in the answer that made it."""
 

@@ -72,6 +72,9 @@ class HookAnswer(Struct, kw_only=True):
     created_at: Instant
     previous_secret_until: Instant | None
     """After a rotation: how long the secret before is good as well."""
+    deliveries: int
+    """Those that became tasks."""
+    last_delivery_at: Instant | None
 
 
 class IssuedHook(HookAnswer, kw_only=True):

@@ -177,6 +177,8 @@ def _answer(call: Call[OfUser], view: HookView) -> HookAnswer:
         events=list(view.events),
         created_at=instant_of(view.created_at),
         previous_secret_until=instant_or_none(view.previous_until),
+        deliveries=view.deliveries,
+        last_delivery_at=instant_or_none(view.last_delivery_at),
     )
 
 
@@ -231,7 +233,7 @@ async def _submit(call: Call[Empty], receiver: Receiver, delivery: Delivery) -> 
     # The delivery decides what is the same, not what it holds: sent again it may say how often it was sent, and its
     # hook's template may have changed meanwhile.
     draft.digest = key
-    command = SubmitTasks(user_id=receiver.user_id, drafts=[draft], ceiling=receiver.max_priority)
+    command = SubmitTasks(user_id=receiver.user_id, drafts=[draft], ceiling=receiver.max_priority, hook_id=receiver.id)
     answer, _ = await call.hub.ask(command)
     if isinstance(answer, Refused):
         _tell(call, receiver, UNTAKEN, code=answer.code)
