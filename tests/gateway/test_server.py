@@ -62,6 +62,13 @@ async def test_a_head_without_bound_is_refused(server: GatewayServer) -> None:
     assert (await exchanged(server, head)).startswith(b"HTTP/1.1 413 ")
 
 
+async def test_an_address_without_bound_is_called_too_large(server: GatewayServer) -> None:
+    head = b"DELETE /api/v1/tasks/T-001?reason=" + b"r" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = await exchanged(server, head)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"TOO_LARGE" in answer
+
+
 async def test_what_is_no_http_is_a_problem(server: GatewayServer) -> None:
     assert b"application/problem+json" in await exchanged(server, b"\x00\x01 nonsense\r\n\r\n")
 

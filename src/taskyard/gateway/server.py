@@ -24,6 +24,7 @@ from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, problem
 
 HEAD_S: Final = 10.0
 HEAD_BYTES_MAX: Final = 64 * 1024
+HEAD_TOO_LARGE: Final = f"A request's head, with its address, has at most {HEAD_BYTES_MAX:,} bytes; say less in it."
 KEEP_ALIVE_S: Final = 75
 LINGER_S: Final = 5.0
 BACKLOG: Final = 2048
@@ -57,7 +58,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES_MAX:
-                self._refuse(Refusal.TOO_LARGE, f"A request's head has at most {HEAD_BYTES_MAX:,} bytes.")
+                self._refuse(Refusal.TOO_LARGE, HEAD_TOO_LARGE)
             self._await_head()
         elif self._head_timer is not None:
             self._head_came()
@@ -72,7 +73,11 @@ class BoundedHttp(HttpToolsProtocol):
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(Refusal.INVALID_INPUT, "This is not HTTP/1.1.")
+        if len(getattr(self, "url", b"")) >= HEAD_BYTES_MAX:
+            # The parser gives up on so long an address, and tells it from no other fault.
+            self._refuse(Refusal.TOO_LARGE, HEAD_TOO_LARGE)
+        else:
+            self._refuse(Refusal.INVALID_INPUT, "This is not HTTP/1.1.")
 
     def _refuse(self, code: Refusal, detail: str) -> None:
         """What no application has seen yet is answered here, in the form of all other problems."""
