@@ -140,6 +140,14 @@ def test_a_priority_that_was_raised_is_shown_with_what_it_was(hub: StubHub, cli:
     ]
 
 
+def test_of_many_attempts_the_newest_are_shown(hub: StubHub, cli: Cli) -> None:
+    attempts = [{"number": n, "daemon_id": "d_2", "daemon_name": "mac", "status": "failed"} for n in range(1, 51)]
+    hub.on("GET", "tasks/T-002", Reply(body=a_task(attempts=attempts)))
+    said = cli("show", "T-002").out
+    assert "attempts\n  40 before these; --json has all of them\n  41  failed  on mac\n" in said
+    assert said.count("failed  on mac") == 10
+
+
 def test_a_daemon_whose_name_is_not_known_is_shown_by_its_id(hub: StubHub, cli: Cli) -> None:
     attempts = [{"number": 1, "daemon_id": "d_2", "status": "running"}]
     hub.on("GET", "tasks/T-002", Reply(body=a_task(status="running", assigned_daemon="d_2", attempts=attempts)))

@@ -1,6 +1,6 @@
 """How a task looks to a person: in a line, in a table, in full."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from taskyard.sdk.answers import Attempt, TaskRecord
 
 TITLE_CHARS_MAX: Final = 60
+ATTEMPTS_SHOWN_MAX: Final = 10
 _NEXT: Final = {
     Status.SCHEDULED: ": a daemon was given it",
     Status.WAITING: " for what it depends on",
@@ -103,7 +104,7 @@ def card(task: "TaskRecord", now: datetime, *, why: str | None = None) -> str:
         line = f"{name.ljust(width)}  {one_line(value)}"
         lines += filled(line, hang=width + 2) if name == "because" else [line]
     if task.attempts:
-        lines += ["", "attempts"] + [f"  {_attempt(attempt, now)}" for attempt in task.attempts]
+        lines += ["", "attempts", *_attempts(task.attempts, now)]
     for name, body in (("input", task.input), ("result", task.result)):
         if body not in (None, ""):
             lines += ["", name, _indented(body)]
@@ -146,6 +147,13 @@ def _daemon_of(task: "TaskRecord") -> str | None:
     """By name: the task has its daemon's id alone, its attempts have both."""
     names = {attempt.daemon_id: attempt.daemon_name for attempt in task.attempts}
     return names.get(task.assigned_daemon) or task.assigned_daemon
+
+
+def _attempts(attempts: "Sequence[Attempt]", now: datetime) -> list[str]:
+    """The newest of them: a task may have a hundred."""
+    left_out = len(attempts) - ATTEMPTS_SHOWN_MAX
+    before = [f"  {left_out} before these; --json has all of them"] if left_out > 0 else []
+    return [*before, *(f"  {_attempt(attempt, now)}" for attempt in attempts[-ATTEMPTS_SHOWN_MAX:])]
 
 
 def _attempt(attempt: "Attempt", now: datetime) -> str:
