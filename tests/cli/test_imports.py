@@ -543,6 +543,18 @@ def test_large_tasks_make_small_pieces() -> None:
     assert [len(piece.tasks) for piece in taker.pieces] == [2, 1]
 
 
+def test_what_somebody_else_has_brought_meanwhile_is_counted_as_there() -> None:
+    class Contested(Taker):
+        def import_piece(self, piece: Import) -> ImportAnswer:
+            if not piece.dry_run:
+                self.there.add("b")
+            return super().import_piece(piece)
+
+    cargo = Cargo(origin="o", tasks=[a_task("a"), a_task("b"), a_task("c")])
+    carried = carry(Contested(there=("c",)), cargo, dry_run=False, told=lambda *_: None)  # type: ignore[arg-type]
+    assert (carried.new, carried.there) == (1, 2)
+
+
 def test_nothing_is_taken_if_anything_is_in_the_way() -> None:
     taker = Taker(refuses="b")
     carried = carry(taker, Cargo(origin="o", tasks=[a_task("a"), a_task("b")]), dry_run=False, told=lambda *_: None)  # type: ignore[arg-type]
@@ -577,7 +589,8 @@ def test_a_circle_is_named() -> None:
 
 
 def everything_is_new(hub: StubHub, names: list[str]) -> None:
-    hub.on("POST", "import", *[Reply(body={"new": names, "there": ["x"], "rejected": []})] * 2)
+    looked = Reply(body={"new": names, "there": ["x"], "rejected": []})
+    hub.on("POST", "import", looked, Reply(body={"new": names, "there": [], "rejected": []}))
 
 
 def test_an_import_looks_first_then_takes_and_says_what_came_of_it(hub: StubHub, cli: Cli, tmp_path: Path) -> None:

@@ -73,7 +73,10 @@ def carry(client: "Client", cargo: Cargo, *, dry_run: bool, told: Callable[[int,
     open_left, done = sum(task.status not in ENDED for task in left), 0
     for piece in _pieces(cargo, left, arranged):
         piece.open_left = open_left
-        client.import_piece(piece)
+        answer = client.import_piece(piece)
+        # Somebody else may have brought some of them since the look.
+        carried.new -= len(answer.there)
+        carried.there += len(answer.there)
         open_left -= sum(task.status not in ENDED for task in piece.tasks)
         done += len(piece.tasks)
         told(done, len(left))
