@@ -55,7 +55,7 @@ class KeptWork:
                 for number in range(kills):
                     self._kill(client, number)
         finally:
-            self._daemon.process.end()
+            self._daemon.end()
         return self.kills
 
     def _kill(self, client: Client, number: int) -> None:

@@ -18,4 +18,5 @@ SQLITE_ONLY: Final[Mapping[str, str]] = {
     "test_the_shell_agent_says_why_it_is_refused_and_leaves": "a shell at the door",
     "test_nothing_is_left_of_a_function_in_a_process_when_it_is_cancelled_or_its_daemon_killed": "the daemon",
     "test_a_daemon_does_not_grow_with_the_tasks_it_has_done": "the daemon's memory",
+    "test_a_daemon_reads_its_file_anew_while_its_agents_work": "the daemon's file",
 }

@@ -1,8 +1,6 @@
 """Work outlives what it runs under: killed daemons, killed hubs, a laptop that sleeps."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,22 +8,13 @@ import pytest
 from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED, AttemptStatus
 from tests.acceptance.kept_work import INNOCENCE, KeptWork
-from tests.support.agent_daemon import AgentDaemon
+from tests.support.agent_daemon import AgentDaemon, at_work
 from tests.support.live import SHORT_LEASES, STUBBORN, LiveHub, LiveYard, wait_online, wait_until
 
 KILLS = 4
 """On each engine: two of the daemon, two of the hub."""
 WAIT_S = 30.0
 LEASE_S = 2.0
-
-
-@contextmanager
-def at_work(daemon: AgentDaemon) -> Iterator[AgentDaemon]:
-    daemon.start()
-    try:
-        yield daemon
-    finally:
-        daemon.process.end()
 
 
 def begun(client: Client, daemon: AgentDaemon, awaited: str) -> str:
@@ -74,12 +63,12 @@ def test_what_a_laptop_finished_after_its_sleep_is_taken_if_nothing_newer_was_se
     with hub.client(retry=STUBBORN) as client, at_work(AgentDaemon(hub, yard.directory)) as daemon:
         # Given an agent at work, and a laptop that then sleeps twice as long as the lease
         id = begun(client, daemon, "go")
-        asleep = daemon.fall_asleep()
+        daemon.fall_asleep()
         wait_until(lambda: client.task(id).status == "queued", within_s=WAIT_S, what="a task that was given up")
         time.sleep(LEASE_S)
 
         # When it wakes and the agent ends
-        daemon.wake(asleep)
+        daemon.wake()
         Path(yard.directory, "go").touch()
         ended(client, id)
 
@@ -99,13 +88,13 @@ def test_what_a_laptop_finished_after_its_sleep_is_kept_as_late_if_another_took_
         laptop.process.pause()
         Path(yard.directory, "go").touch()
         wait_until(lambda: laptop.noted("end")[id], within_s=WAIT_S, what="an agent that ended")
-        asleep = laptop.fall_asleep()
+        laptop.fall_asleep()
 
         # When another daemon takes the task over and ends it, and the laptop wakes
         with at_work(AgentDaemon(hub, yard.directory, "desktop")) as desktop:
             ended(client, id)
             assert desktop.noted("start")[id] == 1
-            laptop.wake(asleep)
+            laptop.wake()
             wait_until(lambda: _late(hub, id), within_s=WAIT_S, what="the late result")
 
             # Then the task has the newer result, and the older one stands with its attempt

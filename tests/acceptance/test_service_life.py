@@ -9,11 +9,11 @@ import pytest
 from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED, AttemptStatus
 from tests.acceptance.flat_memory import GROWTH_BYTES_MAX, measured
-from tests.support.agent_daemon import AgentDaemon
+from tests.support.agent_daemon import AgentDaemon, at_work
 from tests.support.live import STUBBORN, LiveYard, wait_online, wait_until
 
 WAIT_S = 30.0
-TASKS = 4_000
+TASKS = 2_000
 """`make soak` does 20,000."""
 
 
@@ -28,8 +28,7 @@ def test_a_daemon_reads_its_file_anew_while_its_agents_work(yard: LiveYard) -> N
     file = yard.directory / "daemon.toml"
     file.write_text('[daemon]\nslots = 2\ncapabilities = ["browser"]\n')
     daemon = AgentDaemon(hub, yard.directory, slots=None)
-    daemon.start("--config", str(file))
-    with hub.client(retry=STUBBORN) as client:
+    with hub.client(retry=STUBBORN) as client, at_work(daemon, "--config", str(file)):
         wait_online(client, 1)
         id = client.submit("go").id
         wait_until(lambda: daemon.noted("start")[id], within_s=WAIT_S, what="an agent at work")
@@ -50,7 +49,6 @@ def test_a_daemon_reads_its_file_anew_while_its_agents_work(yard: LiveYard) -> N
         assert [attempt.status for attempt in client.task(id).attempts] == [AttemptStatus.SUCCESS]
         assert daemon.noted("start")[id] == 1
         assert [found.max_concurrent_tasks for found in client.daemons()] == [3]
-    daemon.process.end()
 
 
 @pytest.mark.slow
@@ -58,26 +56,24 @@ def test_what_a_leaving_daemon_cannot_finish_is_handed_back_and_costs_no_attempt
     # Given an agent that will not be done in time, of a task that may be tried once
     hub = yard.hub()
     first = AgentDaemon(hub, yard.directory, "first")
-    first.start("--drain-s", "0.3")
-    with hub.client(retry=STUBBORN) as client:
+    second = AgentDaemon(hub, yard.directory, "second")
+    with hub.client(retry=STUBBORN) as client, at_work(first, "--drain-s", "0.3"):
         wait_online(client, 1)
         id = client.submit("go", max_attempts=1).id
         wait_until(lambda: first.noted("start")[id], within_s=WAIT_S, what="an agent at work")
 
         # When its daemon is asked to leave, and another comes
         assert first.process.terminate() == 0
-        second = AgentDaemon(hub, yard.directory, "second")
-        second.start()
-        wait_until(lambda: second.noted("start")[id], within_s=WAIT_S, what="another agent at work")
-        Path(yard.directory, "go").touch()
-        wait_until(lambda: client.task(id).status in ENDED, within_s=WAIT_S, what="the end at the hub")
+        with at_work(second):
+            wait_until(lambda: second.noted("start")[id], within_s=WAIT_S, what="another agent at work")
+            Path(yard.directory, "go").touch()
+            wait_until(lambda: client.task(id).status in ENDED, within_s=WAIT_S, what="the end at the hub")
 
         # Then the first try did not count, and nothing of it is left
         task = client.task(id)
         assert task.status == "completed"
         assert [attempt.status for attempt in task.attempts] == [AttemptStatus.DRAINED, AttemptStatus.SUCCESS]
         assert first.noted("end")[id] == 0
-    second.process.end()
 
 
 @pytest.mark.slow

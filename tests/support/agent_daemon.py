@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +39,7 @@ class AgentDaemon:
         self._agent = directory / f"{name}.sh"
         self._agent.write_text(AGENT.format(notes=self.notes, directory=directory))
         self._agent.chmod(0o700)
+        self._asleep: list[int] = []
         self.process: Process
 
     def start(self, *options: str) -> None:
@@ -52,16 +55,32 @@ class AgentDaemon:
         lines = self.notes.read_text().splitlines()
         return Counter(line.split()[1] for line in lines if line.startswith(f"{what} "))
 
-    def fall_asleep(self) -> list[int]:
-        """Stop the daemon and all its work, as a laptop does whose lid is closed; answers whom to wake."""
+    def fall_asleep(self) -> None:
+        """Stop the daemon and all its work, as a laptop does whose lid is closed."""
         places = Places(self.data / "daemons" / self.name / "processes")
         card = places.card()
         work = [] if card is None else [card.pid, *(child.pid for child in psutil.Process(card.pid).children(True))]
-        asleep = [self.process.pid, *work]
-        for pid in asleep:
+        self._asleep = [self.process.pid, *work]
+        for pid in self._asleep:
             os.kill(pid, signal.SIGSTOP)
-        return asleep
 
-    def wake(self, asleep: list[int]) -> None:
-        for pid in asleep:
+    def wake(self) -> None:
+        for pid in self._asleep:
             os.kill(pid, signal.SIGCONT)
+        self._asleep = []
+
+    def end(self) -> None:
+        """Gone, with all its work, also if a test left it asleep."""
+        self.wake()
+        if self.process.exit_code is None:
+            self.process.resume()
+            self.process.end()
+
+
+@contextmanager
+def at_work(daemon: AgentDaemon, *options: str) -> Iterator[AgentDaemon]:
+    daemon.start(*options)
+    try:
+        yield daemon
+    finally:
+        daemon.end()
