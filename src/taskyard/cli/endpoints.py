@@ -1,6 +1,5 @@
 """Which OpenAI-compatible addresses a daemon serves: by address, or by their name in the configuration file."""
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +21,8 @@ def endpoints_of(
     config: Path,
 ) -> "list[OpenAIAgent]":
     """Raises `typer.BadParameter` for what cannot be served, before anything was begun."""
+    import asyncio
+
     from taskyard.daemon.openai.agent import OpenAIAgent
     from taskyard.daemon.openai.configuration import BadEndpoint
 
