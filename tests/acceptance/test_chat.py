@@ -4,7 +4,10 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from msgspec import structs
 
+from taskyard.sdk import requests
+from taskyard.sdk.task import Task
 from tests.support.engines import Engine
 from tests.support.live import LiveHub, LiveYard, Said, live_yard, taskyard
 from tests.support.wire_client import WireClient
@@ -49,8 +52,19 @@ def test_tasks_are_commanded_and_asked_about_in_chinese(hub: LiveHub) -> None:
     assert say(hub, f"{ref} 怎么样了").out.startswith(f"{ref} 排队中（队列 work）：写一份周报\n")
     assert say(hub, f"取消 {ref}") == (0, f"{ref} 已取消\n", "")
     refused = say(hub, f"重试 {ref}")
-    assert (refused.code, refused.out.startswith(f"retry {ref}：")) == (NO, True)
+    assert (refused.code, refused.out.startswith(f"重试 {ref}：")) == (NO, True)
     assert "ollama-remote：" in say(hub, "队列状态").out
+
+
+def test_a_message_that_is_repeated_commands_once(hub: LiveHub) -> None:
+    with hub.client() as client:
+        ref = client.say("write the minutes").tasks[0].ref
+        asked = requests.say(Task, f"cancel {ref} and analyse the minutes")
+        keyed = structs.replace(asked, headers={**asked.headers, "Idempotency-Key": f"again-{ref}"})
+        first, second = client.call(keyed), client.call(keyed)
+    assert [task.id for task in first.tasks] == [task.id for task in second.tasks]
+    assert [one.ok for said in (first, second) for one in said.commands] == [True, None]
+    assert f"Not done again: cancel {ref}" in second.reply
 
 
 def test_what_is_missing_is_asked_and_conversation_makes_nothing(hub: LiveHub) -> None:
