@@ -18,7 +18,7 @@ from tests.support.digest import digests_of
 from tests.support.engines import Engine, opener
 from tests.support.replay import Replay
 
-SEEDS = (60, 65, 66, 73)
+SEEDS = (5, 23, 31, 38)
 STEPS = 2_000
 COMMITS_PER_LOOK = 150
 
