@@ -8,6 +8,7 @@ from taskyard.core.settings import Queue, Settings, Shares
 from taskyard.core.state import Daemon
 from taskyard.core.yard_commands import ChangeUser, PauseQueue
 from taskyard.vocabulary import Level, Profile, Reason
+from tests.core.test_claims import claimed, slot
 from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, a_draft
 
@@ -133,3 +134,9 @@ def test_what_is_about_to_start_is_held_by_nothing() -> None:
         "1 task waits that it could run. Nothing else holds it, and none of your tasks of its queue go first."
     )
     assert task.ref == "T-001"
+
+
+def test_an_agent_that_works_on_what_it_claimed_is_not_called_offline() -> None:
+    hub = HubHarness()
+    claimed(hub)
+    assert because(hub, slot(hub)) is None

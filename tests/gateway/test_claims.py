@@ -62,6 +62,25 @@ async def test_a_task_is_pulled_worked_on_and_handed_in(hub: GatewayHub, owner: 
     assert (await owner.get(f"{TASKS}/T-001")).json["result"] == 7
 
 
+async def test_open_claims_of_one_name_are_one_daemon_with_a_slot_for_each(hub: GatewayHub, owner: Client) -> None:
+    for _ in range(2):
+        await owner.post(TASKS, {"input": "a"})
+        await claim(owner, name="same")
+    waits = asyncio.create_task(claim(owner, name="same", wait_s=WAIT_S))
+    await open_claims(hub)
+    (daemon,) = (await owner.get("/api/v1/daemons")).json
+    shown = ("name", "active_tasks", "max_concurrent_tasks", "idle_because")
+    assert [daemon[name] for name in shown] == ["same", 2, 3, "Nothing waits."]
+    assert daemon["status"] == "online"
+    assert len(daemon["running"]) == 2
+    for name in ("same", daemon["id"], f"{daemon['id']}.1"):
+        assert (await owner.get(f"/api/v1/daemons/{name}")).json == daemon
+    await owner.post(TASKS, {"input": "b"})
+    assert (await waits).status == 200
+    (daemon,) = (await owner.get("/api/v1/daemons")).json
+    assert [daemon[name] for name in shown] == ["same", 3, 3, None]
+
+
 async def test_where_there_is_nothing_it_says_so_without_a_word(owner: Client) -> None:
     answer = await claim(owner)
     assert (answer.status, answer.body) == (204, b"")

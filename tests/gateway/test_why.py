@@ -155,4 +155,4 @@ async def test_a_token_asks_about_sub_tasks_alone(hub: GatewayHub, ann: Client, 
     agent = Client(app, hub.token_for(parent["id"], 1))
     child = (await agent.post(TASKS, {"input": "b"})).json
     assert (await agent.get(f"{TASKS}/{child['id']}/why")).status == 200
-    assert (await agent.get(f"{TASKS}/{parent['id']}/why")).status == 404
+    assert (await agent.get(f"{TASKS}/{parent['id']}/why")).status == 403

@@ -62,6 +62,9 @@ class Overview(Struct, frozen=True):
 def why_idle(turn: Turn, daemon: Daemon, viewer: str | None) -> str | None:
     """Why it is given nothing more, from what the viewer may see (None: everything); None if it is full."""
     record = daemon.record
+    if record.pulls and daemon.holding:
+        # Its claim has been answered: it works, and is not connected meanwhile.
+        return None
     if not daemon.session:
         return f"It is offline since {clock(record.last_seen_at or record.connected_at, turn.now.wall)}."
     if record.draining:

@@ -1,13 +1,21 @@
 """Daemons as their owners see them."""
 
+import re
+from typing import Final
+
+from msgspec.structs import replace
+
 from taskyard.core.commands import DrainDaemon
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.port import DaemonView
 from taskyard.gateway.rest.tasks import ask
-from taskyard.vocabulary import Refusal, Scope
+from taskyard.vocabulary import DaemonStatus, Refusal, Scope
 from taskyard.wire.fields import instant_or_none
 from taskyard.wire.people import DaemonAnswer, RunningAnswer
 from taskyard.wire.tasks import OkAnswer
+
+_SLOT: Final = re.compile(r"(d_[0-9a-f]{30})\.[0-9]+")
+"""An open claim, and the agent that it is a slot of (`core/claims.py`)."""
 
 
 async def list_daemons(call: Call[OfUser], _body: Empty) -> Reply:
@@ -17,18 +25,18 @@ async def list_daemons(call: Call[OfUser], _body: Empty) -> Reply:
 
 async def show(call: Call[OfUser], _body: Empty) -> Reply:
     user_id = call.users(call.query.user)
-    (answer,) = await _answers(call, [await _named(call, user_id)], user_id)
+    (answer,) = await _answers(call, await _named(call, user_id), user_id)
     return Reply(answer)
 
 
 async def drain(call: Call[OfUser], _body: Empty) -> Reply:
     is_admin = Scope.ADMIN in call.principal.scopes
     user_id = call.users(call.query.user)
-    view = await _named(call, user_id)
-    await ask(
-        call,
-        DrainDaemon(daemon_id=view.id, user_id=None if is_admin else user_id, actor=call.principal.actor),
-    )
+    for view in await _named(call, user_id):
+        await ask(
+            call,
+            DrainDaemon(daemon_id=view.id, user_id=None if is_admin else user_id, actor=call.principal.actor),
+        )
     return Reply(OkAnswer())
 
 
@@ -36,18 +44,48 @@ async def _visible(call: Call[OfUser], user_id: str | None) -> list[DaemonView]:
     return [view for view in await call.hub.daemons() if user_id is None or view.shared or view.user_id == user_id]
 
 
-async def _named(call: Call[OfUser], user_id: str | None) -> DaemonView:
-    """By id, else by name, one's own before a shared one."""
-    views = sorted(await _visible(call, user_id), key=lambda view: (view.id != call.id, view.user_id != user_id))
-    for view in views:
-        if call.id in (view.id, view.name):
-            return view
+async def _named(call: Call[OfUser], user_id: str | None) -> list[DaemonView]:
+    """By id, else by name, one's own before a shared one; of an agent that claims, all its slots."""
+    views = await _visible(call, user_id)
+    for view in sorted(views, key=lambda view: (view.id != call.id, view.user_id != user_id)):
+        if call.id in (view.id, view.name, _agent_of(view)[1]):
+            return [one for one in views if _agent_of(one) == _agent_of(view)]
     raise RequestRefused(Refusal.DAEMON_NOT_FOUND, "There is no such daemon that is yours or shared.")
 
 
 async def _answers(call: Call[OfUser], views: list[DaemonView], user_id: str | None) -> list[DaemonAnswer]:
     reasons = await call.hub.idle_because([view.id for view in views], user_id) if views else {}
-    return [_answer(view, user_id, reasons.get(view.id)) for view in views]
+    by_agent: dict[tuple[str, str], list[DaemonView]] = {}
+    for view in views:
+        by_agent.setdefault(_agent_of(view), []).append(view)
+    return [
+        _answer(_together(agent, slots), user_id, next((reasons[one.id] for one in slots if one.id in reasons), None))
+        for (_, agent), slots in by_agent.items()
+    ]
+
+
+def _agent_of(view: DaemonView) -> tuple[str, str]:
+    """Whose and what it is: a slot of an agent that claims is that agent's, anything else is itself."""
+    slot = _SLOT.fullmatch(view.id)
+    return view.user_id, view.id if slot is None else slot[1]
+
+
+def _together(id: str, slots: list[DaemonView]) -> DaemonView:
+    """All open claims of an agent as one daemon with so many slots."""
+    first = slots[0]
+    if len(slots) == 1:
+        return replace(first, id=id)
+    free = next((slot.status for slot in slots if slot.status is DaemonStatus.ONLINE), first.status)
+    return replace(
+        first,
+        id=id,
+        status=free,
+        active_tasks=sum(slot.active_tasks for slot in slots),
+        max_concurrent_tasks=sum(slot.max_concurrent_tasks for slot in slots),
+        current_load=max(slot.current_load for slot in slots),
+        last_heartbeat=max((slot.last_heartbeat for slot in slots if slot.last_heartbeat is not None), default=None),
+        running=[held for slot in slots for held in slot.running],
+    )
 
 
 def _answer(view: DaemonView, user_id: str | None, idle_because: str | None) -> DaemonAnswer:
