@@ -20,7 +20,7 @@ from taskyard.gateway.call import Call, Empty, Reply, RequestRefused, Stream
 from taskyard.gateway.edge import Edge
 from taskyard.mcp.yard import Ask, Outcome, problem, refusal
 from taskyard.vocabulary import Refusal
-from taskyard.wire.invalid import faults_in
+from taskyard.wire.invalid import faults_in, sentence_of
 from taskyard.wire.mcp import McpMessage
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def _read(raw: bytes, edge: Edge) -> tuple[McpMessage, RequestRefused | None]:
     try:
         body = _message.decode(raw)
     except msgspec.ValidationError as error:
-        raise RequestRefused(Refusal.INVALID_INPUT, str(error), errors=faults_in(str(error))) from None
+        faults = faults_in(str(error), McpMessage)
+        raise RequestRefused(Refusal.INVALID_INPUT, " ".join(map(sentence_of, faults)), errors=faults) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise plain_json.not_json() from None
     try:
