@@ -31,6 +31,7 @@ def test_two_hundred_deliveries_of_one_at_once_are_one_task_also_if_the_hub_is_k
         "two": (AT_ONCE, 1),
     }
     assert made_by(hub) == ["Review Fix the login"] * 2
+    assert hub.client().hook(hook.id).deliveries == 2
     assert sender.send("one")[1] == {"task_id": answers["one"][0], "deduplicated": True}
 
     # And the log has one line, about what was not believed, and no secret
