@@ -93,10 +93,9 @@ class Notifier:
         if delivery.status is not PENDING:
             return DeliveryView(delivery)
         line = self._lines.get(self._place_of(delivery))
-        is_held = line is not None and line.rests_until > self._clock().wall and not is_asked_for(delivery)
-        return DeliveryView(
-            delivery, delivery.id in self._sending, line.rests_until if line is not None and is_held else None
-        )
+        rests_until = 0 if line is None or is_asked_for(delivery) else line.rests_until
+        is_held = rests_until > self._clock().wall
+        return DeliveryView(delivery, delivery.id in self._sending, rests_until if is_held else None)
 
     async def run(self) -> None:
         """Until it is cancelled; what is under way then is sent again by whoever leads next."""
