@@ -5,7 +5,7 @@ import pytest
 
 from taskyard.vocabulary import Refusal
 from taskyard.wire.invalid import faults_in
-from taskyard.wire.problems import PROBLEMS, FieldError, problem
+from taskyard.wire.problems import PROBLEMS, FieldError, names_a_task, problem
 
 
 @pytest.mark.parametrize("refusal", Refusal)
@@ -42,3 +42,10 @@ def test_a_complaint_names_its_field(complaint: str, path: str) -> None:
     (fault,) = faults_in(complaint)
     assert fault.path == path
     assert " - at " not in fault.message
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"), [("T-001", True), ("T-001/log", True), ("queue-status", False), ("", False)]
+)
+def test_a_word_of_the_address_is_no_tasks_name(name: str, is_one: bool) -> None:
+    assert names_a_task(name) is is_one
