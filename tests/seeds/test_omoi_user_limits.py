@@ -127,7 +127,9 @@ def test_a_zombie_sandbox_cannot_complete_the_retried_task() -> None:
     hub.fail(task)
     hub.run(task)
     answer = hub.ask(CompleteTask(None, task.id, 1))
-    assert answer == Done(task.id)
+    assert isinstance(answer, Refused)
+    # It had failed by its own word: that it completed is news, and kept, and changes nothing.
+    assert (answer.code, answer.kept) == (Refusal.STALE_ATTEMPT, True)
     assert (task.status, attempt_of(task).number) == (Status.RUNNING, 2)
 
 
