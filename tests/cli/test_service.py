@@ -240,8 +240,8 @@ def test_a_daemon_whose_terminal_is_closed_leaves(machine: Machine) -> None:
         os.close(ours)
         daemon.send_signal(signal.SIGHUP)
 
-        # Then it goes, and does not live on unseen
-        assert daemon.wait(30) in (0, 1)
+        # Then it goes, and does not live on unseen; 120 if its last words found no terminal
+        assert daemon.wait(30) in (0, 1, 120)
 
 
 def test_without_a_word_about_services_a_daemon_is_run(machine: Machine) -> None:

@@ -239,9 +239,10 @@ async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.Monkey
     async with a_receiver(says(OK)) as (proxy, unheard), a_receiver(says(OK)) as (port, heard):
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy}")
-        answer = await Outbound().fetch(Request(url=f"http://127.0.0.1:{port}/"), LOOPBACK)
+        answer = await Outbound().fetch(Request(url=f"http://127.0.0.1:{port}/told"), LOOPBACK)
     assert isinstance(answer, Answer)
-    assert (len(heard), len(unheard)) == (1, 0)
+    # Other threads of this process have the same environment, and may send to the proxy what they like.
+    assert (len(heard), [head for head in unheard if b"/told" in head]) == (1, [])
 
 
 async def test_a_receiver_may_say_when_to_come_again() -> None:
