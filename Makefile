@@ -138,4 +138,5 @@ bench: setup ## measure through real sockets with durable commits (ARGS="…")
 docs: setup ## write the pages of docs/ that are made from the code
 	@$(PY) -m tools.lifecycle_page
 	@$(PY) -m tools.http_page
+	@$(PY) -m tools.openapi
 	@$(PY) -m tools.why_page

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from taskyard.cli.main import app
 from taskyard.hub.settings import FileSettings
 from taskyard.vocabulary import NoticeName
-from tools import http_page, why_page
+from tools import http_page, openapi, why_page
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LINE_CHARS_MAX: Final = 150
@@ -43,6 +43,10 @@ def test_the_page_about_http_has_every_route() -> None:
 
 def test_the_page_about_http_is_the_route_table() -> None:
     assert http_page.PAGE.read_text() == http_page.page(), "run make docs"
+
+
+def test_the_openapi_document_is_the_route_table() -> None:
+    assert openapi.PAGE.read_text() == openapi.page(), "run make docs"
 
 
 def test_the_page_about_why_is_the_table_of_sentences() -> None:
