@@ -151,6 +151,8 @@ def entry(route: Route[Any, Any], described: Schema) -> Iterator[str]:
 def who(policy: Policy) -> str:
     if policy.signed:
         return "whoever signs the body with the hook's secret, without a key: see [webhooks.md](webhooks.md)"
+    if policy.keyed:
+        return "whoever has a key, in the body"
     if policy.public:
         return "anybody, without a key"
     scopes = [f"`{scope}`" for scope in Scope if scope in policy.scopes]
@@ -169,6 +171,8 @@ def body(route: Route[Any, Any], described: Schema) -> str:
 
 
 def answer(route: Route[Any, Any], operation: Schema) -> str:
+    if route.answer is None:
+        return f"{route.status}, without a body"
     if route.media_type != "application/json":
         return f"{route.status}, `{route.media_type}`"
     schema = operation["responses"][str(route.status)]["content"][route.media_type]["schema"]

@@ -43,6 +43,9 @@ async def test_nobody_gets_in_without_a_key(app: GatewayApp, route: Route[Any, A
         response = await call(Client(app, key), route)
         if route.policy.signed:
             assert (response.status, response.json["code"]) == (401, "BAD_SIGNATURE")
+        elif route.policy.keyed:
+            # The key is in the body, which this one is not.
+            assert (response.status, response.json["code"]) == (422, "INVALID_INPUT")
         elif route.policy.public:
             assert response.status == 200
         else:
@@ -76,7 +79,8 @@ async def test_a_task_token_opens_its_callbacks_and_sub_tasks_only(
 
 
 def test_every_unsafe_route_needs_a_key_or_a_signature() -> None:
-    assert all(route.policy.signed or not route.policy.public for route in ROUTES if route.method != "GET")
+    policies = [route.policy for route in ROUTES if route.method != "GET"]
+    assert all(policy.signed or policy.keyed or not policy.public for policy in policies)
 
 
 async def test_an_expired_or_revoked_key_opens_nothing(hub: GatewayHub, app: GatewayApp) -> None:

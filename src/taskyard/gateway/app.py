@@ -23,7 +23,7 @@ from taskyard.gateway import docs_page, openapi, plain_json
 from taskyard.gateway.asgi import Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.bodies import CLOSES, read_away, read_body
-from taskyard.gateway.call import Call, Headers, Reply, RequestRefused, Stream
+from taskyard.gateway.call import Call, Headers, Reply, RequestRefused, Stream, address_of, not_recognised
 from taskyard.gateway.daemon_socket import DaemonSocket
 from taskyard.gateway.door import Description, Door, GatewaySettings
 from taskyard.gateway.edge import Edge
@@ -162,21 +162,10 @@ class GatewayApp:
         return route, id
 
     async def _caller(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Principal:
-        client = scope.get("client")
         try:
-            return await self.door.authenticator.recognise(headers, client[0] if client else "")
-        except Unrecognised:
-            raise RequestRefused(
-                Refusal.UNAUTHENTICATED,
-                "This key is not known here, or has ended. Send a valid one as `Authorization: Bearer …`.",
-                headers=((b"www-authenticate", b"Bearer"),),
-            ) from None
-        except TooManyFailures as failures:
-            raise RequestRefused(
-                Refusal.RATE_LIMITED,
-                "Too many attempts with a wrong key from this address.",
-                retry_after_s=failures.retry_after_s,
-            ) from None
+            return await self.door.authenticator.recognise(headers, address_of(scope))
+        except (Unrecognised, TooManyFailures) as failure:
+            raise not_recognised(failure) from None
 
     # WebSocket.
 

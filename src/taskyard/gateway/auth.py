@@ -16,12 +16,13 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskyard.core.changes import KeyRecord
 from taskyard.core.priority import lower_of
 from taskyard.gateway.bearer import JwtSettings, TokenReader
 from taskyard.gateway.port import Directory, Hub
-from taskyard.gateway.sign_in import COOKIE, SignIn
+from taskyard.gateway.sign_in import COOKIE, KeySession, Session, SignIn
 from taskyard.vocabulary import ENDED, Level, Scope, SourceType
 
 KEY_PREFIX: Final = "tyk_"
@@ -148,9 +149,17 @@ class Authenticator:
             return principal
         if credential is not None:
             self._failures.note(address, now)
-        if is_over:
-            raise TooManyFailures(60 - now // 1000 % 60)
-        raise Unrecognised
+        raise _unknown(now, is_over=is_over)
+
+    def holder_of(self, key: str, address: str) -> Principal:
+        """Whoever shows a key in a body. Raises as `recognise` does, and a wrong one counts as it does there."""
+        principal = self._of_key(key)
+        if principal is not None:
+            return principal
+        now = self._hub.now_ms()
+        is_over = self._failures.is_over(address, now)
+        self._failures.note(address, now)
+        raise _unknown(now, is_over=is_over)
 
     def is_valid(self, principal: Principal) -> bool:
         """Whether a credential that was good still is: asked for as long as a connection lives."""
@@ -217,16 +226,32 @@ class Authenticator:
         except CookieError:
             return None
         session = None if morsel is None else self._sign_in.session(morsel.value)
-        if session is None:
+        principal = self._of_key_session(session) if isinstance(session, KeySession) else _of_session(session)
+        return principal if principal is not None and self.is_valid(principal) else None
+
+    def _of_key_session(self, session: KeySession) -> Principal | None:
+        """All that the key may do as it stands now, and nothing that it may not."""
+        key = self._directory.key(session.key_id)
+        if key is None:
             return None
-        principal = Principal(
-            user_id=session.user_id,
-            actor=f"user:{session.user_id}",
-            scopes=session.scopes,
-            expires_at=session.expires_at,
-            by_cookie=True,
-        )
-        return principal if self.is_valid(principal) else None
+        ends = session.expires_at if key.expires_at is None else min(session.expires_at, key.expires_at)
+        return replace(principal_of_key(key), expires_at=ends, by_cookie=True)
+
+
+def _of_session(session: Session | None) -> Principal | None:
+    if session is None:
+        return None
+    return Principal(
+        user_id=session.user_id,
+        actor=f"user:{session.user_id}",
+        scopes=session.scopes,
+        expires_at=session.expires_at,
+        by_cookie=True,
+    )
+
+
+def _unknown(now_ms: int, *, is_over: bool) -> Unrecognised | TooManyFailures:
+    return TooManyFailures(60 - now_ms // 1000 % 60) if is_over else Unrecognised()
 
 
 def _bearer(headers: Mapping[bytes, bytes]) -> str | None:

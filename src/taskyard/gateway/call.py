@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from taskyard.core.effects import Refused
 from taskyard.gateway.asgi import Scope
-from taskyard.gateway.auth import Principal
+from taskyard.gateway.auth import Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.port import Hub
 from taskyard.gateway.pressure import shown
 from taskyard.vocabulary import Refusal
@@ -55,6 +55,23 @@ def refuse(refused: Refused) -> RequestRefused:
         kept=refused.kept,
         retry_after_s=None if refused.retry_after_ms is None else refused.retry_after_ms / 1000,
         backpressure=None if refused.pressure is None else shown(refused.pressure),
+    )
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request comes from."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+def not_recognised(failure: Unrecognised | TooManyFailures) -> RequestRefused:
+    if isinstance(failure, TooManyFailures):
+        detail = "Too many attempts with a wrong key from this address."
+        return RequestRefused(Refusal.RATE_LIMITED, detail, retry_after_s=failure.retry_after_s)
+    return RequestRefused(
+        Refusal.UNAUTHENTICATED,
+        "This key is not known here, or has ended. Send a valid one as `Authorization: Bearer …`.",
+        headers=((b"www-authenticate", b"Bearer"),),
     )
 
 

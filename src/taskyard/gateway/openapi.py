@@ -120,10 +120,9 @@ def _parameters(route: Route[Any, Any], components: dict[str, Any]) -> list[dict
 
 
 def _responses(route: Route[Any, Any], schema_of: dict[str, Any]) -> dict[str, Any]:
-    answered = {
-        "description": route.summary,
-        "content": {route.media_type: {"schema": schema_of[str(route.answer)]}},
-    }
+    answered: dict[str, Any] = {"description": route.summary}
+    if route.answer is not None:
+        answered["content"] = {route.media_type: {"schema": schema_of[str(route.answer)]}}
     responses: dict[str, Any] = {str(route.status): answered}
     if route.again_status is not None:
         responses[str(route.again_status)] = answered

@@ -35,12 +35,15 @@ class Policy(Struct, frozen=True, kw_only=True):
     public: bool = False
     signed: bool = False
     """Open to whoever signs the body with a secret that both sides know; the handler sees to it."""
+    keyed: bool = False
+    """Open to whoever has a key in the body; the handler sees to it."""
     scopes: frozenset[Scope] = frozenset()
     token: TokenUse = TokenUse.NONE
 
 
 PUBLIC: Final = Policy(public=True)
 SIGNED: Final = Policy(public=True, signed=True)
+KEYED: Final = Policy(public=True, keyed=True)
 ANYONE: Final = Policy(scopes=frozenset(Scope))
 READER: Final = Policy(scopes=frozenset({Scope.TASKS, Scope.AGENT, Scope.ADMIN}))
 READER_OR_TOKEN: Final = Policy(scopes=READER.scopes, token=TokenUse.SUBTASKS)
@@ -59,6 +62,7 @@ class Route(Generic[B, Q]):
     handler: Callable[[Call[Q], B], Awaitable[Reply | Stream]]
     summary: str
     answer: Any
+    """None: there is no body to be read."""
     status: int = 200
     again_status: int | None = None
     """Answered instead, mostly when all of it was there already."""

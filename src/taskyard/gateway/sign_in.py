@@ -1,4 +1,4 @@
-"""How a browser gets in: a one-time link, exchanged once for a session cookie.
+"""How a browser gets in: by a one-time link or by a key, each exchanged for a session cookie.
 
 The link is printed by whoever starts the hub. The cookie is `HttpOnly` and `SameSite=Strict`, and an
 unsafe request that relies on it must also carry a header that no form of another site can set.
@@ -6,7 +6,7 @@ unsafe request that relies on it must also carry a header that no form of anothe
 Both carry under the yard's seal all there is to know of them, so every gateway of a yard takes what another one gave,
 and a restart signs nobody out. Whether a link was used, the hub that leads remembers for as long as it leads; a link
 that was made under another leader is worth nothing. Of sessions nobody keeps anything: none is ended on its own, each
-ends with its time, with its user, or with the yard's secret.
+ends with its time, with its user or its key, or with the yard's secret.
 """
 
 from typing import Final, TypeVar
@@ -20,7 +20,7 @@ from taskyard.vocabulary import Scope
 COOKIE: Final = "taskyard_session"
 REQUEST_HEADER: Final = b"x-taskyard-request"
 TICKET_CHARS_MAX: Final = 1024
-TICKET, SESSION = "ticket", "session"
+TICKET, SESSION, KEY_SESSION = "ticket", "session", "key-session"
 
 
 class Session(Struct, frozen=True, array_like=True):
@@ -29,6 +29,17 @@ class Session(Struct, frozen=True, array_like=True):
     id: str
     user_id: str
     scopes: frozenset[Scope]
+    expires_at: int
+
+
+class KeySession(Struct, frozen=True, array_like=True):
+    """Stands for a key: whose it is and what it may do is looked up there each time.
+
+    Sealed for a purpose of its own, so that a hub that does not know of it opens nothing with it.
+    """
+
+    id: str
+    key_id: str
     expires_at: int
 
 
@@ -42,7 +53,7 @@ class Ticket(Struct, frozen=True, array_like=True):
     epoch: int
 
 
-Given = TypeVar("Given", Session, Ticket)
+Given = TypeVar("Given", Session, KeySession, Ticket)
 
 
 class SignIn:
@@ -74,10 +85,15 @@ class SignIn:
             SESSION, Session(hub.mint(), ticket.user_id, ticket.scopes, hub.now_ms() + self._session_ms)
         )
 
-    def session(self, sealed: str) -> Session | None:
-        return self._opened(SESSION, sealed, Session)
+    def for_key(self, key_id: str) -> str:
+        """A session for the cookie of whoever showed this key."""
+        hub = self._hub
+        return self._sealed(KEY_SESSION, KeySession(hub.mint(), key_id, hub.now_ms() + self._session_ms))
 
-    def _sealed(self, purpose: str, given: Session | Ticket) -> str:
+    def session(self, sealed: str) -> Session | KeySession | None:
+        return self._opened(SESSION, sealed, Session) or self._opened(KEY_SESSION, sealed, KeySession)
+
+    def _sealed(self, purpose: str, given: Session | KeySession | Ticket) -> str:
         return self._hub.seal(purpose, msgspec.json.encode(given).decode())
 
     def _opened(self, purpose: str, sealed: str, kind: type[Given]) -> Given | None:
@@ -90,3 +106,10 @@ class SignIn:
             # A newer hub of the yard gave it, with a scope that we do not know.
             return None
         return given if given.expires_at > self._hub.now_ms() else None
+
+
+def cookie_of(session: str, *, session_s: int, is_secure: bool) -> tuple[bytes, bytes]:
+    """The header that has a browser keep a session; for no time at all: forget it."""
+    secure = "; Secure" if is_secure else ""
+    cookie = f"{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={session_s}{secure}"
+    return b"set-cookie", cookie.encode()

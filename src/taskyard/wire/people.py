@@ -52,6 +52,12 @@ class MeAnswer(Struct, kw_only=True):
     """The hub's: whether its own user is limited."""
 
 
+class ShownKey(Struct, forbid_unknown_fields=True):
+    """What a browser signs in with."""
+
+    key: Name
+
+
 class NewKey(Struct, forbid_unknown_fields=True, kw_only=True):
     name: Name
     scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]

@@ -6,7 +6,8 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
-from taskyard.gateway.sign_in import COOKIE, TICKET_CHARS_MAX
+from taskyard.gateway.rest.session import kept
+from taskyard.gateway.sign_in import TICKET_CHARS_MAX
 from taskyard.vocabulary import Refusal
 from taskyard.wire.people import HealthAnswer
 
@@ -34,13 +35,8 @@ async def landing(call: Call[LandingQuery], _body: Empty) -> Reply:
     session = await call.door.sign_in.exchange(ticket)
     if session is None:
         return _page("This link has been used, or is too old.", "Ask for a new one.", status=401)
-    settings = call.door.settings.auth
-    cookie = f"{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={settings.session_s}"
-    if settings.secure_cookie:
-        cookie += "; Secure"
     # Away from the address that holds the ticket, so that it is in no history and no `Referer`.
-    headers = [(b"set-cookie", cookie.encode()), (b"location", b"/")]
-    return Reply(b"", status=303, headers=headers, media_type=HTML)
+    return Reply(b"", status=303, headers=[kept(call.door, session), (b"location", b"/")], media_type=HTML)
 
 
 def _page(title: str, text: str, status: int = 200) -> Reply:
