@@ -15,8 +15,9 @@ from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
 from taskyard.gateway.openapi import document, refusals_of
+from taskyard.gateway.page_routes import PAGE_ROUTES
 from taskyard.gateway.route import Policy, Route, TokenUse
-from taskyard.gateway.routes import OTHER_ROUTES, PAGE_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY
+from taskyard.gateway.routes import OTHER_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY
 from taskyard.gateway.schedule_routes import SCHEDULE_ROUTES
 from taskyard.gateway.task_routes import TASK_ROUTES
 from taskyard.vocabulary import Refusal, Scope
@@ -73,7 +74,7 @@ def lines() -> Iterator[str]:
         ("Schedules", SCHEDULE_ROUTES),
         ("Webhooks", HOOK_ROUTES),
         ("Notifications", NOTIFICATION_ROUTES),
-        ("Outside the API", PAGE_ROUTES),
+        ("Signing in, and around the API", PAGE_ROUTES),
     ):
         yield ""
         yield f"## {title}"

@@ -53,6 +53,14 @@ async def test_nobody_gets_in_without_a_key(app: GatewayApp, route: Route[Any, A
             assert response.headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.parametrize("path", ["/", "/queue", "/tasks/T-001", "/admin/users", "/dead-letters"])
+async def test_the_dashboards_pages_are_open_to_all_and_hold_nothing_of_anybodys(app: GatewayApp, path: str) -> None:
+    answers = [await Client(app, key).get(path) for key in (None, "", "tyk_" + "x" * 43)]
+    assert {answer.status for answer in answers} == {200}
+    assert len({answer.body for answer in answers}) == 1
+    assert all("set-cookie" not in answer.headers for answer in answers)
+
+
 @pytest.mark.parametrize("scopes", SCOPES, ids="+".join)
 @pytest.mark.parametrize("route", ASKED, ids=names)
 async def test_a_key_opens_what_its_scopes_say(

@@ -78,12 +78,6 @@ async def test_health_and_readiness(hub: GatewayHub, app: GatewayApp) -> None:
     assert (await anyone.get("/readyz")).status == 503
 
 
-async def test_the_landing_page_says_that_taskyard_is_up(app: GatewayApp) -> None:
-    response = await Client(app).get("/")
-    assert response.headers["content-type"] == "text/html; charset=utf-8"
-    assert b"Taskyard is up" in response.body
-
-
 async def test_the_document_has_every_route_and_every_refusal(ann: Client) -> None:
     document = (await ann.get("/api/openapi.json")).json
     for route in (one for one in ROUTES if one.is_described):

@@ -1,6 +1,6 @@
 """The ASGI application: every request passes here, in this order, and nothing is skipped on the way.
 
-host → route → origin → caller → policy → body (bounded, timed) → query → handler → answer
+host → (the dashboard's files) → route → origin → caller → policy → body (bounded, timed) → query → handler → answer
 
 It is one flat application rather than a stack of middlewares: a stack costs more per request than all
 that is done here, and hides the order, which is what matters. What goes wrong anywhere below becomes
@@ -23,8 +23,18 @@ from taskyard.gateway import docs_page, openapi, plain_json
 from taskyard.gateway.asgi import Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.bodies import CLOSES, read_away, read_body
-from taskyard.gateway.call import Call, Headers, Reply, RequestRefused, Stream, address_of, not_recognised
+from taskyard.gateway.call import (
+    SECURITY,
+    Call,
+    Headers,
+    Reply,
+    RequestRefused,
+    Stream,
+    address_of,
+    not_recognised,
+)
 from taskyard.gateway.daemon_socket import DaemonSocket
+from taskyard.gateway.dashboard import PLACE, Dashboard
 from taskyard.gateway.door import Description, Door, GatewaySettings
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.origin import Origins
@@ -42,27 +52,24 @@ from taskyard.wire.invalid import faults_in, sentence_of
 WRAPS, BATCH_WRAPS = 1, 3
 # What stands around a field's value: the object; in a batch also the list and the batch itself.
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-NO_CONTENT: Final = 204
+READS: Final = frozenset({"GET", "HEAD"})
+API: Final = "/api/"
+TICKET: Final = re.compile(rb"(?:^|&)ticket=")
+NO_BODY: Final = frozenset({204, 304})
 ESCAPED_SLASH: Final = re.compile(rb"%2f", re.IGNORECASE)
 ROUTE: Final = "taskyard.route"
 NO_ROUTE: Final = ("", "")
 # Where a request's method and path, as the table has them, are noted once they are known.
-
-_SECURITY: Final = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; style-src 'unsafe-inline'"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-)
 
 log = logging.getLogger(__name__)
 _encoder: Final = msgspec.json.Encoder()
 
 
 class GatewayApp:
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, dashboard: Dashboard) -> None:
         self.door = door
         door.answer = self._told
+        self._dashboard = dashboard
         self._origins = Origins(door.settings)
         self._by_path: dict[str, dict[str, Route[Any, Any]]] = {}
         for route in ROUTES:
@@ -107,6 +114,9 @@ class GatewayApp:
     async def _answer(self, scope: Scope, receive: Receive) -> Reply | Stream:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         self._origins.check_host(headers)
+        page = self._page(scope, headers)
+        if page is not None:
+            return page
         route, id = self._route(scope)
         scope[ROUTE] = (route.method, route.path)
         if scope["method"] not in SAFE:
@@ -134,6 +144,18 @@ class GatewayApp:
             gone=partial(_gone, receive),
         )
         return await route.handler(call, body)
+
+    def _page(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Reply | None:
+        """Of the dashboard. A one-time link is none, though it is of the first page's address."""
+        path: str = scope["path"]
+        if path.startswith(API) or scope["method"] not in READS:
+            return None
+        if path == "/" and TICKET.search(scope["query_string"]):
+            return None
+        page = self._dashboard.answer(scope, headers)
+        if page is not None:
+            scope[ROUTE] = PLACE
+        return page
 
     def _route(self, scope: Scope) -> tuple[Route[Any, Any], str]:
         path, method, id = scope["path"], scope["method"], ""
@@ -286,8 +308,8 @@ def _fault() -> Reply:
 
 async def _send_reply(reply: Reply, receive: Receive, send: Send) -> None:
     body = reply.value if isinstance(reply.value, bytes) else _encoder.encode(reply.value)
-    headers = [*_SECURITY, *reply.headers]
-    if reply.status != NO_CONTENT:
+    headers = [*reply.security, *reply.headers]
+    if reply.status not in NO_BODY:
         headers += [(b"content-type", reply.media_type.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     if CLOSES in reply.headers:
@@ -298,7 +320,7 @@ async def _send_reply(reply: Reply, receive: Receive, send: Send) -> None:
 
 
 async def _send_stream(stream: Stream, receive: Receive, send: Send) -> None:
-    headers = [*_SECURITY, (b"content-type", stream.media_type.encode()), (b"x-accel-buffering", b"no")]
+    headers = [*SECURITY, (b"content-type", stream.media_type.encode()), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     writer = asyncio.create_task(_write(stream, send))
     leaving = asyncio.create_task(_gone(receive))
@@ -330,14 +352,14 @@ async def _gone(receive: Receive) -> None:
 async def _deny(reply: Reply, send: Send) -> None:
     """Refuse a WebSocket before it is one, with the same problem an HTTP caller would read."""
     body = _encoder.encode(reply.value)
-    headers = [*_SECURITY, (b"content-type", reply.media_type.encode()), *reply.headers]
+    headers = [*SECURITY, (b"content-type", reply.media_type.encode()), *reply.headers]
     await send({"type": "websocket.http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "websocket.http.response.body", "body": body})
 
 
-def build_app(hub: Hub, settings: GatewaySettings) -> GatewayApp:
+def build_app(hub: Hub, settings: GatewaySettings, dashboard: Dashboard | None = None) -> GatewayApp:
     """The application for one hub. `app.door` has the sign-in link and what is to be closed at the end."""
-    return GatewayApp(Door(hub, settings, _describe))
+    return GatewayApp(Door(hub, settings, _describe), dashboard or Dashboard())
 
 
 def _describe(edge: Edge) -> Description:

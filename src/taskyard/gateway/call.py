@@ -1,7 +1,7 @@
 """One request as a handler sees it, and what a handler gives back."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -90,6 +90,15 @@ class OfUser(Struct, forbid_unknown_fields=True):
     user: str | None = None
 
 
+SECURITY: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; style-src 'unsafe-inline'"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
+"""What every answer of the API tells a browser; the dashboard's files have words of their own."""
+
+
 class Reply(Struct):
     """`value` is encoded as JSON; bytes are sent as they are, of the type given."""
 
@@ -97,6 +106,7 @@ class Reply(Struct):
     status: int = 200
     headers: Headers = []
     media_type: str = "application/json"
+    security: tuple[tuple[bytes, bytes], ...] = SECURITY
 
 
 class Stream(Struct):

@@ -12,26 +12,23 @@ from taskyard.gateway.call import Empty, OfUser
 from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
+from taskyard.gateway.page_routes import PAGE_ROUTES
 from taskyard.gateway.rest import (
     breakers,
     daemons,
     dead_letters,
     hubs,
     metrics,
-    pages,
     people,
     plans,
     pressure,
     queues,
-    session,
     why,
 )
 from taskyard.gateway.route import (
     ADMIN,
     ANYONE,
-    KEYED,
     OWNER,
-    PUBLIC,
     READER,
     Policy,
     Route,
@@ -224,29 +221,6 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=str,
         media_type="text/event-stream",
     ),
-    Route(
-        method="POST",
-        path=f"{V1}/session",
-        policy=KEYED,
-        handler=session.begin,
-        summary="Sign a browser in with a key: a cookie that is worth what the key is",
-        body=bodies.ShownKey,
-        query=Empty,
-        answer=None,
-        status=204,
-        refusals=(Refusal.UNAUTHENTICATED, Refusal.RATE_LIMITED),
-    ),
-    Route(
-        method="DELETE",
-        path=f"{V1}/session",
-        policy=ANYONE,
-        handler=session.end,
-        summary="Sign a browser out: its cookie is forgotten",
-        body=Empty,
-        query=Empty,
-        answer=None,
-        status=204,
-    ),
     get(
         f"{V1}/users/me",
         people.me,
@@ -367,61 +341,6 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="The hubs of this yard that were there within a day, and which of them leads",
         query=Empty,
         answer=list[HubAnswer],
-    ),
-)
-
-PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    get(
-        "/metrics",
-        metrics.expose,
-        policy=ADMIN,
-        summary="The same figures for Prometheus, with histograms",
-        query=Empty,
-        answer=str,
-        media_type="text/plain",
-    ),
-    get(
-        "/healthz",
-        pages.health,
-        policy=PUBLIC,
-        summary="The process answers",
-        query=Empty,
-        answer=bodies.HealthAnswer,
-    ),
-    get(
-        "/readyz",
-        pages.readiness,
-        policy=PUBLIC,
-        summary="The hub takes work",
-        query=Empty,
-        answer=bodies.HealthAnswer,
-        refusals=(Refusal.STORE_UNAVAILABLE,),
-    ),
-    get(
-        "/",
-        pages.landing,
-        policy=PUBLIC,
-        summary="Where a one-time link signs a browser in",
-        query=pages.LandingQuery,
-        answer=str,
-        media_type="text/html",
-    ),
-    get(
-        "/api/openapi.json",
-        pages.openapi,
-        policy=ANYONE,
-        summary="This document",
-        query=Empty,
-        answer=dict[str, Any],
-    ),
-    get(
-        "/api/docs",
-        pages.docs,
-        policy=ANYONE,
-        summary="This document, for reading",
-        query=Empty,
-        answer=str,
-        media_type="text/html",
     ),
 )
 

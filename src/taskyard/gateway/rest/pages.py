@@ -1,6 +1,5 @@
 """What is not about tasks: health, the landing page, the API's own description."""
 
-import html
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
@@ -15,7 +14,7 @@ HTML: Final = "text/html; charset=utf-8"
 
 
 class LandingQuery(Struct, forbid_unknown_fields=True):
-    ticket: Annotated[str, Meta(max_length=TICKET_CHARS_MAX)] | None = None
+    ticket: Annotated[str, Meta(max_length=TICKET_CHARS_MAX)] = ""
 
 
 async def health(call: Call[Empty], _body: Empty) -> Reply:
@@ -29,19 +28,19 @@ async def readiness(call: Call[Empty], _body: Empty) -> Reply:
 
 
 async def landing(call: Call[LandingQuery], _body: Empty) -> Reply:
-    ticket = call.query.ticket
-    if ticket is None:
-        return _page("Taskyard is up.", "The API is described at <a href='/api/docs'>/api/docs</a>.")
-    session = await call.door.sign_in.exchange(ticket)
+    """Without a ticket nobody comes here: then the dashboard answers at this address."""
+    session = await call.door.sign_in.exchange(call.query.ticket)
     if session is None:
-        return _page("This link has been used, or is too old.", "Ask for a new one.", status=401)
+        return _spent()
     # Away from the address that holds the ticket, so that it is in no history and no `Referer`.
     return Reply(b"", status=303, headers=[kept(call.door, session), (b"location", b"/")], media_type=HTML)
 
 
-def _page(title: str, text: str, status: int = 200) -> Reply:
-    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>"
-    return Reply(f"{head}<h1>{html.escape(title)}</h1><p>{text}</p>".encode(), status=status, media_type=HTML)
+def _spent() -> Reply:
+    title = "This link has been used, or is too old."
+    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title>"
+    text = "<a href='/'>Sign in with a key</a>, or start the hub again: it prints a new link."
+    return Reply(f"{head}<h1>{title}</h1><p>{text}</p>".encode(), status=401, media_type=HTML)
 
 
 async def openapi(call: Call[Empty], _body: Empty) -> Reply:
