@@ -84,6 +84,59 @@ def test_an_offer_that_had_not_reached_the_process_that_died_does_not_count() ->
     assert task.trouble is None or task.trouble.deaths == 0
 
 
+@pytest.mark.parametrize("accepted", [True, False])
+def test_a_process_that_died_before_the_task_began_did_not_die_under_it(accepted: bool) -> None:
+    # Given a task that was taken up, or not even that, and had not begun
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit(terms=Terms(max_attempts=1))
+    for _ in range(4):
+        if accepted:
+            hub.accept(task)
+        # When its daemon's process dies and comes back, more often than a suspect survives
+        kill(hub, task)
+        hub.await_offer(task)
+    # Then it is no suspect, and no try is used up
+    assert task.trouble is not None
+    assert (task.trouble.deaths, task.trouble.suspect, task.status) == (0, False, Status.SCHEDULED)
+    assert hub.run(task).status is Status.RUNNING
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_a_task_before_whose_start_every_process_dies_is_put_aside_all_the_same(accepted: bool) -> None:
+    # Given work that kills its daemon in its first step, before anybody has heard of it
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    waits = []
+    for _ in range(10):
+        if accepted:
+            hub.accept(task)
+        kill(hub, task)
+        if task.status is Status.QUEUED:
+            waits.append(hub.await_offer(task))
+    # Then it is offered less and less often, and after ten times no more
+    assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    assert task.status is Status.PERMANENTLY_FAILED
+    assert task.error is not None
+    assert task.error.code == ErrorCode.NOT_STARTED
+    assert [attempt.status for attempt in task.attempts or ()] == [AttemptStatus.LOST] * 10
+
+
+def test_a_suspect_that_was_taken_up_alone_when_the_next_process_died_is_poison_begun_or_not() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    for _ in range(3):
+        kill(hub, task)
+        if task.trouble is None or not task.trouble.suspect:
+            hub.run(task)
+    hub.accept(task)
+    kill(hub, task)
+    assert task.error is not None
+    assert task.error.code == ErrorCode.POISON_TASK
+
+
 def test_tasks_that_merely_shared_the_daemon_lose_no_try() -> None:
     hub = HubHarness()
     hub.daemon()

@@ -29,16 +29,27 @@ def lose(turn: Turn, task: Task, attempt: Attempt, code: ErrorCode, message: str
     if task.terms.on_lost is LostPolicy.FAIL:
         give_up(turn, task, error)
         return
-    if code is ErrorCode.DAEMON_CRASHED and was_begun and note_death(turn, task):
+    if code is ErrorCode.DAEMON_CRASHED and not _died_under_it(task, attempt):
+        # Either nobody had begun it, or it killed its daemon before that could say so. The first must cost it
+        # nothing, and the second must end: it is offered less and less often, and not for ever.
+        if _is_never_taken_up(turn, task, attempt, message):
+            return
+    elif code is ErrorCode.DAEMON_CRASHED and note_death(turn, task):
         give_up(
             turn,
             task,
             Failure(ErrorCode.POISON_TASK, "Every daemon that ran it died, the last one running it alone."),
         )
         return
-    if was_begun:
+    elif was_begun:
         avoid_lost(turn, task, attempt.daemon_id)
     enqueue(turn, task, event=EventName.TASK_LOST, data={"code": code, "daemon_id": attempt.daemon_id})
+
+
+def _died_under_it(task: Task, attempt: Attempt) -> bool:
+    """Work that had not begun did not kill its daemon; but a suspect that was taken up was there alone."""
+    is_suspect = task.trouble is not None and task.trouble.suspect
+    return attempt.started_at is not None or (attempt.accepted and is_suspect)
 
 
 def _was_going(task: Task, attempt: Attempt, code: ErrorCode) -> bool:
@@ -69,18 +80,21 @@ def not_taken_up(turn: Turn, task: Task, attempt: Attempt, message: str, *, tell
         withdraw(turn, task, attempt, CancelReason.WITHDRAWN)
     close(turn, attempt, AttemptStatus.REJECTED, error)
     release(turn, task, lingers=tell_daemon)
+    if not _is_never_taken_up(turn, task, attempt, message):
+        enqueue(turn, task, event=EventName.TASK_REJECTED, data={"reason": message, "daemon_id": attempt.daemon_id})
+
+
+def _is_never_taken_up(turn: Turn, task: Task, attempt: Attempt, message: str) -> bool:
+    """One more offer in a row came to nothing: away from that daemon for a while, or a dead letter by now."""
     trouble = task.trouble = task.trouble or Trouble()
     trouble.unstarted += 1
-    if trouble.unstarted >= turn.state.settings.suspects.unstarted_max:
-        tries = trouble.unstarted
-        give_up(
-            turn,
-            task,
-            Failure(ErrorCode.NOT_STARTED, f"No daemon took it up in {tries} offers; the last: {message}"),
-        )
-        return
-    avoid_unstarted(turn, task, attempt.daemon_id)
-    enqueue(turn, task, event=EventName.TASK_REJECTED, data={"reason": message, "daemon_id": attempt.daemon_id})
+    tries = trouble.unstarted
+    if tries < turn.state.settings.suspects.unstarted_max:
+        avoid_unstarted(turn, task, attempt.daemon_id)
+        return False
+    told = f"No daemon took it up in {tries} offers; the last: {message}"
+    give_up(turn, task, Failure(ErrorCode.NOT_STARTED, told))
+    return True
 
 
 def hand_back(turn: Turn, task: Task, attempt: Attempt) -> None:
