@@ -104,6 +104,16 @@ def test_fields_without_a_name_are_in_the_raw_task() -> None:
     assert b'\\"new\\":1' in bytes(outcome_of(lambda task: task.raw.decode()).result)
 
 
+def test_a_plain_function_is_told_to_have_started_before_it_can_take_its_daemon_along() -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        assert told.events.get_nowait() == ("started", ONE)
+        await told.outcome()
+        assert told.events.empty(), "it starts once"
+
+    play({"noop": lambda task: None}, scenario)
+
+
 def test_a_function_without_arguments_is_refused_when_it_is_registered() -> None:
     with pytest.raises(TypeError, match="takes no argument"):
         served(lambda: None)
@@ -342,6 +352,7 @@ def test_a_plain_function_can_ask_whether_to_stop() -> None:
 
 def test_a_result_after_the_cancel_is_a_result() -> None:
     def function(_: Task, context: Context) -> str:
+        context.log("at work")
         context.wait_cancelled(PATIENCE_S)
         return "finished all the same"
 
@@ -349,6 +360,7 @@ def test_a_result_after_the_cancel_is_a_result() -> None:
         runner.start(Start(ONE, execute()))
         runner.stop(Stop(TWO, "nobody", 0))
         assert await told.next() == ("started", ONE)
+        assert (await told.next())[0] == "progressed"
         runner.stop(Stop(ONE, "cancelled", 0))
         assert bytes((await told.outcome()).result) == b'"finished all the same"'
 

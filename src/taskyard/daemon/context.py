@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+from collections.abc import Callable
 from typing import Final, Protocol
 
 import msgspec
@@ -38,6 +39,8 @@ class Context:
         self._lines: list[str] = []
         self._checkpoint: bytes | None = None
         self._posted = False
+        self.when_begun: Callable[[], None] | None = None
+        """For work that begins later than it is called (`python_runner.Served`)."""
 
     def progress(self, percent: float | None = None, message: str | None = None) -> None:
         """How far the work is, from 0 to 100, and what it does. Often is fine: only the newest is sent."""
@@ -73,6 +76,11 @@ class Context:
     def raise_if_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise TaskCancelled
+
+    def begun(self) -> None:
+        """The work runs now. Called on the loop by what begins later than it is called; everything else has begun."""
+        if self.when_begun is not None:
+            self.when_begun()
 
     def cancel(self) -> None:
         """Called by the runner."""

@@ -10,6 +10,7 @@ import inspect
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -50,6 +51,8 @@ class Served(Struct, frozen=True):
     """Where a process of its own finds it; None: it runs in this one."""
     may_block: bool = False
     """It is async and not ours: it runs on a loop of its own, unless the daemon's is its author's."""
+    begins_later: bool = False
+    """What it does has not begun when it is called; it says `context.begun()` when it has."""
 
 
 def served(function: Function, *, process: bool = False, may_block: bool = False) -> Served:
@@ -64,7 +67,8 @@ def served(function: Function, *, process: bool = False, may_block: bool = False
     call = function if inspect.isfunction(function) else getattr(function, "__call__", function)  # noqa: B004
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
     takes_context = len(takes) > 1 or takes[0].kind is inspect.Parameter.VAR_POSITIONAL
-    return Served(function, is_async, takes_context, place_of(function) if process else None, may_block)
+    begins_later = bool(getattr(function, "begins_later", False))
+    return Served(function, is_async, takes_context, place_of(function) if process else None, may_block, begins_later)
 
 
 class _Run(Struct, eq=False):
@@ -123,11 +127,12 @@ class PythonRunner:
         if function.is_async and function.may_block and self._apart:
             self._aside = self._aside or Aside()
             run.aside = self._aside
+            self._work.started(run.key)
             self._aside.post.call(self._start_aside, run, function, task)
         elif function.is_async:
             run.task = self._loop.create_task(self._run_async(run, function, task))
         else:
-            self._threads.run(lambda: self._run_in_thread(run, function, task))
+            self._start_in_thread(run, function, task)
 
     def stop(self, stop: Stop) -> None:
         """Ask it to stop; after the grace, async work that holds out is asked once more, and a process killed."""
@@ -162,7 +167,11 @@ class PythonRunner:
             self._end(run, None)
             return
         run.begun = True
-        self._work.started(run.key)
+        if function.begins_later:
+            assert run.context is not None, "who begins later has to say when"
+            run.context.when_begun = partial(self._work.started, run.key)
+        else:
+            self._work.started(run.key)
         self._end(run, await _awaited(run, function, task))
 
     def _start_aside(self, run: _Run, function: Served, task: Task) -> None:
@@ -173,14 +182,21 @@ class PythonRunner:
             self._post.call(self._end, run, None)
             return
         run.begun = True
-        self._post.call(self._work.started, run.key)
         self._post.call(self._end, run, await _awaited(run, function, task))
 
-    def _run_in_thread(self, run: _Run, function: Served, task: Task) -> None:
+    def _start_in_thread(self, run: _Run, function: Served, task: Task) -> None:
+        """Told to have started before its first step: what kills its daemon then was not merely offered to it."""
+        begins_now = self._threads.take()
+        if begins_now:
+            self._work.started(run.key)
+        self._threads.run(lambda: self._run_in_thread(run, function, task, is_told=begins_now))
+
+    def _run_in_thread(self, run: _Run, function: Served, task: Task, *, is_told: bool) -> None:
         if run.stopping:
             self._post.call(self._end, run, None)
             return
-        self._post.call(self._work.started, run.key)
+        if not is_told:
+            self._post.call(self._work.started, run.key)
         outcome: Outcome | None
         try:
             takes_context = function.takes_context

@@ -18,10 +18,18 @@ class Threads:
         self._threads = 0
         self._idle = threading.Semaphore(0)
 
+    def take(self) -> bool:
+        """Whether there is a thread for the next work; false: it waits for one of the others to end."""
+        if self._idle.acquire(blocking=False):
+            return True
+        if self._threads >= self._count:
+            return False
+        self._threads += 1
+        threading.Thread(target=self._serve, name=f"taskyard-work-{self._threads}", daemon=True).start()
+        return True
+
     def run(self, work: Callable[[], None]) -> None:
-        if not self._idle.acquire(blocking=False) and self._threads < self._count:
-            self._threads += 1
-            threading.Thread(target=self._serve, name=f"taskyard-work-{self._threads}", daemon=True).start()
+        """After `take`, whatever that said."""
         self._queue.put(work)
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """A program as an agent: what it is given, what it says, and how it ends, with real processes."""
 
+import asyncio
 import json
 import os
 import time
@@ -11,7 +12,9 @@ import pytest
 from taskyard.daemon.command.configuration import Agent
 from taskyard.daemon.command.files import Files
 from taskyard.daemon.orders import Stop
+from taskyard.daemon.process import tree
 from taskyard.daemon.process.launching import Launch
+from taskyard.daemon.process.places import Places
 from taskyard.daemon.task import read_task
 from taskyard.wire.frames import WireUsage
 from tests.daemon.command.workshop import HUB, Workshop, execute, play, python, run, script
@@ -19,6 +22,33 @@ from tests.daemon.command.workshop import HUB, Workshop, execute, play, python, 
 pytestmark = pytest.mark.slow
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+# --- when it begins ----------------------------------------------------------------------------------------
+
+
+def test_it_is_told_to_have_started_when_its_program_runs_and_not_before(tmp_path: Path) -> None:
+    # A daemon that dies meanwhile has not lost it under its hands: nothing was begun.
+    async def scenario(shop: Workshop) -> None:
+        key = shop.start("t1")
+        while key not in shop.told.running:
+            await asyncio.sleep(0)
+        keeper = Places(tmp_path / "processes").card()
+        assert keeper is not None
+        assert len(tree.descendants(keeper.pid)) >= 2, "its guard, and itself"
+        (tmp_path / "go").touch()
+        await shop.outcome(key)
+
+    play(tmp_path, script(tmp_path, f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"), scenario)
+
+
+def test_what_cannot_be_run_has_never_started(tmp_path: Path) -> None:
+    async def scenario(shop: Workshop) -> None:
+        key = shop.start("t1")
+        assert (await shop.outcome(key)).error.code == "AGENT_NOT_RUNNABLE"
+        assert key not in shop.told.running
+
+    play(tmp_path, Agent(command=("/there/is/no/such/program",)), scenario)
 
 
 # --- what it is given --------------------------------------------------------------------------------------
@@ -191,12 +221,13 @@ def test_the_last_line_is_the_result_if_it_is_json(tmp_path: Path) -> None:
 
 
 def test_what_floods_is_cut_and_said_and_the_end_of_it_still_counts(tmp_path: Path) -> None:
-    # Given an agent that prints eight megabytes without a newline, bytes that are no text, colours, and its answer
+    # Given an agent that prints megabytes without a newline, bytes that are no text, colours, and its answer; no more
+    # of it than is kept for a reader that is slow
     agent = python(
         tmp_path,
         "import os, sys\n"
         "os.write(1, b'\\x1b[31mred\\x1b[0m\\n\\xff\\xfe\\n')\n"
-        "for _ in range(128): os.write(1, b'x' * 65536)\n"
+        "for _ in range(60): os.write(1, b'x' * 65536)\n"
         "os.write(1, b'\\n{\"answer\": 1}\\n')\n",
         log_bytes=40_000,
     )

@@ -48,6 +48,9 @@ SPARE_MS: Final = 30_000
 
 
 class CommandAgent:
+    begins_later: Final = True
+    """Until its program runs, a daemon that dies takes nothing along (`python_runner.Served`)."""
+
     def __init__(self, agent: Agent, *, hub: str, directory: Path, own: Mapping[str, str] | None = None) -> None:
         """`directory` holds the workspaces, `own` is the environment that the listed variables are taken from."""
         self.agent = agent
@@ -86,6 +89,7 @@ class CommandAgent:
                 running = await self._launched(task, files, name)
             else:
                 _open_again(files, running)
+            context.begun()
             secrets = Secrets(self.agent, task, self._own)
             following = Following(self.agent, files, context, secrets)
             ended = await following.until_end(running)
