@@ -54,7 +54,7 @@ class Node(NamedTuple):
     """How Node and its npm are started."""
 
     node: Path
-    npm: Path
+    npm: tuple[str, ...]
 
     @property
     def version(self) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def node_of_the_system() -> Node | None:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         return None
-    found = Node(Path(node), Path(npm))
+    found = Node(Path(node), (npm,))
     try:
         return found if found.version >= oldest_node() else None
     except (OSError, ValueError, subprocess.SubprocessError):
@@ -129,9 +129,13 @@ def node_of_the_wheel() -> Node | None:
     if spec is None or spec.origin is None:
         return None
     directory = Path(spec.origin).parent
-    if os.name == "nt":
-        return Node(directory / "node.exe", directory / "npm.cmd")
-    return Node(directory / "bin" / "node", directory / "bin" / "npm")
+    node, modules = (
+        (directory / "node.exe", directory / "node_modules")
+        if os.name == "nt"
+        else (directory / "bin" / "node", directory / "lib" / "node_modules")
+    )
+    # Its `npm` beside `node` was a link, which no wheel can hold: as a copy it looks for its parts in the wrong place.
+    return Node(node, (str(node), str(modules / "npm" / "bin" / "npm-cli.js")))
 
 
 def wheel_is_needed() -> bool:
@@ -163,7 +167,7 @@ def any_node() -> Node:
 def npm(node: Node, *arguments: str, timeout_s: int) -> subprocess.CompletedProcess[str]:
     # npm and what it runs look for `node` on the path.
     path = f"{node.node.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    command = [str(node.npm), *arguments]
+    command = [*node.npm, *arguments]
     try:
         return subprocess.run(
             command, cwd=SOURCES, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
