@@ -1,11 +1,15 @@
 """What differs on a terminal: tables that fit, a line that changes."""
 
 import io
+import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 import pytest
 
 from taskyard.cli import output
+from tests.support.live import environment
 
 
 class Terminal(io.StringIO):
@@ -34,6 +38,15 @@ def test_a_live_line_on_a_terminal_is_neutral_too(terminal: Terminal) -> None:
     with redirect_stderr(terminal), output.live() as show:
         show("T-1 running [red]40%[/red] \x07")
     assert "\x07" not in terminal.getvalue()
+
+
+def test_an_answer_that_found_no_room_is_a_failure_with_a_reason() -> None:
+    command = [sys.executable, "-m", "taskyard.cli", "--version"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment(PYTHONUNBUFFERED=""), check=False
+        )
+    assert (done.returncode, done.stderr) == (1, "taskyard: No space left on device\n")
 
 
 def test_wide_letters_take_two_columns_and_accents_none() -> None:

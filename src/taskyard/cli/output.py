@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 import msgspec
 
 from taskyard.cli.neutral import neutral, neutral_json, one_line
+from taskyard.sdk.standard_error import lead_to_nowhere, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ def say(text: str) -> None:
 
 def note(text: str) -> None:
     """About an answer, on standard error."""
-    _write(sys.stderr, neutral(text))
+    tell(_line(neutral(text)))
 
 
 def answer(result: object) -> None:
@@ -121,5 +122,14 @@ def cells_of(text: str) -> int:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    stream.write(text if text.endswith("\n") else text + "\n")
-    stream.flush()
+    try:
+        stream.write(_line(text))
+        stream.flush()
+    except OSError:
+        # The answer is lost, and the exit code says so; what is left of it must not be tried again at the exit.
+        lead_to_nowhere(stream)
+        raise
+
+
+def _line(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"

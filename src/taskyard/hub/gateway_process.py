@@ -24,6 +24,7 @@ from taskyard.hub.link.remote import Remote, dial, dial_beside, place_of
 from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log, Records
 from taskyard.hub.switchboard import Switchboard
+from taskyard.sdk.standard_error import tell
 from taskyard.store.port import Holder
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import Lease
@@ -178,8 +179,7 @@ class FarLog:
         if isinstance(leader, Remote) and leader.ready:
             leader.log(lines)
         else:
-            sys.stderr.buffer.write(lines)
-            sys.stderr.buffer.flush()
+            tell(lines.decode())
 
 
 def _clear_away() -> None:

@@ -35,6 +35,7 @@ from taskyard.hub.settings import BadSettings, FileSettings, core_settings, read
 from taskyard.hub.traces import Traces, open_traces
 from taskyard.hub.yard import DATABASE, CannotStart, UnsafeAddress, prepare, read_secret, welcome_owner
 from taskyard.sdk.credentials import data_directory
+from taskyard.sdk.standard_error import tell
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
 from taskyard.store.postgres.checks import address_of as address_of_server
 from taskyard.store.sqlite.engine import SqliteStore
@@ -72,10 +73,10 @@ def up(
         plan = Plan(with_daemon=daemon, database=url, gateways=gateways, accept_rewind=accept_rewind)
         return uvloop.run(_serve(directory, source, address, plan))
     except CannotStart as error:
-        sys.stderr.write(f"taskyard: {error}\n")
+        tell(f"taskyard: {error}\n")
         return error.exit_code
     except (BadSettings, StoreRefused) as error:
-        sys.stderr.write(f"taskyard: {error}\n")
+        tell(f"taskyard: {error}\n")
         return 1
 
 
@@ -281,7 +282,7 @@ async def _until_stopped(hub: Hub | Node, stopping: asyncio.Event) -> None:
     if reason is not None:
         what = "the store cannot be trusted any more" if isinstance(reason, StoreBroken) else "the hub made a mistake"
         detail = f"{reason}. Check the disk" if isinstance(reason, StoreBroken) else f"{LOG_FILE} says where"
-        sys.stderr.write(f"taskyard: {what}: {detail}, then start again; nothing acknowledged is lost.\n")
+        tell(f"taskyard: {what}: {detail}, then start again; nothing acknowledged is lost.\n")
         # Nothing more may be written or acknowledged, so there is nothing to wait for.
         os._exit(1)
 

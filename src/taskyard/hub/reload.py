@@ -6,7 +6,6 @@ until it does not.
 """
 
 import asyncio
-import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +19,7 @@ from taskyard.gateway.port import Unavailable
 from taskyard.hub.observe import Log
 from taskyard.hub.settings import BadSettings, FileSettings, core_settings, names_changed
 from taskyard.hub.yard import CannotStart
+from taskyard.sdk.standard_error import tell
 
 LOOK_S: Final = 0.5
 
@@ -119,9 +119,7 @@ class Reload:
         warn_of_plans(self._hub, self._log)
 
     async def _refuse(self, reason: str) -> None:
-        with suppress(OSError):
-            sys.stderr.write(f"taskyard: {reason}\n")
-            sys.stderr.flush()
+        tell(f"taskyard: {reason}\n")
         try:
             await self._hub.ask(RefuseSettings(reason))
         except Unavailable:
