@@ -1,7 +1,8 @@
 """Twelve hostile children at once on a real daemon with a real hub: cancelled, out of time, and with either killed.
 
-`python -m tests.acceptance.hostile_yard --rounds N`: all of it, on each engine, with and without gateways, so many times.
-Nothing of them may be left five seconds after it should have ended, and what the hub has recorded must be what happened.
+`python -m tests.acceptance.hostile_yard --rounds N`: all of it, on each engine, with and without gateways, so many
+times. Nothing of them may be left five seconds after it should have ended, and what the hub has recorded must be what
+happened.
 """
 
 import argparse
