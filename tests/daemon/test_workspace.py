@@ -1,6 +1,7 @@
 """A directory for each attempt: what changed in it, and how long it is kept."""
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,63 @@ def test_what_the_work_closed_to_us_is_removed_and_what_it_links_to_is_not(tmp_p
     (path / "link").symlink_to(outside)
     spaces.end("t1-1", succeeded=True, now_s=NOW_S)
     assert not path.exists()
+    assert (outside / "file").exists()
+
+
+def test_what_is_nested_deeper_than_anybody_can_recurse_is_looked_through_and_removed(tmp_path: Path) -> None:
+    # Given work that went down for twelve hundred levels, and left something at the top and at the bottom
+    spaces = Workspaces(tmp_path, keep=Keep.NEVER)
+    path = spaces.make("t1-1")
+    spaces.begin("t1-1")
+    (path / "top").touch()
+    _dig(path, levels=1200)
+
+    # When it ends
+    changed = spaces.changed("t1-1")
+    spaces.end("t1-1", succeeded=True, now_s=NOW_S)
+
+    # Then it was listed as far as a path can lead, and nothing is left of it
+    assert changed == ["top"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def _dig(path: Path, *, levels: int) -> None:
+    place = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    for _ in range(levels):
+        os.mkdir("deeper", dir_fd=place)
+        below = os.open("deeper", os.O_RDONLY | os.O_DIRECTORY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(os.open("bottom", os.O_WRONLY | os.O_CREAT, dir_fd=place))
+    os.close(place)
+
+
+def test_what_is_no_plain_file_is_listed_and_removed_without_being_opened(tmp_path: Path) -> None:
+    spaces = Workspaces(tmp_path, keep=Keep.NEVER)
+    path = spaces.make("t1-1")
+    spaces.begin("t1-1")
+    os.mkfifo(path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path / "socket"))
+    (path / "loop").symlink_to("loop")
+    (path / "dangling").symlink_to("nowhere")
+    assert spaces.changed("t1-1") == ["dangling", "loop", "pipe", "socket"]
+    spaces.end("t1-1", succeeded=True, now_s=NOW_S)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_workspace_that_the_work_replaced_by_a_link_is_neither_listed_nor_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").touch()
+    spaces = Workspaces(tmp_path / "spaces", keep=Keep.NEVER)
+    path = spaces.make("t1-1")
+    spaces.begin("t1-1")
+    path.rmdir()
+    path.symlink_to(outside)
+    assert spaces.changed("t1-1") == []
+    spaces.end("t1-1", succeeded=True, now_s=NOW_S)
+    assert list((tmp_path / "spaces").iterdir()) == []
     assert (outside / "file").exists()
 
 

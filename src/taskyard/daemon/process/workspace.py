@@ -5,17 +5,18 @@ What is kept is bounded in number and age. Nothing here follows a link: the work
 
 import contextlib
 import os
-import shutil
-import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from taskyard.daemon.process.removal import remove_tree
+
 FILES_MAX: Final = 20_000
 """Looked at. A checkout with more is listed as far as this."""
+DIRECTORIES_MAX: Final = 20_000
 CHANGED_MAX: Final = 1_000
 """Told. The hub keeps 64 KiB of them."""
 KEPT_MAX: Final = 50
@@ -102,17 +103,7 @@ class Workspaces:
 
     def _remove(self, name: str) -> None:
         (self._directory / (name + _BEFORE)).unlink(missing_ok=True)
-        shutil.rmtree(self._directory / name, onerror=_open_up)
-
-
-def _open_up(act: Callable[..., object], path: str, error: object) -> None:
-    """The work may have taken its directories' permissions away; what cannot be removed is left, and tried again."""
-    with contextlib.suppress(OSError):
-        parent = os.path.dirname(path)
-        for place in (parent, path):
-            if stat.S_ISDIR(os.lstat(place).st_mode):
-                os.chmod(place, stat.S_IRWXU, follow_symlinks=True)
-        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+        remove_tree(self._directory / name)
 
 
 def _listing(root: Path) -> dict[str, tuple[int, int, int]]:
@@ -129,8 +120,21 @@ def _listing(root: Path) -> dict[str, tuple[int, int, int]]:
 
 
 def _files(root: Path) -> Iterator[str]:
-    for directory, below, names in os.walk(root):
-        below[:] = sorted(name for name in below if name not in SKIPPED)
-        links = [name for name in below if os.path.islink(os.path.join(directory, name))]
-        for name in sorted([*names, *links]):
-            yield os.path.join(directory, name)
+    """All that is no directory, in the same order whenever it is asked. Not `os.walk`, which calls itself."""
+    open_ends = [] if root.is_symlink() else [str(root)]
+    for _ in range(DIRECTORIES_MAX):
+        if not open_ends:
+            return
+        directory, below = open_ends.pop(), []
+        with contextlib.suppress(OSError):
+            for entry in sorted(_entries(directory), key=lambda entry: entry.name):
+                if not entry.is_dir(follow_symlinks=False):
+                    yield entry.path
+                elif entry.name not in SKIPPED:
+                    below.append(entry.path)
+        open_ends += reversed(below)
+
+
+def _entries(directory: str) -> list["os.DirEntry[str]"]:
+    with os.scandir(directory) as entries:
+        return list(entries)
