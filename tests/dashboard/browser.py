@@ -1,0 +1,48 @@
+"""Debian's Chromium, and what it complains of."""
+
+import os
+import shutil
+from typing import Final
+
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Playwright, ViewportSize
+
+DESKTOP: Final[ViewportSize] = {"width": 1440, "height": 900}
+PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
+
+# Nothing that a browser does for a person's comfort, least of all asking its maker for news.
+ARGUMENTS: Final = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PRECISE: Final = ("--enable-precise-memory-info", "--js-flags=--expose-gc")
+"""So that a page's memory can be measured."""
+
+
+def launch(playwright: Playwright, *more: str) -> Browser:
+    found = shutil.which("chromium")
+    assert found is not None, "the browser tests need Debian's chromium: make chromium"
+    # Root has no sandbox to give itself; in a container there is often nobody else.
+    arguments = [*ARGUMENTS, *PRECISE, *more, *(("--no-sandbox",) if os.geteuid() == 0 else ())]
+    return playwright.chromium.launch(executable_path=found, args=arguments, headless=True)
+
+
+class Complaints:
+    """What a page's console said in earnest, what its scripts threw, and what it asked in a dialog."""
+
+    def __init__(self, page: Page) -> None:
+        self.heard: list[str] = []
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.heard.append(f"thrown: {error}"))
+        page.on("dialog", self._asked)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.heard.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
+
+    def _asked(self, dialog: Dialog) -> None:
+        self.heard.append(f"dialog: {dialog.message}")
+        dialog.dismiss()

@@ -1,0 +1,107 @@
+"""What a browser gets before anybody is signed in: small, soon usable, and under a policy without exceptions."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from playwright.sync_api import BrowserContext
+
+from tests.dashboard.yard import Yard
+from tests.support.live import live_yard
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+SCRIPT_BYTES_MAX: Final = 250_000
+INTERACTIVE_MS_MAX: Final = 1500
+PAGES: Final = (
+    "/",
+    "/queue",
+    "/workflows",
+    "/dead-letters",
+    "/daemons",
+    "/queues",
+    "/breakers",
+    "/add",
+    "/admin/users",
+)
+
+USABLE: Final = """() => {
+  const [navigation] = performance.getEntriesByType("navigation");
+  const tasks = window.longTasks ?? [];
+  return Math.max(navigation.domContentLoadedEventEnd, ...tasks.map((task) => task.startTime + task.duration), window.shownAt);
+}"""
+"""When the page showed its first heading and no task of the main thread stood in a person's way any more."""
+WATCH: Final = """
+  window.longTasks = [];
+  new PerformanceObserver((list) => window.longTasks.push(...list.getEntries())).observe({ type: "longtask", buffered: true });
+  const seen = new MutationObserver(() => {
+    if (document.querySelector("h1, form")) { window.shownAt = performance.now(); seen.disconnect(); }
+  });
+  seen.observe(document, { childList: true, subtree: true });
+"""
+
+
+@pytest.fixture(scope="module")
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
+    """Nothing here needs a daemon."""
+    with live_yard(tmp_path_factory.mktemp("yard")) as live:
+        yield Yard(live)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_served_under_the_whole_policy(yard: Yard, path: str) -> None:
+    status, headers, body = yard.get(path)
+    assert status == 200
+    assert headers["content-security-policy"] == POLICY
+    assert b'id="root"' in body
+
+
+def test_the_page_holds_no_script_and_no_style_of_its_own(yard: Yard) -> None:
+    _, _, body = yard.get("/")
+    html = body.decode()
+    assert re.findall(r"<script(?![^>]*\bsrc=)", html) == []
+    assert re.findall(r"<style|\sstyle=|\son\w+=", html) == []
+    assert re.findall(r"""(?:src|href)=["'](?:https?:)?//""", html) == []
+
+
+def test_the_first_view_needs_little_script(yard: Yard, context: BrowserContext) -> None:
+    # Given a signed-in person who opens the yard
+    page = context.new_page()
+    scripts: dict[str, int] = {}
+    page.on(
+        "response",
+        lambda answer: (
+            answer.request.resource_type == "script"
+            and scripts.__setitem__(answer.url, len(gzip.compress(answer.body(), 9)))
+        ),
+    )
+
+    # When everything that this takes has come
+    page.goto("/")
+    page.get_by_role("heading", level=1).first.wait_for()
+    page.wait_for_load_state("load")
+
+    # Then it is within the budget
+    assert scripts
+    assert sum(scripts.values()) <= SCRIPT_BYTES_MAX, scripts
+
+
+def test_a_cold_first_view_is_soon_usable(yard: Yard, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    page.goto("/")
+    page.get_by_role("heading", level=1).first.wait_for()
+    assert page.evaluate(USABLE) < INTERACTIVE_MS_MAX
+
+
+def test_nothing_is_asked_of_anybody_but_the_hub(yard: Yard, context: BrowserContext) -> None:
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/")
+    page.get_by_role("heading", level=1).first.wait_for()
+    assert [url for url in asked if not url.startswith((f"{yard.url}/", "data:"))] == []
