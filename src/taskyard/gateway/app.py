@@ -108,6 +108,7 @@ class GatewayApp:
         except Unavailable as unavailable:
             return _unavailable(unavailable)
         except Exception:
+            # A fault of ours stays one caller's, who is answered all the same.
             log.exception("a request failed", extra={"method": scope["method"]})
             return _fault()
 

@@ -10,6 +10,7 @@ the environment, and of an answer no more is read than is worth keeping.
 
 import asyncio
 import ipaddress
+import logging
 import socket
 import ssl
 import threading
@@ -34,6 +35,8 @@ from taskyard.gateway.destinations import (
 )
 from taskyard.gateway.retry_after import retry_after_ms
 from taskyard.hub.clock import read_clock
+
+log: Final = logging.getLogger(__name__)
 
 USER_AGENT: Final = "taskyard"
 ANSWER_BYTES_MAX: Final = 64 * 1024
@@ -99,7 +102,10 @@ class Outbound:
                 return await self._reach(request, destination, allowed)
         except TimeoutError:
             return Unreached(f"{destination.host} did not answer within {request.timeout_s:g} s.")
-        except Exception as error:  # noqa: BLE001 - whatever a stranger makes a library stumble over
+        except Exception as error:
+            if not isinstance(error, OSError | aiohttp.ClientError):
+                # Whatever a stranger makes a library stumble over must stop nobody; were it our fault, this says where.
+                log.exception("a request was not made")
             return Unreached(f"{destination.host} could not be reached: {_said(error)}.")
 
     async def _reach(self, request: Request, destination: Destination, allowed: Allowed) -> Answer | Unreached:

@@ -107,6 +107,7 @@ class AsyncProactiveSubmitter:
                 try:
                     await self._send()
                 except Exception:
+                    # Whatever it was, the tasks are still here, and nobody else would try again.
                     log.exception("a batch of proactive tasks was not sent")
 
     async def _is_closing_within(self, seconds: float) -> bool:

@@ -126,6 +126,7 @@ class ProactiveSubmitter:
                 try:
                     self._send()
                 except Exception:
+                    # Whatever it was, the tasks are still here, and nobody else would try again.
                     log.exception("a batch of proactive tasks was not sent")
 
     def _send(self) -> bool:
