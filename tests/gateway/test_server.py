@@ -75,7 +75,10 @@ async def test_what_is_no_http_is_a_problem(server: GatewayServer) -> None:
 
 async def test_connections_have_a_bound(server: GatewayServer) -> None:
     opened = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(3)]
-    await asyncio.sleep(0.05)
+    for reader, writer in opened:
+        # One that is answered is there, and stays.
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
     assert await exchanged(server, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") == b""
     for _, writer in opened:
         writer.close()

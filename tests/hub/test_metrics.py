@@ -193,13 +193,14 @@ def test_the_hub_times_its_commits_and_its_loop() -> None:
     async def live() -> Figures:
         async with a_scene() as scene:
             await scene.submit()
-            await asyncio.sleep(1.5 * LAG_EVERY_S)
-            return await scene.hub.figures()
+            async with asyncio.timeout(30 * LAG_EVERY_S):
+                while not (figures := await scene.hub.figures()).loop_lag_ms.buckets[-1][1]:
+                    await asyncio.sleep(LAG_EVERY_S / 10)
+            return figures
 
     figures = asyncio.run(live())
     assert figures.commit_ms.buckets[-1][1] >= 2
     assert figures.commit_ms.total > 0
     assert figures.commit_rows.total == 1
-    assert figures.loop_lag_ms.buckets[-1][1] >= 1
     assert figures.events["task.created"] == 1
     assert sum(figures.depth.values()) == 1
