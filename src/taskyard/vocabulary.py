@@ -242,7 +242,6 @@ class Category(StrEnum):
     """What kind of failure an error is; `core/retry.py` says what follows."""
 
     TRANSIENT = "transient"
-    DAEMON_FAILURE = "daemon_failure"
     TIMEOUT = "timeout"
     PERMANENT = "permanent"
     RATE_LIMITED = "rate_limited"
@@ -432,7 +431,6 @@ class EventName(StrEnum):
     TASK_CHANGED = "task.changed"
     TASK_REVIEWED = "task.reviewed"
     TASK_SLA_MISSED = "task.sla_missed"
-    TASK_UNPLACEABLE = "task.unplaceable"
     DAEMON_CONNECTED = "daemon.connected"
     DAEMON_DISCONNECTED = "daemon.disconnected"
     DAEMON_DRAINING = "daemon.draining"

@@ -14,10 +14,11 @@ from taskyard.core.task import Failure
 from taskyard.core.yard_commands import PauseQueue, PutQueue
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.clock import read_clock
+from taskyard.hub.tokens import Tokens
 from taskyard.store.port import Store, StoreBroken, StoreRefused, StoreUnavailable
 from taskyard.vocabulary import DaemonStatus, Level, QueueState, Refusal, Status
 from tests.support.engines import Engine, opener
-from tests.support.hub_scene import USER, WAIT_S, HeldStore, Scene, a_scene
+from tests.support.hub_scene import SECRET, USER, WAIT_S, HeldStore, Scene, a_scene
 
 FUTURE = "7fffffff-ffff-7000-8000-000000000001"
 
@@ -96,7 +97,7 @@ def test_work_that_runs_goes_on_over_a_restart(opened: Callable[[], Store]) -> N
             attempt = await scene.run(daemon, task_id)
             scene.hub.tell(Beat(daemon.id, "d_one", running=(Held(task_id, attempt),)))
             await daemon.message("heartbeat.ack")
-            token = scene.hub.token_for(task_id, attempt)
+            token = Tokens(SECRET).make(task_id, attempt)
         assert daemon.closed.result()[0] == 4503
         async with a_scene(opened(), with_user=False) as scene:
             assert await scene.status(task_id) is Status.RUNNING

@@ -8,8 +8,6 @@ import os
 import stat
 from pathlib import Path
 
-import pytest
-
 from taskyard.core.changes import Event
 from taskyard.core.commands import CancelTask
 from taskyard.hub.observe import Log, LogFile, Records, set_aside
@@ -64,11 +62,6 @@ def test_a_log_that_cannot_be_written_stops_nothing() -> None:
     log = Log(Full())
     log.say("hub.started")
     log.events([Event(EventName.TASK_CREATED, 1)])
-
-
-def test_without_a_sink_it_goes_to_standard_error(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    Log().say("hub.started", level="warning")
-    assert b'"event":"hub.started","level":"warning"' in capfdbinary.readouterr().err
 
 
 def test_of_a_fault_the_place_is_told_and_not_what_it_quotes() -> None:

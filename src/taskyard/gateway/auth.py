@@ -26,7 +26,6 @@ from taskyard.gateway.sign_in import COOKIE, KeySession, Session, SignIn
 from taskyard.vocabulary import ENDED, Level, Scope, SourceType
 
 KEY_PREFIX: Final = "tyk_"
-KEY_CHARS: Final = len(KEY_PREFIX) + 43
 CREDENTIAL_CHARS_MAX: Final = 8192
 _NO_HASH: Final = "0" * 64
 

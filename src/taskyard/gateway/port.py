@@ -390,9 +390,6 @@ class Hub(Protocol):
     def now_ms(self) -> int:
         """The wall clock."""
 
-    def token_for(self, task_id: str, attempt: int) -> str:
-        """The token that authorises this attempt's callbacks."""
-
     def attempt_of(self, token: str) -> tuple[str, int] | None:
         """The (task id, attempt) a token was made for; None if it is not ours."""
 

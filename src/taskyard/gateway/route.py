@@ -95,10 +95,6 @@ class Route(Generic[B, Q]):
         head, name, rest = self.path.partition("{id}/")
         return head + name + rest.rpartition("/")[2]
 
-    @property
-    def has_id(self) -> bool:
-        return "{id}" in self.path
-
 
 def get(
     path: str,

@@ -374,9 +374,6 @@ class Hub:
     def now_ms(self) -> int:
         return self._clock().wall
 
-    def token_for(self, task_id: str, attempt: int) -> str:
-        return self._tokens.make(task_id, attempt)
-
     def attempt_of(self, token: str) -> tuple[str, int] | None:
         return self._tokens.read(token)
 

@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import re
-import sys
 import traceback
 from pathlib import Path
 from typing import Final, Protocol
@@ -91,8 +90,8 @@ def set_aside(path: Path, *, bytes_max: int = FILE_BYTES_MAX) -> None:
 class Log:
     """Writes lines; those that cannot be written are lost, and the hub goes on."""
 
-    def __init__(self, sink: Sink | None = None) -> None:
-        self._sink: Sink = sys.stderr.buffer if sink is None else sink
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
 
     def events(self, events: list[Event]) -> None:
         if not events:

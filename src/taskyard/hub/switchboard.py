@@ -280,9 +280,6 @@ class Switchboard(LiveViews):
     def now_ms(self) -> int:
         return read_clock().wall
 
-    def token_for(self, task_id: str, attempt: int) -> str:
-        return self._tokens.make(task_id, attempt)
-
     def attempt_of(self, token: str) -> tuple[str, int] | None:
         return self._tokens.read(token)
 

@@ -51,7 +51,6 @@ class _Kept(Struct, eq=False):
     key: Key
     name: str
     place: Place
-    guard_pid: int
     control: socket.socket
     is_exclusive: bool = False
     pid: int = 0
@@ -240,9 +239,7 @@ class Keeper:
             guarding.guard(asked, place, theirs)
         theirs.close()
         ours.setblocking(False)
-        kept = self._kept[asked.key] = self._guards[pid] = _Kept(
-            asked.key, asked.name, place, pid, ours, asked.exclusive
-        )
+        kept = self._kept[asked.key] = self._guards[pid] = _Kept(asked.key, asked.name, place, ours, asked.exclusive)
         self._selector.register(ours, selectors.EVENT_READ, kept)
 
     def _stop(self, kept: _Kept, grace_ms: int) -> None:
