@@ -4,8 +4,8 @@ import pytest
 
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.openapi import refusals_of
-from taskyard.gateway.port import HubView
 from taskyard.gateway.routes import ROUTES
+from taskyard.gateway.views import HubView
 from taskyard.vocabulary import Refusal, Scope
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import START_MS, GatewayHub

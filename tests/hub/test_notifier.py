@@ -18,7 +18,7 @@ from taskyard.core.notification_commands import CreateNotification, DeleteNotifi
 from taskyard.core.notifications import notification_of
 from taskyard.core.settings import Notifications, Settings
 from taskyard.core.state import Now
-from taskyard.gateway.port import DeliveryView
+from taskyard.gateway.views import DeliveryView
 from taskyard.hub.clock import read_clock
 from taskyard.hub.notice_line import FAILURES_MAX, REST_MS, Line
 from taskyard.sdk.webhooks import verify

@@ -4,7 +4,7 @@ import asyncio
 
 from taskyard.core.changes import Event
 from taskyard.core.effects import Progressed
-from taskyard.gateway.port import ProgressView
+from taskyard.gateway.views import ProgressView
 from taskyard.hub.progress import LOG_CHARACTERS_MAX, ProgressBoard
 from tests.support.hub_scene import Told, a_scene
 

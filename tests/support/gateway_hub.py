@@ -38,8 +38,8 @@ from taskyard.core.why import Why
 from taskyard.core.yard_commands import CreateKey, CreateUser
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
 from taskyard.gateway.figures import Figures
-from taskyard.gateway.port import (
-    Answered,
+from taskyard.gateway.port import Answered, Session, Subscriber, Unavailable
+from taskyard.gateway.views import (
     BreakerView,
     DaemonView,
     DeliveryView,
@@ -50,9 +50,6 @@ from taskyard.gateway.port import (
     QueueView,
     Receiver,
     ScheduleView,
-    Session,
-    Subscriber,
-    Unavailable,
     UsageView,
 )
 from taskyard.hub.directory import CommittedDirectory

@@ -9,7 +9,7 @@ from msgspec import Struct
 from taskyard.chat.replies import Blocked, QueueFacts, TaskFacts
 from taskyard.core.task import Task
 from taskyard.gateway.edge import stored_decoder
-from taskyard.gateway.port import QueueView
+from taskyard.gateway.views import QueueView
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, Status
 from taskyard.wire.tasks import Content

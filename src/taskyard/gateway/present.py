@@ -19,8 +19,8 @@ from taskyard.core.settings import Sizes
 from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Trouble
 from taskyard.gateway.context_input import context_input_of
 from taskyard.gateway.edge import BUILT_IN, stored_decoder
-from taskyard.gateway.port import ProgressView
 from taskyard.gateway.translate import CONTENT_KEY_PREFIX
+from taskyard.gateway.views import ProgressView
 from taskyard.store.port import Load, Numbered, StoredTask
 from taskyard.vocabulary import HELD, EventName, ref_of
 from taskyard.wire.fields import NULL, instant_of, instant_or_none, ms_of

@@ -17,8 +17,8 @@ from taskyard.core.state import Now, State
 from taskyard.core.why import Why
 from taskyard.core.yard_commands import ChangeSettings
 from taskyard.gateway.figures import Figures, Requests
-from taskyard.gateway.port import (
-    Answered,
+from taskyard.gateway.port import Answered, Session, Subscriber, Unavailable
+from taskyard.gateway.views import (
     BreakerView,
     DaemonView,
     DeliveryView,
@@ -29,15 +29,13 @@ from taskyard.gateway.port import (
     QueueView,
     Receiver,
     ScheduleView,
-    Session,
-    Subscriber,
-    Unavailable,
     UsageView,
 )
 from taskyard.hub.askers import RETRY_AFTER_S, read_answer
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
+from taskyard.hub.history import History
 from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.loop import Loop
 from taskyard.hub.metrics import Metrics
@@ -110,6 +108,7 @@ class Hub:
         self.commits = self._outbox.observers
         """Told of every commit that is released."""
         self._loop.on_commit = self._metrics.committed
+        self.history = History(self, self._metrics, log, clock)
         outbound = outbound or Outbound()
         self._notifier = Notifier(self, outbound, clock)
         self._outbox.on_probe = Prober(self, outbound).ask
@@ -126,6 +125,7 @@ class Hub:
         await self._loop.start(new_era=new_era, on_open=on_open)
         self._loop.watch(self._sweep())
         self._loop.watch(self._metrics.watch_loop())
+        self._loop.watch(self.history.run())
         self._loop.watch(self._notifier.run())
 
     async def stop(self) -> None:
@@ -243,6 +243,9 @@ class Hub:
             # What is not what was written is never served, and nothing is built upon it.
             self._loop.fail(error)
             raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
+
+    async def write_beside(self, work: Callable[[Store], None]) -> None:
+        await self._loop.write_beside(work)
 
     def attach(self, session: Session) -> None:
         self._outbox.sessions[session.id] = session

@@ -3,7 +3,7 @@
 from taskyard.core.notices import DEAD, PENDING, Delivery
 from taskyard.core.notifications import notification_of
 from taskyard.core.state import State
-from taskyard.gateway.port import NotificationView
+from taskyard.gateway.views import NotificationView
 from taskyard.vocabulary import DeliveryStatus
 
 

@@ -26,8 +26,9 @@ from taskyard.core.notification_commands import ReportDelivery
 from taskyard.core.settings import Notifications, Settings
 from taskyard.core.state import Now, State
 from taskyard.gateway.destinations import Allowed, BadDestination, read_allowed, read_destination
-from taskyard.gateway.port import DeliveryView, Unavailable
+from taskyard.gateway.port import Unavailable
 from taskyard.gateway.present import event_answer
+from taskyard.gateway.views import DeliveryView
 from taskyard.hub.notice_line import Line, is_asked_for
 from taskyard.hub.outbound import Answer, Outbound, Request, Unreached
 from taskyard.store.port import Identity, Numbered

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from taskyard.core.changes import Data, Event
 from taskyard.core.effects import Progressed
-from taskyard.gateway.port import ProgressView
+from taskyard.gateway.views import ProgressView
 from taskyard.hub.clock import read_clock
 from taskyard.vocabulary import EventName
 

@@ -4,7 +4,7 @@ from taskyard.core.due_runs import next_run_of
 from taskyard.core.schedule_records import ScheduleRecord
 from taskyard.core.schedules import find
 from taskyard.core.state import State
-from taskyard.gateway.port import ScheduleView
+from taskyard.gateway.views import ScheduleView
 
 
 def schedule_views(state: State, user_id: str | None) -> list[ScheduleView]:

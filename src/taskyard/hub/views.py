@@ -9,7 +9,7 @@ from taskyard.core.plans import allowance_of
 from taskyard.core.queues import is_paused, limit_of, queue_names, queue_of
 from taskyard.core.state import Daemon, Now, State
 from taskyard.core.usage import usage_at, used_ms
-from taskyard.gateway.port import BreakerView, DaemonView, HookView, QueueView, Receiver, UsageView
+from taskyard.gateway.views import BreakerView, DaemonView, HookView, QueueView, Receiver, UsageView
 from taskyard.vocabulary import DaemonStatus, QueueState
 
 

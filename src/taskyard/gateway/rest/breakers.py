@@ -2,8 +2,8 @@
 
 from taskyard.core.yard_commands import OpenBreaker, ResetBreaker
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
-from taskyard.gateway.port import BreakerView
 from taskyard.gateway.rest.tasks import ask
+from taskyard.gateway.views import BreakerView
 from taskyard.vocabulary import Refusal
 from taskyard.wire.breakers import BreakerAnswer
 from taskyard.wire.fields import instant_or_none

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from taskyard.core.commands import DrainDaemon
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
-from taskyard.gateway.port import DaemonView
 from taskyard.gateway.rest.tasks import ask
+from taskyard.gateway.views import DaemonView
 from taskyard.vocabulary import DaemonStatus, Refusal, Scope
 from taskyard.wire.fields import instant_or_none
 from taskyard.wire.people import DaemonAnswer, RunningAnswer

@@ -18,10 +18,10 @@ from taskyard.core.yard_commands import ChangeHook, CreateHook, DeleteHook, Rota
 from taskyard.gateway import deliveries, hook_templates
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse
 from taskyard.gateway.deliveries import Delivery
-from taskyard.gateway.port import HookView, Receiver
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.signatures import Fault, Window, fault_in, new_secret, objection_to_secret
 from taskyard.gateway.translate import draft_of
+from taskyard.gateway.views import HookView, Receiver
 from taskyard.vocabulary import HookProvider, Refusal, SourceType
 from taskyard.wire.fields import instant_of, instant_or_none
 from taskyard.wire.hooks import (

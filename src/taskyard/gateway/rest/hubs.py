@@ -1,7 +1,7 @@
 """The hubs of this yard: which leads, and which stand by."""
 
 from taskyard.gateway.call import Call, Empty, Reply
-from taskyard.gateway.port import HubView
+from taskyard.gateway.views import HubView
 from taskyard.wire.fields import instant_of
 from taskyard.wire.hubs import HubAnswer
 

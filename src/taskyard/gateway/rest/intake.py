@@ -16,10 +16,11 @@ from taskyard.core.commands import CancelTask, RetryTask, SkipTask
 from taskyard.core.effects import Done, Refused
 from taskyard.gateway import chat_facts
 from taskyard.gateway.call import Call, OfUser, Reply, task_not_found
-from taskyard.gateway.port import QueueView, Unavailable
+from taskyard.gateway.port import Unavailable
 from taskyard.gateway.present import task_answer
 from taskyard.gateway.rest.submit import take_in
 from taskyard.gateway.rest.why import why_of
+from taskyard.gateway.views import QueueView
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import ENDED, HELD, ChatCommand, Refusal, SourceType, Status
 from taskyard.wire.intake import CommandAnswer, Intake, IntakeAnswer, ParsedTaskAnswer

@@ -15,8 +15,8 @@ from taskyard.core.told import KEEP
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.destinations import BadDestination, objection_to, read_allowed, read_destination
 from taskyard.gateway.pages import link_to_next, place_of
-from taskyard.gateway.port import DeliveryView, NotificationView
 from taskyard.gateway.rest.tasks import ask
+from taskyard.gateway.views import DeliveryView, NotificationView
 from taskyard.vocabulary import NOTICES, DeliveryStatus, NoticeName, Refusal, Scope, ref_of
 from taskyard.wire.fields import Limit, Name, instant_of, instant_or_none
 from taskyard.wire.notifications import (

@@ -2,8 +2,8 @@
 
 from taskyard.core.yard_commands import DeleteQueue, PauseQueue, PutQueue, ResumeQueue
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
-from taskyard.gateway.port import QueueView
 from taskyard.gateway.rest.tasks import ask
+from taskyard.gateway.views import QueueView
 from taskyard.vocabulary import Refusal
 from taskyard.wire.fields import instant_or_none
 from taskyard.wire.queues import QueueAnswer, QueueChange

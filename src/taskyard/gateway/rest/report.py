@@ -14,9 +14,9 @@ from taskyard.core.task import Task
 from taskyard.gateway.arrivals import BOOT_ELSEWHERE
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.edge import stored_decoder
-from taskyard.gateway.port import BreakerView
 from taskyard.gateway.rest.dead_letters import fingerprint_of, patterns_of
 from taskyard.gateway.rest.plans import HOUR_MS, hours_of
+from taskyard.gateway.views import BreakerView
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, HELD, BreakerState, Reason, Refusal, Status, ref_of

@@ -13,10 +13,10 @@ from taskyard.core.task import ms_of
 from taskyard.core.told import KEEP
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.destinations import BadDestination, objection_to, read_allowed, read_destination
-from taskyard.gateway.port import ScheduleView
 from taskyard.gateway.present import task_answer
 from taskyard.gateway.rest.tasks import ask, whole
 from taskyard.gateway.translate import draft_of
+from taskyard.gateway.views import ScheduleView
 from taskyard.vocabulary import Refusal, ScheduleKind, SourceType
 from taskyard.wire.fields import NULL, Name, instant_of, instant_or_none
 from taskyard.wire.problems import FieldError

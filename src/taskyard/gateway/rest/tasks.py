@@ -10,9 +10,9 @@ from taskyard.core.effects import Done, Refused
 from taskyard.core.priority import level_of
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse, task_not_found
 from taskyard.gateway.pages import link_to_next, place_of
-from taskyard.gateway.port import ProgressView
 from taskyard.gateway.present import event_answer, task_answer
 from taskyard.gateway.translate import change_of
+from taskyard.gateway.views import ProgressView
 from taskyard.gateway.waiting import until_ended
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter

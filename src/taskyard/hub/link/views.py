@@ -14,7 +14,7 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
 from taskyard.core.why import Why
 from taskyard.gateway.figures import Figures
-from taskyard.gateway.port import (
+from taskyard.gateway.views import (
     BreakerView,
     DaemonView,
     DeliveryView,
