@@ -170,6 +170,19 @@ def test_a_flood_is_read_with_gaps_that_add_up_and_its_end_is_whole(tmp_path: Pa
     play(tmp_path / "kept", scenario)
 
 
+def test_how_it_ended_is_told_although_no_disk_takes_note_of_it(tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        running = await processes.launch(shell("read go < ../go; exit 3", tmp_path / "work"))
+        # A directory in its place: nothing can be written there, as on a disk that is full.
+        (tmp_path / "processes" / "attempts" / "t1-1" / "exit.new").mkdir()
+        (tmp_path / "go").write_text("go\n")
+        assert (await running.wait()).code == 3
+
+    (tmp_path / "work").mkdir()
+    os.mkfifo(tmp_path / "go")
+    play(tmp_path / "processes", scenario)
+
+
 def test_what_a_program_leaves_running_ends_with_it(tmp_path: Path) -> None:
     roll = tmp_path / "roll"
     roll.touch()

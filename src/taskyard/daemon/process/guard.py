@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable
 from typing import Final, Never
 
+import msgspec
+
 from taskyard.daemon.process import tree
 from taskyard.daemon.process.launching import Exit, Limit, Limits, Stream
 from taskyard.daemon.process.messages import Spawn
@@ -33,7 +35,7 @@ CLEAN_S: Final = 20.0
 LOOK_S: Final = 0.25
 """How often memory and processes are counted, and survivors are killed again."""
 
-# What a guard says: a byte for the kind, then a number or a sentence. It is told by the keeper how long the grace is.
+# What a guard says: a byte for the kind, then a number, a sentence or how it ended. It is told how long the grace is.
 SPAWNED, TROUBLE, WROTE, ENDED = b"s", b"t", b"w", b"e"
 GRACE: Final = struct.Struct("<q")
 
@@ -235,7 +237,7 @@ class Guard:
         with contextlib.suppress(OSError):
             self._place.ended(how)
         self._control.setblocking(True)
-        self._say(ENDED)
+        self._say(ENDED, msgspec.msgpack.encode(how))  # and not only on the disk, which may be full
 
     def _clean(self) -> None:
         """Run what ends the rest of a sandbox, and wait for it."""

@@ -267,7 +267,7 @@ class Keeper:
                 self._say(Wrote(kept.key))
             case guarding.ENDED:
                 self._drop(kept)
-                self._say(Ended(kept.key, kept.place.exit() or Exit(lost="the disk took no note of how it ended")))
+                self._say(Ended(kept.key, msgspec.msgpack.decode(said[1:], type=Exit)))
             case _:
                 self._selector.unregister(kept.control)  # its guard is gone, and will be reaped
 
