@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -368,13 +369,22 @@ def test_work_that_outlived_its_daemon_is_followed_and_not_run_again(tmp_path: P
     play(tmp_path, script(tmp_path, "echo run again"), scenario)
 
 
-def test_work_that_outlived_its_files_too_is_ended_and_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("gone", ["workspaces/t1-1", "processes/attempts/t1-1/stdout"])
+def test_work_whose_files_are_gone_is_ended_before_it_is_told_as_lost(tmp_path: Path, gone: str) -> None:
+    workspace = tmp_path / "workspaces" / "t1-1"
+
     async def scenario(shop: Workshop) -> None:
+        # Given a program of an earlier daemon, of whose files some are gone
+        Files(workspace, "t1-1").make(read_task(execute("t1", 1)), b"{}", "go")
         assert shop.agent.processes is not None
         running = await shop.agent.processes.launch(left_behind(tmp_path, tmp_path))
+        lost = tmp_path / gone
+        shutil.rmtree(lost) if lost.is_dir() else lost.unlink()
         shop.agent.adopt(running)
+        # When its task is started here, then nobody is left of it by the time that is told
         error = (await shop.outcome(shop.start())).error
         assert error.code == "AGENT_LOST", error
-        assert (await running.wait()).stopped
+        assert running.exit is not None
+        assert running.exit.stopped
 
     play(tmp_path, script(tmp_path, "echo run again"), scenario)

@@ -31,7 +31,7 @@ from taskyard.daemon.command.readers import READERS, Complaint, Printed, Reading
 from taskyard.daemon.command.secrets import Secrets
 from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Key, Start
-from taskyard.daemon.process.launching import PLAIN, Launch, LaunchFailed, Limits, Sandbox
+from taskyard.daemon.process.launching import PLAIN, Exit, Launch, LaunchFailed, Limits, Sandbox
 from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.process.running import Running
 from taskyard.daemon.process.sandbox import Bubblewrap
@@ -87,12 +87,10 @@ class CommandAgent:
         try:
             if running is None:
                 running = await self._launched(task, files, name)
-            else:
-                _open_again(files, running)
             context.begun()
             secrets = Secrets(self.agent, task, self._own)
             following = Following(self.agent, files, context, secrets)
-            ended = await following.until_end(running)
+            ended = await _followed(following, files, running)
             printed = following.printed
             reading = self._read(files, printed, secrets)
             if (failure := failure_of(self.agent, ended, reading, printed.stderr)) is not None:
@@ -226,12 +224,16 @@ class CommandAgent:
             logger.warning("the workspace of %s cannot be tidied up: %s", name, error)
 
 
-def _open_again(files: Files, running: Running) -> None:
+async def _followed(following: Following, files: Files, running: Running) -> Exit:
+    """Until its end. What cannot be followed is ended first, and then told as lost."""
     try:
-        files.open()
+        if not files.is_open:
+            files.open()  # an earlier daemon's
+        return await following.until_end(running)
     except OSError as error:
         running.stop(0)
-        raise TaskError("AGENT_LOST", f"an earlier daemon's work has no workspace any more: {error}") from error
+        await running.gone()
+        raise TaskError("AGENT_LOST", f"its files are gone, and so is what it did: {error}") from error
 
 
 def _yard_of(workspaces: Path) -> Path:

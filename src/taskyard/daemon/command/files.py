@@ -52,6 +52,10 @@ class Files:
         self._seen = self._sign_of(CHECKPOINT)
 
     @property
+    def is_open(self) -> bool:
+        return self._handle is not None
+
+    @property
     def places(self) -> dict[str, Path]:
         return {
             "workspace": self.workspace,
