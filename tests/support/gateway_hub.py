@@ -54,13 +54,13 @@ from taskyard.gateway.views import (
 )
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
-from taskyard.hub.ids import Mint, mint_secret
+from taskyard.hub.ids import mint_secret
 from taskyard.hub.metrics import Metrics
 from taskyard.hub.notification_views import delivery_of, delivery_page, notification_views
 from taskyard.hub.release import CLOSE_CODES, Frames
 from taskyard.hub.schedule_views import schedule_view, schedule_views
 from taskyard.hub.spent import Spent
-from taskyard.hub.tokens import Tokens
+from taskyard.hub.stamps import Stamps
 from taskyard.hub.views import breaker_view, breaker_views, hook_views, queue_views, receiver_of, usage_view
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Identity, Numbered, Reader, Store, StoredTask
@@ -71,8 +71,9 @@ T = TypeVar("T")
 START_MS = 1_800_000_000_000
 
 
-class GatewayHub:
+class GatewayHub(Stamps):
     def __init__(self, settings: Settings | None = None, store: Store | None = None) -> None:
+        super().__init__(b"0" * 32)
         self.store: Store = store or MemoryStore()
         self.identity: Identity = self.store.open()
         self.settings = settings or Settings()
@@ -87,8 +88,6 @@ class GatewayHub:
         """Deliveries that are being sent."""
         self.host_rests_until: int | None = None
         self.wall_ms = START_MS
-        self._mint = Mint()
-        self._tokens = Tokens(b"0" * 32)
         self._spent = Spent()
         self._frames = Frames(self.identity, self.settings, self._tokens)
         self._sessions: dict[int, Session] = {}
@@ -377,26 +376,11 @@ class GatewayHub:
         except TimeoutError:
             return
 
-    def mint(self) -> str:
-        return self._mint.id()
-
-    def mint_secret(self) -> str:
-        return mint_secret()
-
     def now_ms(self) -> int:
         return self.wall_ms
 
     def token_for(self, task_id: str, attempt: int) -> str:
         return self._tokens.make(task_id, attempt)
-
-    def attempt_of(self, token: str) -> tuple[str, int] | None:
-        return self._tokens.read(token)
-
-    def seal(self, purpose: str, text: str) -> str:
-        return self._tokens.seal(purpose, text)
-
-    def unseal(self, purpose: str, sealed: str) -> str | None:
-        return self._tokens.unseal(purpose, sealed)
 
     def user(self, user_id: str) -> UserRecord:
         user = self.directory.user(user_id)

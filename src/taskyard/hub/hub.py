@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
-from typing import Final, TypeVar
+from typing import TypeVar
 
-from taskyard.core.commands import Archive, Command, SubmitTasks
+from taskyard.core.commands import Command, SubmitTasks
 from taskyard.core.effects import Signal, Submitted
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
@@ -36,7 +34,6 @@ from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
 from taskyard.hub.history import History
-from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.loop import Loop
 from taskyard.hub.metrics import Metrics
 from taskyard.hub.notification_views import delivery_of, delivery_page, notification_views
@@ -48,7 +45,8 @@ from taskyard.hub.prober import Prober
 from taskyard.hub.readers import Readers
 from taskyard.hub.schedule_views import schedule_view, schedule_views
 from taskyard.hub.spent import Spent
-from taskyard.hub.tokens import Tokens
+from taskyard.hub.stamps import Stamps
+from taskyard.hub.sweep import EVERY_S, Sweep
 from taskyard.hub.traces import Traces
 from taskyard.hub.views import (
     breaker_view,
@@ -64,10 +62,8 @@ from taskyard.vocabulary import ENDED, DeliveryStatus, Refusal, Status
 
 T = TypeVar("T")
 
-SWEEP_S: Final = 60.0
 
-
-class Hub:
+class Hub(Stamps):
     def __init__(
         self,
         store: Store,
@@ -77,11 +73,12 @@ class Hub:
         secret: bytes,
         archive_after_s: float = 7 * 86_400,
         events_s: float = 7 * 86_400,
-        sweep_s: float = SWEEP_S,
+        sweep_s: float = EVERY_S,
         clock: Callable[[], Now] = read_clock,
         traces: Traces | None = None,
         outbound: Outbound | None = None,
     ) -> None:
+        super().__init__(secret)
         self._settings = settings
         self.url = ""
         """Where it is reached, once that is known."""
@@ -92,13 +89,11 @@ class Hub:
         """False: another hub may lead by now, and nothing here is certain."""
         self.members: Callable[[], Awaitable[list[HubView]]] | None = None
         """Asks which hubs there are; None: this is the only one."""
-        self._sweep_s = sweep_s
         self._clock = clock
+        self._sweep = Sweep(self, clock, every_s=sweep_s)
         self.keep_for(archive_after_s=archive_after_s, events_s=events_s)
         self._readers = Readers(store.reader)
-        self._tokens = Tokens(secret)
         self._spent = Spent()
-        self._mint = Mint()
         self._outbox = Outbox(settings, log, self._tokens, self._readers)
         self._loop = Loop(store, settings, log, self._outbox, self._readers, mint=self._mint, clock=clock)
         self._outbox.on_room = self._loop.resume
@@ -123,7 +118,7 @@ class Hub:
         `on_open` is called between opening and loading, which may take a while.
         """
         await self._loop.start(new_era=new_era, on_open=on_open)
-        self._loop.watch(self._sweep())
+        self._loop.watch(self._sweep.run())
         self._loop.watch(self._metrics.watch_loop())
         self._loop.watch(self.history.run())
         self._loop.watch(self._notifier.run())
@@ -134,7 +129,7 @@ class Hub:
 
     def keep_for(self, *, archive_after_s: float, events_s: float) -> None:
         """How long ended tasks stay where they are, and events at all: from the next sweep on."""
-        self._archive_after_ms, self._events_ms = round(archive_after_s * 1000), round(events_s * 1000)
+        self._sweep.keep_for(archive_after_s=archive_after_s, events_s=events_s)
 
     async def change_settings(self, settings: Settings, names: tuple[str, ...]) -> None:
         """Decided and committed in order with everything else; returns when they hold. Raises `Unavailable`."""
@@ -368,35 +363,5 @@ class Hub:
             raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
         return False
 
-    def mint(self) -> str:
-        return self._mint.id()
-
-    def mint_secret(self) -> str:
-        return mint_secret()
-
     def now_ms(self) -> int:
         return self._clock().wall
-
-    def attempt_of(self, token: str) -> tuple[str, int] | None:
-        return self._tokens.read(token)
-
-    def seal(self, purpose: str, text: str) -> str:
-        return self._tokens.seal(purpose, text)
-
-    def unseal(self, purpose: str, sealed: str) -> str | None:
-        return self._tokens.unseal(purpose, sealed)
-
-    async def _sweep(self) -> None:
-        """Ended tasks go to the archive, old events go: in chunks, now and then, until nothing is old."""
-        while True:
-            await asyncio.sleep(self._sweep_s)
-            now = self._clock().wall
-            command = Archive(now - self._archive_after_ms, now - self._events_ms)
-            is_old = partial(_has_old, command)
-            with suppress(Unavailable):
-                while await self.read(is_old):
-                    await self.ask(command)
-
-
-def _has_old(command: Archive, reader: Reader) -> bool:
-    return reader.has_old(ended_before=command.ended_before, events_before=command.events_before)

@@ -22,11 +22,10 @@ from taskyard.gateway.port import Answered, Directory, Session, Subscriber, Unav
 from taskyard.hub.askers import RETRY_AFTER_S
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
-from taskyard.hub.ids import Mint, mint_secret
 from taskyard.hub.link.views import LiveViews
 from taskyard.hub.link.wire import LinkLost
 from taskyard.hub.readers import Readers
-from taskyard.hub.tokens import Tokens
+from taskyard.hub.stamps import Stamps
 from taskyard.store.port import Identity, Reader, StoreBroken, StoreUnavailable
 from taskyard.vocabulary import Refusal
 
@@ -75,9 +74,10 @@ class Leader(Protocol):
     def count(self, requests: Requests) -> None: ...
 
 
-class Switchboard(LiveViews):
+class Switchboard(Stamps, LiveViews):
     def __init__(self, settings: Settings, open_reader: Callable[[], Reader], *, secret: bytes) -> None:
         """`settings` are those of this hub's file: they hold until a leader says which do."""
+        super().__init__(secret)
         self._leader: Leader | None = None
         self._turned = asyncio.Event()
         """Set, and replaced, when a leader comes or goes."""
@@ -90,8 +90,6 @@ class Switchboard(LiveViews):
         """Tasks that wait for their sub-tasks through this gateway: no leader knows it but from us."""
         self._catching_up: asyncio.Task[None] | None = None
         self._readers = Readers(open_reader)
-        self._tokens = Tokens(secret)
-        self._mint = Mint()
         self.is_prepared = True
         """False while whoever starts it still makes what a first caller needs."""
         self.answered: Counter[tuple[str, str, int]] = Counter()
@@ -271,23 +269,8 @@ class Switchboard(LiveViews):
         except (StoreUnavailable, StoreBroken) as error:
             raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
 
-    def mint(self) -> str:
-        return self._mint.id()
-
-    def mint_secret(self) -> str:
-        return mint_secret()
-
     def now_ms(self) -> int:
         return read_clock().wall
-
-    def attempt_of(self, token: str) -> tuple[str, int] | None:
-        return self._tokens.read(token)
-
-    def seal(self, purpose: str, text: str) -> str:
-        return self._tokens.seal(purpose, text)
-
-    def unseal(self, purpose: str, sealed: str) -> str | None:
-        return self._tokens.unseal(purpose, sealed)
 
     # Looks at the live state.
 
