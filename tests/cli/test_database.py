@@ -8,6 +8,7 @@ import pytest
 
 from taskyard.cli.main import run
 from taskyard.hub.yard import read_secret
+from taskyard.store.postgres.migrate import SCHEMA_VERSION
 from taskyard.store.sqlite import SqliteStore
 from tests.support.postgres import Cluster, cluster
 from tests.support.records import Yard, a_task
@@ -40,9 +41,9 @@ def place_of(url: str) -> str:
 
 def test_a_database_is_migrated_once_and_then_is_up_to_date(bare: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["migrate", "--database", bare]) == 0
-    assert told(capsys) == f"{place_of(bare)}: schema 0 → 1.\n"
+    assert told(capsys) == f"{place_of(bare)}: schema 0 → {SCHEMA_VERSION}.\n"
     assert run(["migrate", "--database", bare]) == 0
-    assert told(capsys) == f"{place_of(bare)}: already at schema 1.\n"
+    assert told(capsys) == f"{place_of(bare)}: already at schema {SCHEMA_VERSION}.\n"
 
 
 def test_the_database_may_be_named_by_the_environment_and_the_answer_be_json(
@@ -50,17 +51,18 @@ def test_the_database_may_be_named_by_the_environment_and_the_answer_be_json(
 ) -> None:
     monkeypatch.setenv("TASKYARD_DATABASE", bare)
     assert run(["migrate", "--json"]) == 0
-    assert json.loads(told(capsys)) == {"database": place_of(bare), "before": 0, "after": 1}
+    assert json.loads(told(capsys)) == {"database": place_of(bare), "before": 0, "after": SCHEMA_VERSION}
 
 
 def test_a_newer_schema_is_left_alone(bare: str, server: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     run(["migrate", "--database", bare])
     capsys.readouterr()
     name = bare.rpartition("/")[2]
-    server.administer("INSERT INTO taskyard.migration VALUES (2, now())", database=name)
+    newer = SCHEMA_VERSION + 1
+    server.administer(f"INSERT INTO taskyard.migration VALUES ({newer}, now())", database=name)
     assert run(["migrate", "--database", bare]) == 1
-    assert "migrated by a newer Taskyard (schema 2; this one knows 1)" in told(capsys)
-    assert server.administer("SELECT max(version) FROM taskyard.migration", database=name) == [(2,)]
+    assert f"migrated by a newer Taskyard (schema {newer}; this one knows {SCHEMA_VERSION})" in told(capsys)
+    assert server.administer("SELECT max(version) FROM taskyard.migration", database=name) == [(newer,)]
 
 
 def test_no_database_is_said_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

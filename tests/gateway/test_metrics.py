@@ -9,7 +9,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from taskyard.gateway.app import GatewayApp
-from taskyard.vocabulary import Scope
+from taskyard.gateway.samples import Sample, encode_sample
+from taskyard.store.port import Figures
+from taskyard.vocabulary import Level, Scope
+from taskyard.wire.fields import instant_of
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import GatewayHub
 
@@ -161,3 +164,66 @@ async def test_the_figures_of_all_are_for_admins(app: GatewayApp, ann: Client, p
     answers: list[Any] = [await Client(app).get(path), await ann.get(path)]
     assert [answer.status for answer in answers] == [401, 403]
     assert answers[1].json["detail"] == "This needs a key with the scope admin."
+
+
+# --- how it did ---
+
+HISTORY = "/api/v1/metrics/history"
+MINUTE_MS, HOUR_MS = 60_000, 3_600_000
+
+
+def has(hub: GatewayHub, step_s: int, ago_ms: int, **fields: Any) -> int:
+    """A sample of some time ago; when it began."""
+    at = (hub.wall_ms - ago_ms) // (step_s * 1000) * step_s * 1000
+    hub.store.keep_figures([Figures(step_s, at, encode_sample(Sample(**fields)))], kept={})
+    return at
+
+
+async def test_a_yard_that_has_just_begun_has_no_past(admin: Client) -> None:
+    answer = (await admin.get(HISTORY)).json
+    assert (answer["step_s"], answer["points"]) == (60, [])
+
+
+async def test_an_hour_is_shown_by_the_minute_and_a_gap_is_left_out(hub: GatewayHub, admin: Client) -> None:
+    has(hub, 60, 61 * MINUTE_MS, running=9)
+    first = has(hub, 60, 59 * MINUTE_MS, running=2, enqueued=5, depth={Level.HIGH: 3}, waits={0: 1, 30: 9})
+    last = has(hub, 60, MINUTE_MS, running=1, slots=4, slots_used=1, daemons_online=2)
+    answer = (await admin.get(f"{HISTORY}?range=hour")).json
+    points = answer["points"]
+    assert [point["at"] for point in points] == [
+        instant_of(at).isoformat().replace("+00:00", "Z") for at in (first, last)
+    ]
+    assert answer["from"] < points[0]["at"]
+    assert points[0]["depth"] == {"critical": 0, "high": 3, "normal": 0, "low": 0}
+    assert (points[0]["running"], points[0]["enqueued"], points[0]["completed"]) == (2, 5, 0)
+    assert 800 < points[0]["wait_p50_ms"] < 1250
+    assert points[0]["execution_p50_ms"] is None
+    assert (points[1]["slots"], points[1]["slots_used"], points[1]["daemons_online"]) == (4, 1, 2)
+    assert points[1]["wait_p99_ms"] is None
+
+
+async def test_a_day_is_shown_by_five_minutes_which_add_up(hub: GatewayHub, admin: Client) -> None:
+    hub.wall_ms -= hub.wall_ms % HOUR_MS
+    for minute in (1, 2, 3):
+        has(hub, 60, minute * MINUTE_MS, enqueued=10, failed=1, running=minute, waits={minute: 1})
+    answer = (await admin.get(f"{HISTORY}?range=day")).json
+    [point] = answer["points"]
+    assert answer["step_s"] == 300
+    assert (point["enqueued"], point["failed"], point["running"]) == (30, 3, 2)
+    assert point["wait_p50_ms"] is not None
+
+
+@pytest.mark.parametrize(("range", "hours"), [("week", 7 * 24), ("month", 31 * 24)])
+async def test_weeks_and_months_are_shown_by_the_hour(hub: GatewayHub, admin: Client, range: str, hours: int) -> None:
+    has(hub, 60, MINUTE_MS, running=5)
+    for ago in (0, 1, hours, hours + 1):
+        has(hub, 3600, ago * HOUR_MS, completed=ago)
+    answer = (await admin.get(f"{HISTORY}?range={range}")).json
+    assert answer["step_s"] == 3600
+    assert [point["completed"] for point in answer["points"]] == [hours, 1, 0]
+
+
+async def test_the_past_is_for_admins_and_known_ranges(ann: Client, admin: Client) -> None:
+    assert (await ann.get(HISTORY)).status == 403
+    wrong = await admin.get(f"{HISTORY}?range=year")
+    assert (wrong.status, wrong.json["errors"][0]["path"]) == (422, "range")

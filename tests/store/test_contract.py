@@ -6,7 +6,16 @@ import pytest
 from taskyard.core.changes import AuditRecord, DaemonRecord, Kept, KeyRecord, LateResult, LogChunk, UserRecord
 from taskyard.core.task import Attempt, Dependency, Task
 from taskyard.store.paging import cursor_of
-from taskyard.store.port import REQUESTS_KEPT_MS, BadCursor, Identity, Store, StoredTask, StoreRefused, TaskFilter
+from taskyard.store.port import (
+    REQUESTS_KEPT_MS,
+    BadCursor,
+    Figures,
+    Identity,
+    Store,
+    StoredTask,
+    StoreRefused,
+    TaskFilter,
+)
 from taskyard.vocabulary import (
     ENDED,
     EPOCHS_PER_ERA,
@@ -648,6 +657,74 @@ def test_answers_to_requests_are_forgotten_after_a_while(yard: Yard) -> None:
 
 def test_a_batch_that_only_answers_is_empty() -> None:
     assert a_batch(Identity("c_test", 1, 0), requests=[("r_1", b"one")]).is_empty()
+
+
+# --- figures ---
+
+MINUTE, HOUR = 60, 3600
+ALL = {MINUTE: (0, NOW), HOUR: (0, NOW)}
+
+
+def told(figures: list[Figures]) -> list[tuple[int, bytes]]:
+    return [(each.at, each.record) for each in figures]
+
+
+def test_figures_are_found_by_their_length_and_since_when_oldest_first(yard: Yard) -> None:
+    yard.store.keep_figures([Figures(MINUTE, 120, b"c"), Figures(MINUTE, 0, b"a"), Figures(HOUR, 0, b"h")], kept=ALL)
+    yard.store.keep_figures([Figures(MINUTE, 60, b"b")], kept=ALL)
+    assert told(yard.reader.figures(step_s=MINUTE, since=0)) == [(0, b"a"), (60, b"b"), (120, b"c")]
+    assert told(yard.reader.figures(step_s=MINUTE, since=60)) == [(60, b"b"), (120, b"c")]
+    assert yard.reader.figures(step_s=HOUR, since=0) == [Figures(HOUR, 0, b"h")]
+    assert yard.reader.figures(step_s=1, since=0) == []
+
+
+def test_figures_of_the_same_time_are_replaced(yard: Yard) -> None:
+    yard.store.keep_figures([Figures(MINUTE, 60, b"first")], kept=ALL)
+    yard.store.keep_figures([Figures(MINUTE, 60, b"second")], kept=ALL)
+    assert told(yard.reader.figures(step_s=MINUTE, since=0)) == [(60, b"second")]
+
+
+def test_figures_outside_of_what_is_kept_are_dropped_length_by_length(yard: Yard) -> None:
+    every = [Figures(step, at, b"x") for step in (MINUTE, HOUR) for at in (0, 60, 120, 180)]
+    yard.store.keep_figures(every, kept=ALL)
+    yard.store.keep_figures([], kept={MINUTE: (60, 120)})
+    assert [at for at, _ in told(yard.reader.figures(step_s=MINUTE, since=0))] == [60, 120]
+    assert [at for at, _ in told(yard.reader.figures(step_s=HOUR, since=0))] == [0, 60, 120, 180]
+
+
+def test_figures_outlive_the_process_and_take_no_place_in_the_log(yard: Yard) -> None:
+    yard.has(a_task())
+    before = yard.reader.position()
+    yard.store.keep_figures([Figures(MINUTE, 60, b"kept")], kept=ALL)
+    assert yard.reader.position() == before
+    yard.has(a_task())
+    yard.store.close()
+    yard.store.open()
+    assert told(yard.reader.figures(step_s=MINUTE, since=0)) == [(60, b"kept")]
+
+
+# --- counts ---
+
+
+def test_tasks_are_counted_by_status_without_those_in_the_archive(yard: Yard) -> None:
+    old = ended(a_task(), at=NOW - 10)
+    dead = ended(a_task(), status=Status.PERMANENTLY_FAILED)
+    yard.has(old)
+    yard.write(archive=(NOW, 0))
+    yard.has(a_task(), a_task(), assigned(a_task()), a_task(status=Status.BLOCKED), a_task(user_id="u_bob"))
+    yard.has(ended(a_task()), ended(a_task()), dead, ended(a_task(), status=Status.CANCELLED))
+    mine = {
+        Status.QUEUED: 2,
+        Status.SCHEDULED: 1,
+        Status.BLOCKED: 1,
+        Status.COMPLETED: 2,
+        Status.PERMANENTLY_FAILED: 1,
+        Status.CANCELLED: 1,
+    }
+    assert yard.reader.counts(user_id=USER) == mine
+    assert yard.reader.counts(user_id="u_bob") == {Status.QUEUED: 1}
+    assert yard.reader.counts(user_id="u_nobody") == {}
+    assert yard.reader.counts(user_id=None) == {**mine, Status.QUEUED: 3}
 
 
 # --- any text ---

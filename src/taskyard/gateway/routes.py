@@ -41,7 +41,7 @@ from taskyard.wire import people as bodies
 from taskyard.wire.breakers import BreakerAnswer
 from taskyard.wire.frames import Backpressure
 from taskyard.wire.hubs import HubAnswer
-from taskyard.wire.metrics import MetricsAnswer
+from taskyard.wire.metrics import HistoryAnswer, MetricsAnswer
 from taskyard.wire.plans import LimitsAnswer, PlanAnswer
 from taskyard.wire.queues import QueueAnswer, QueueChange
 from taskyard.wire.tasks import (
@@ -333,6 +333,14 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="How the hub does: depths, rates, times, daemons",
         query=Empty,
         answer=MetricsAnswer,
+    ),
+    get(
+        f"{V1}/metrics/history",
+        metrics.history,
+        policy=ADMIN,
+        summary="How the hub did, step by step; a step that nobody wrote down is left out",
+        query=metrics.HistoryQuery,
+        answer=HistoryAnswer,
     ),
     get(
         f"{V1}/hubs",

@@ -7,16 +7,15 @@ the number of buckets, however much happens. They are added by the batch: one by
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate
 from math import inf
 from typing import Final
 
 from taskyard.gateway.figures import Distribution, Lately
+from taskyard.gateway.quantiles import bounds_of, quantile
 
 WINDOW_S: Final = 300
 """How long ago something still counts as lately."""
-_STEPS: Final = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
-# A tenth of a decade each: a quantile is at most a quarter off, and seldom more than a twentieth.
 _SHOWN: Final = (1.0, 2.5, 5.0)
 # Of each decade, what others are shown: every bucket is a series that somebody stores.
 
@@ -51,7 +50,7 @@ class Sizes:
     """How large things were. Bounds go from `least` over that many decades."""
 
     def __init__(self, *, least: float, decades: int) -> None:
-        self._bounds = [least * 10.0**decade * step for decade in range(decades) for step in _STEPS]
+        self._bounds = bounds_of(least=least, decades=decades)
         self._shown = [least * 10.0**decade * step for decade in range(decades) for step in _SHOWN]
         self._counts = [0] * (len(self._bounds) + 1)
         self._total = 0.0
@@ -84,6 +83,11 @@ class Sizes:
         for bucket, times in found.items():
             counts[bucket] += times
 
+    def counts(self) -> list[int]:
+        """By bucket, since the start."""
+        self._sort_in()
+        return list(self._counts)
+
     def distribution(self, second: int) -> Distribution:
         self._sort_in()
         up_to = dict(zip((*self._bounds, inf), accumulate(self._counts), strict=True))
@@ -99,15 +103,4 @@ class Sizes:
         number = counted.total()
         if not number:
             return Lately(0.0, 0.0, 0.0)
-        return Lately(total / number, self._quantile(counted, 0.5), self._quantile(counted, 0.99))
-
-    def _quantile(self, counted: Mapping[int, int], part: float) -> float:
-        """The size that this part of them does not exceed, as if each bucket's were spread evenly over it."""
-        edges = list(pairwise(chain((0.0,), self._bounds, (self._bounds[-1],))))
-        left = part * sum(counted.values())
-        for bucket in sorted(counted):
-            lower, upper = edges[bucket]
-            if counted[bucket] >= left:
-                break
-            left -= counted[bucket]
-        return lower + (upper - lower) * left / counted[bucket]
+        return Lately(total / number, quantile(self._bounds, counted, 0.5), quantile(self._bounds, counted, 0.99))

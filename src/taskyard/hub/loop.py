@@ -427,5 +427,9 @@ class Loop:
             self._phase = Phase.OPEN
         self._hear_ended(self._core)
 
+    async def write_beside(self, work: Callable[[Store], T]) -> T:
+        """Something small that is of no batch, between two of them. Raises as `Store.write` does."""
+        return await self._write(partial(work, self._store))
+
     async def _write(self, work: Callable[[], T]) -> T:
         return await self._loop.run_in_executor(self._writer, work)

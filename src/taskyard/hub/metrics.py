@@ -11,6 +11,8 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Final
 
+from msgspec import Struct
+
 from taskyard.core.breakers import state_of
 from taskyard.core.changes import Batch, Event
 from taskyard.core.state import Now, State
@@ -41,6 +43,15 @@ BAD_ENDS: Final = {
 }
 """How a running attempt ended that did not complete its task, by what is told of the task."""
 _BAD_ENDS: Final = frozenset(BAD_ENDS)
+
+
+class Totals(Struct, frozen=True):
+    """What was counted since the start: two of them tell of the time between."""
+
+    events: Counter[str]
+    waits: list[int]
+    """By bucket of `quantiles.DURATIONS_MS`."""
+    runs: list[int]
 
 
 class Metrics:
@@ -97,6 +108,9 @@ class Metrics:
             self._loop_lag_ms.add((max(read_stopwatch() - due, 0.0) * 1000,), self._clock().mono // 1000)
 
     # Showing.
+
+    def totals(self) -> Totals:
+        return Totals(self._events.total.copy(), self._wait_ms.counts(), self._execution_ms.counts())
 
     async def figures(self, state: State) -> Figures:
         depth = await depth_of(state)

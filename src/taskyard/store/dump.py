@@ -53,6 +53,8 @@ KEPT: Final = Kind("records of policies", {"kind": str, "name": str, "record": b
 AUDIT: Final = Kind("audit entries", {"n": int, "subject": str, "record": bytes}, facts=("n",))
 REQUESTS: Final = Kind("answers to requests", {"name": str, "at": int, "answer": bytes}, facts=("at",))
 
+FIGURES: Final = Kind("samples of figures", {"step": int, "at": int, "record": bytes}, facts=("step", "at"))
+
 
 class HeldTask(NamedTuple):
     """A task wherever it lies, with its body and its outcome."""

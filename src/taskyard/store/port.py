@@ -5,6 +5,7 @@ only what is committed, and never blocks the writer. Engines hold no rules: a ba
 values, decided in the core. `tests/store/` holds the contract that every engine passes.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -135,6 +136,16 @@ class Numbered(Struct):
     event: Event
 
 
+class Figures(Struct, frozen=True):
+    """How the hub did in some time: what its record says is for whoever wrote it."""
+
+    step_s: int
+    """How long."""
+    at: int
+    """When that began."""
+    record: bytes
+
+
 class Reader(Protocol):
     """Reads committed state. Every look-up of a person's things names that person.
 
@@ -183,6 +194,12 @@ class Reader(Protocol):
     def has_old(self, *, ended_before: int, events_before: int) -> bool:
         """Whether another commit with this `archive` would move or drop anything."""
 
+    def figures(self, *, step_s: int, since: int) -> list[Figures]:
+        """Of this length, that began at or after `since`, oldest first. For what is not there nobody wrote any."""
+
+    def counts(self, *, user_id: str | None) -> dict[Status, int]:
+        """How many tasks there are of each status, archived ones left out; None: everybody's. None of a status: 0."""
+
     def request(self, name: str) -> bytes | None:
         """What a commit of the last ten minutes answered to the request of this name."""
 
@@ -206,6 +223,13 @@ class Store(Protocol):
 
     def probe(self) -> None:
         """A small durable commit that changes nothing a reader sees; raises as `write` does."""
+
+    def keep_figures(self, figures: Sequence[Figures], *, kept: Mapping[int, tuple[int, int]]) -> None:
+        """Write these, in place of what was told of the same time, and drop what lies outside what is `kept`:
+        by length, the first beginning and the last. A commit of its own, which no sequence number counts.
+
+        Raises as `write` does.
+        """
 
     def tend(self) -> None:
         """Housekeeping between commits, best when a batch is out and nobody waits; raises as `write` does.

@@ -1,8 +1,16 @@
-"""`GET /api/v1/metrics`: how the hub does, in numbers."""
+"""`GET /api/v1/metrics`: how the hub does, in numbers; and how it did."""
 
-from msgspec import Struct
+from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from taskyard.vocabulary import Level, Pressure, SourceType
+from taskyard.wire.fields import Instant
+
+MINUTE_S: Final = 60
+HOUR_S: Final = 3600
+
+Range = Literal["hour", "day", "week", "month"]
 
 
 class MetricsAnswer(Struct, kw_only=True):
@@ -47,3 +55,33 @@ class MetricsAnswer(Struct, kw_only=True):
     p99_commit_time_ms: float
     avg_event_loop_lag_ms: float
     p99_event_loop_lag_ms: float
+
+
+class HistoryPoint(Struct, kw_only=True):
+    """Of one step: depth, slots and what runs as they stood on average, the rest as it happened."""
+
+    at: Instant
+    """When the step began."""
+    depth: dict[Level, int]
+    running: int
+    enqueued: int
+    completed: int
+    failed: int
+    """For good."""
+    wait_p50_ms: float | None
+    """None: nothing began to run."""
+    wait_p99_ms: float | None
+    execution_p50_ms: float | None
+    """None: nothing that ran has ended."""
+    execution_p99_ms: float | None
+    slots: int
+    slots_used: int
+    daemons_online: int
+
+
+class HistoryAnswer(Struct, kw_only=True):
+    """A step without a point is one in which no hub was there to write it down."""
+
+    step_s: int
+    from_: Instant = field(name="from")
+    points: list[HistoryPoint]

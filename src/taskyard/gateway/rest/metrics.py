@@ -4,18 +4,77 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from taskyard.gateway.call import Call, Empty, Reply
 from taskyard.gateway.exposition import exposition
 from taskyard.gateway.figures import Figures
+from taskyard.gateway.quantiles import DURATIONS_MS, quantile
+from taskyard.gateway.samples import Sample, decode_sample, merged
 from taskyard.vocabulary import BreakerState, DaemonStatus, EventName, Level, SourceType
-from taskyard.wire.metrics import MetricsAnswer
+from taskyard.wire.fields import instant_of
+from taskyard.wire.metrics import HOUR_S, MINUTE_S, HistoryAnswer, HistoryPoint, MetricsAnswer, Range
 
 RATE_DIGITS: Final = 4
 """A rate of one in ten thousand is the smallest that is told from none."""
 
 
+class Span(Struct, frozen=True):
+    length_s: int
+    kept_s: int
+    """How long the samples are that it is made of."""
+    step_s: int
+    """How long those are that are shown."""
+
+
+SPANS: Final[Mapping[Range, Span]] = {
+    "hour": Span(HOUR_S, kept_s=MINUTE_S, step_s=MINUTE_S),
+    "day": Span(24 * HOUR_S, kept_s=MINUTE_S, step_s=5 * MINUTE_S),
+    "week": Span(7 * 24 * HOUR_S, kept_s=HOUR_S, step_s=HOUR_S),
+    "month": Span(31 * 24 * HOUR_S, kept_s=HOUR_S, step_s=HOUR_S),
+}
+
+
+class HistoryQuery(Struct, forbid_unknown_fields=True):
+    range: Range = "hour"
+
+
 async def show(call: Call[Empty], _body: Empty) -> Reply:
     return Reply(answer_of(await call.hub.figures()))
+
+
+async def history(call: Call[HistoryQuery], _body: Empty) -> Reply:
+    span = SPANS[call.query.range]
+    step_ms = span.step_s * 1000
+    since = call.hub.now_ms() // step_ms * step_ms - span.length_s * 1000
+    found = await call.hub.read(lambda reader: reader.figures(step_s=span.kept_s, since=since))
+    steps: dict[int, list[Sample]] = {}
+    for one in found:
+        steps.setdefault(one.at - one.at % step_ms, []).append(decode_sample(one.record))
+    points = [_point(at, merged(samples)) for at, samples in steps.items()]
+    return Reply(HistoryAnswer(step_s=span.step_s, from_=instant_of(since), points=points))
+
+
+def _point(at: int, sample: Sample) -> HistoryPoint:
+    return HistoryPoint(
+        at=instant_of(at),
+        depth={level: sample.depth.get(level, 0) for level in Level},
+        running=sample.running,
+        enqueued=sample.enqueued,
+        completed=sample.completed,
+        failed=sample.failed,
+        wait_p50_ms=_quantile(sample.waits, 0.5),
+        wait_p99_ms=_quantile(sample.waits, 0.99),
+        execution_p50_ms=_quantile(sample.runs, 0.5),
+        execution_p99_ms=_quantile(sample.runs, 0.99),
+        slots=sample.slots,
+        slots_used=sample.slots_used,
+        daemons_online=sample.daemons_online,
+    )
+
+
+def _quantile(counted: Mapping[int, int], part: float) -> float | None:
+    return quantile(DURATIONS_MS, counted, part) if counted else None
 
 
 async def expose(call: Call[Empty], _body: Empty) -> Reply:

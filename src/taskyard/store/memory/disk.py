@@ -54,6 +54,8 @@ class Disk(Struct):
     kept: dict[tuple[Keeps, str], bytes] = field(default_factory=dict)
     requests: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """When, and what was answered; oldest first."""
+    figures: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    """By how long and since when."""
 
     def places(self) -> tuple[dict[str, Row], dict[str, Row], dict[str, Row]]:
         return self.hot, self.history, self.archive

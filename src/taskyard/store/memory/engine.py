@@ -1,10 +1,12 @@
 """One writer over a `Disk` in memory, with the faults that a simulator asks for."""
 
+from collections.abc import Mapping, Sequence
+
 from taskyard.core.changes import Batch, Kept
 from taskyard.core.eras import next_epoch
 from taskyard.store.memory.disk import Disk, decoded, write_batch
 from taskyard.store.memory.reader import MemoryReader
-from taskyard.store.port import Identity, Image, Reader, StoreRefused, StoreUnavailable
+from taskyard.store.port import Figures, Identity, Image, Reader, StoreRefused, StoreUnavailable
 from taskyard.store.records import DAEMON, KEY, USER
 
 
@@ -72,6 +74,16 @@ class MemoryStore:
     def probe(self) -> None:
         assert self._opened, "the store is not open"
         self._raise_fault()
+        self._raise_lost_answer()
+
+    def keep_figures(self, figures: Sequence[Figures], *, kept: Mapping[int, tuple[int, int]]) -> None:
+        assert self._opened, "the store is not open"
+        self._raise_fault()
+        held = self._disk.figures
+        held.update(((each.step_s, each.at), each.record) for each in figures)
+        for step_s, (first, last) in kept.items():
+            for step, at in [key for key in held if key[0] == step_s and not first <= key[1] <= last]:
+                del held[step, at]
         self._raise_lost_answer()
 
     def _raise_fault(self) -> None:

@@ -1,8 +1,9 @@
 """Reads a `Disk`: every record is decoded anew for every caller."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec import Struct, json
 
@@ -12,7 +13,7 @@ from taskyard.core.task import Task
 from taskyard.store.key_holders import by_statuses
 from taskyard.store.memory.disk import Commit, Disk, Row, decoded, old_rows
 from taskyard.store.paging import before_of, number_of
-from taskyard.store.port import Load, Numbered, StoredTask, TaskFilter
+from taskyard.store.port import Figures, Load, Numbered, StoredTask, TaskFilter
 from taskyard.store.records import AUDIT, decode_events
 from taskyard.vocabulary import Status
 
@@ -161,6 +162,14 @@ class MemoryReader:
     def request(self, name: str) -> bytes | None:
         found = self._disk.requests.get(name)
         return None if found is None else found[1]
+
+    def figures(self, *, step_s: int, since: int) -> list[Figures]:
+        held = sorted(self._disk.figures.items())
+        return [Figures(step, at, record) for (step, at), record in held if step == step_s and at >= since]
+
+    def counts(self, *, user_id: str | None) -> dict[Status, int]:
+        rows = chain(self._disk.hot.values(), self._disk.history.values())
+        return Counter(Status(row.columns[3]) for row in rows if user_id in {None, row.columns[1]})
 
     def checkpoint(self, task_id: str) -> bytes | None:
         return self._disk.checkpoints.get(task_id)

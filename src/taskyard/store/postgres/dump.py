@@ -49,6 +49,7 @@ _TABLES: Final[tuple[tuple[Kind, Statement, Statement], ...]] = (
     (dump.KEPT, SQL["dump_kept"], SQL["restore_kept"]),
     (dump.AUDIT, SQL["dump_audit"], SQL["restore_audit"]),
     (dump.REQUESTS, SQL["dump_requests"], SQL["restore_requests"]),
+    (dump.FIGURES, SQL["dump_figures"], SQL["restore_figures"]),
 )
 _PACK: Final = {str: words, int: numbers, bytes: blobs}
 

@@ -17,6 +17,7 @@ SELECT (SELECT count(*) FROM anywhere) + (SELECT count(*) FROM checkpoint) + (SE
     + (SELECT count(*) FROM log_chunk) + (SELECT count(*) FROM numbering) + (SELECT count(*) FROM person)
     + (SELECT count(*) FROM api_key) + (SELECT count(*) FROM daemon) + (SELECT count(*) FROM kept)
     + (SELECT count(*) FROM audit) + (SELECT count(*) FROM request)
+    + (SELECT count(*) FROM figures)
     + (SELECT count(*) FROM commit_log WHERE seq >= (SELECT seq FROM log_start));
 
 -- dump_tasks
@@ -69,6 +70,9 @@ SELECT n, subject, record, crc FROM audit;
 
 -- dump_requests
 SELECT name, at, answer, crc FROM request;
+
+-- dump_figures
+SELECT step, at, record, crc FROM figures;
 
 -- restore_identity
 UPDATE identity SET cluster_id = :cluster_id, epoch = :epoch, crc = :crc;
@@ -146,3 +150,6 @@ INSERT INTO audit (n, subject, record, crc) SELECT new.* FROM unnest(:n, :subjec
 -- They belong to commits of the source, of which nobody asks any more.
 INSERT INTO request (name, seq, at, answer, crc)
 SELECT new.name, 0, new.at, new.answer, new.crc FROM unnest(:name, :at, :answer, :crc) AS new (name, at, answer, crc);
+
+-- restore_figures
+INSERT INTO figures (step, at, record, crc) SELECT new.* FROM unnest(:step, :at, :record, :crc) AS new;

@@ -6,13 +6,14 @@ that place.
 """
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Self, TypeVar
 
 from psycopg.errors import UniqueViolation
 
 from taskyard.core.changes import Batch
 from taskyard.store.port import (
+    Figures,
     Identity,
     Image,
     Reader,
@@ -22,6 +23,7 @@ from taskyard.store.port import (
     StoreUnavailable,
 )
 from taskyard.store.postgres import partitions
+from taskyard.store.postgres.arrays import blobs, numbers
 from taskyard.store.postgres.checks import Unreachable, address_of, check_server, connect_or_refuse
 from taskyard.store.postgres.commit import Commit
 from taskyard.store.postgres.faults import Gone
@@ -31,8 +33,9 @@ from taskyard.store.postgres.lease import Lease
 from taskyard.store.postgres.mirror import Mirror, hot_tasks
 from taskyard.store.postgres.past import touches_the_past, write_past
 from taskyard.store.postgres.reader import PostgresReader
-from taskyard.store.postgres.session import Session, public_url
+from taskyard.store.postgres.session import Session, Value, public_url
 from taskyard.store.postgres.statements import SQL
+from taskyard.store.records import checksum
 
 T = TypeVar("T")
 
@@ -217,6 +220,29 @@ class PostgresStore:
         ours = {"epoch": self._led.identity.epoch}
         if not self._asked_twice(lambda session: session.change(SQL["touch_probe"], ours)):
             raise StoreFenced("another hub leads: it began an epoch after ours")
+
+    def keep_figures(self, figures: Sequence[Figures], *, kept: Mapping[int, tuple[int, int]]) -> None:
+        steps, begins = [each.step_s for each in figures], [each.at for each in figures]
+        written: dict[str, Value] = {
+            "step": numbers(steps),
+            "at": numbers(begins),
+            "record": blobs([each.record for each in figures]),
+            "crc": numbers([checksum(each.record, each.step_s, each.at) for each in figures]),
+            "epoch": self._led.identity.epoch,
+        }
+        dropped: dict[str, Value] = {
+            "step": numbers(list(kept)),
+            "first": numbers([first for first, _ in kept.values()]),
+            "last": numbers([last for _, last in kept.values()]),
+        }
+
+        def keep(session: Session) -> None:
+            with session.transaction():
+                if session.change(SQL["upsert_figures"], written) < len(figures):
+                    raise StoreFenced("another hub leads: it began an epoch after ours")
+                session.change(SQL["drop_figures"], dropped)
+
+        self._asked_twice(keep)
 
     def tend(self) -> None:
         """Make partitions ahead and drop those behind, once an hour or some thousand commits."""

@@ -11,9 +11,10 @@ from typing import Final, TypeVar
 from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
+from taskyard.store.counts import by_status, whose_of
 from taskyard.store.key_holders import by_statuses
 from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
-from taskyard.store.port import Load, Numbered, StoreBroken, StoredTask, TaskFilter
+from taskyard.store.port import Figures, Load, Numbered, StoreBroken, StoredTask, TaskFilter
 from taskyard.store.postgres.arrays import numbers, texts, unescaped, words
 from taskyard.store.postgres.faults import Gone
 from taskyard.store.postgres.image import commits_from, position_of, task_of
@@ -168,6 +169,21 @@ class PostgresReader:
     def missed(self, since: int) -> Missed:
         """What a mirror of the hot table lacks that is of this commit; of commit 0, everything."""
         return self._read(lambda session: _read_patiently(session, since))
+
+    def figures(self, *, step_s: int, since: int) -> list[Figures]:
+        rows = self._ask(lambda session: session.rows(SQL["figures_since"], {"step": step_s, "since": since}))
+        return [
+            Figures(step_s, at, verified(record, crc, step_s, at, of=f"the figures of {at}"))
+            for at, record, crc in rows
+        ]
+
+    def counts(self, *, user_id: str | None) -> dict[Status, int]:
+        def look(session: Session) -> dict[Status, int]:
+            whose: dict[str, Value] = {**whose_of(user_id)}
+            [(hot, history)] = session.rows(SQL["count_all"], whose)
+            return by_status(hot, history, session.rows(SQL["count_by_status"], whose))
+
+        return self._read(look)
 
     def request(self, name: str) -> bytes | None:
         for at, answer, crc in self._ask(lambda session: session.rows(SQL["request_named"], {"name": name})):

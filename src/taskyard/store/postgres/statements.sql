@@ -259,6 +259,21 @@ SELECT cluster_id, epoch, crc FROM identity;
 -- set_epoch
 UPDATE identity SET cluster_id = :cluster_id, epoch = :epoch, crc = :crc;
 
+-- upsert_figures
+-- A clock that was put back tells of the same time again. Zero rows: another hub leads.
+INSERT INTO figures (step, at, record, crc)
+SELECT new.* FROM unnest(:step, :at, :record, :crc) AS new WHERE EXISTS (SELECT 1 FROM identity WHERE epoch = :epoch)
+ON CONFLICT (step, at) DO UPDATE SET record = excluded.record, crc = excluded.crc;
+
+-- drop_figures
+-- What is old, and what a clock that was ahead has left. Zero rows: there is none.
+DELETE FROM figures USING unnest(:step, :first, :last) AS kept (step, first, last)
+WHERE figures.step = kept.step AND (at < first OR at > last);
+
+-- figures_since
+-- By the primary key.
+SELECT at, record, crc FROM figures WHERE step = :step AND at >= :since ORDER BY at;
+
 -- touch_probe
 -- A real change, so that it needs a real write; nobody reads it. Zero rows: another hub leads.
 UPDATE identity SET probes = probes + 1 WHERE epoch = :epoch;
@@ -426,3 +441,16 @@ SELECT n, record, crc FROM audit WHERE subject = :subject AND n < :before ORDER 
 -- request_named
 -- No row: it changed nothing, never came, or is forgotten.
 SELECT at, answer, crc FROM request WHERE name = :name;
+
+-- count_all
+-- Hot ones and ended ones, by indexes that hold the user.
+SELECT (SELECT count(*) FROM task WHERE user_id BETWEEN :user_min AND :user_max),
+    (SELECT count(*) FROM history WHERE user_id BETWEEN :user_min AND :user_max);
+
+-- count_by_status
+-- All but `queued` and `completed`, of which there may be very many: how many those are follows from `count_all`.
+SELECT status, count(*) FROM task
+WHERE status <> 'queued' AND user_id BETWEEN :user_min AND :user_max GROUP BY status
+UNION ALL
+SELECT status, count(*) FROM history
+WHERE status <> 'completed' AND user_id BETWEEN :user_min AND :user_max GROUP BY status;

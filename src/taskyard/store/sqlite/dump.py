@@ -41,6 +41,7 @@ _TABLES: Final[tuple[tuple[Kind, str, str], ...]] = (
     (dump.KEPT, SQL["dump_kept"], SQL["restore_kept"]),
     (dump.AUDIT, SQL["dump_audit"], SQL["restore_audit"]),
     (dump.REQUESTS, SQL["dump_requests"], SQL["restore_requests"]),
+    (dump.FIGURES, SQL["dump_figures"], SQL["restore_figures"]),
 )
 
 

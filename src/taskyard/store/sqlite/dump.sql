@@ -6,7 +6,8 @@ SELECT (SELECT COUNT(*) FROM task) + (SELECT COUNT(*) FROM history) + (SELECT CO
     + (SELECT COUNT(*) FROM checkpoint) + (SELECT COUNT(*) FROM late_result) + (SELECT COUNT(*) FROM log_chunk)
     + (SELECT COUNT(*) FROM commit_log) + (SELECT COUNT(*) FROM numbering) + (SELECT COUNT(*) FROM user)
     + (SELECT COUNT(*) FROM api_key) + (SELECT COUNT(*) FROM daemon) + (SELECT COUNT(*) FROM kept)
-    + (SELECT COUNT(*) FROM audit) + (SELECT COUNT(*) FROM request);
+    + (SELECT COUNT(*) FROM audit) + (SELECT COUNT(*) FROM request)
+    + (SELECT COUNT(*) FROM figures);
 
 -- dump_tasks
 -- Table by table, in the order of their rows; the contents of each by their keys.
@@ -54,6 +55,9 @@ SELECT n, subject, record, crc FROM audit;
 
 -- dump_requests
 SELECT name, at, answer, crc FROM request;
+
+-- dump_figures
+SELECT step, at, record, crc FROM figures;
 
 -- restore_identity
 INSERT INTO identity (one, cluster_id, epoch, crc) VALUES (1, :cluster_id, :epoch, :crc);
@@ -114,3 +118,6 @@ INSERT INTO audit (n, subject, record, crc) VALUES (:n, :subject, :record, :crc)
 
 -- restore_requests
 INSERT INTO request (name, at, answer, crc) VALUES (:name, :at, :answer, :crc);
+
+-- restore_figures
+INSERT INTO figures (step, at, record, crc) VALUES (:step, :at, :record, :crc);

@@ -7,7 +7,7 @@ work gets lost. It happens between commits (`tend`), where nobody waits for it.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
@@ -15,7 +15,8 @@ from typing import Final, Self
 import apsw
 
 from taskyard.core.changes import Batch
-from taskyard.store.port import Identity, Image, Reader, StoreBroken, StoreRefused
+from taskyard.store.port import Figures, Identity, Image, Reader, StoreBroken, StoreRefused
+from taskyard.store.records import checksum
 from taskyard.store.sqlite import checks
 from taskyard.store.sqlite.faults import BREAKING, PASSING, translated
 from taskyard.store.sqlite.image import begin_epoch, load_image
@@ -159,6 +160,17 @@ class SqliteStore:
     def probe(self) -> None:
         with self._transaction():
             self._connection.execute(SQL["touch_probe"])
+
+    def keep_figures(self, figures: Sequence[Figures], *, kept: Mapping[int, tuple[int, int]]) -> None:
+        with self._transaction():
+            self._connection.executemany(
+                SQL["upsert_figures"],
+                [(one.step_s, one.at, one.record, checksum(one.record, one.step_s, one.at)) for one in figures],
+            )
+            self._connection.executemany(
+                SQL["drop_figures"],
+                [{"step": step_s, "first": first, "last": last} for step_s, (first, last) in kept.items()],
+            )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -14,9 +14,10 @@ import apsw
 from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
 from taskyard.core.task import Task
+from taskyard.store.counts import by_status, whose_of
 from taskyard.store.key_holders import by_statuses
 from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
-from taskyard.store.port import Load, Numbered, StoreBroken, StoredTask, TaskFilter
+from taskyard.store.port import Figures, Load, Numbered, StoreBroken, StoredTask, TaskFilter
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
 from taskyard.store.sqlite.faults import translated
 from taskyard.store.sqlite.image import json_of, position_of, task_of
@@ -181,6 +182,20 @@ class SqliteReader:
 
     def _checkpoints(self, ids: Sequence[str]) -> dict[str, bytes]:
         return self._contents(SQL["checkpoints_of"], ids, of="checkpoint")
+
+    def figures(self, *, step_s: int, since: int) -> list[Figures]:
+        with self._snapshot():
+            rows = self._connection.execute(SQL["figures_since"], {"step": step_s, "since": since})
+            return [
+                Figures(step_s, at, verified(record, crc, step_s, at, of=f"the figures of {at}"))
+                for at, record, crc in rows
+            ]
+
+    def counts(self, *, user_id: str | None) -> dict[Status, int]:
+        with self._snapshot():
+            whose = whose_of(user_id)
+            [(hot, history)] = self._connection.execute(SQL["count_all"], whose)
+            return by_status(hot, history, self._connection.execute(SQL["count_by_status"], whose))
 
     def request(self, name: str) -> bytes | None:
         with self._snapshot():

@@ -106,6 +106,19 @@ DELETE FROM request WHERE at < :before;
 -- No row: it changed nothing, never came, or is forgotten.
 SELECT at, answer, crc FROM request WHERE name = :name;
 
+-- upsert_figures
+-- A clock that was put back tells of the same time again.
+INSERT INTO figures (step, at, record, crc) VALUES (:step, :at, :record, :crc)
+ON CONFLICT (step, at) DO UPDATE SET record = excluded.record, crc = excluded.crc;
+
+-- drop_figures
+-- What is old, and what a clock that was ahead has left. Zero rows: there is none.
+DELETE FROM figures WHERE step = :step AND (at < :first OR at > :last);
+
+-- figures_since
+-- By the primary key.
+SELECT at, record, crc FROM figures WHERE step = :step AND at >= :since ORDER BY at;
+
 -- insert_audit
 INSERT INTO audit (n, subject, record, crc) VALUES (:n, :subject, :record, :crc);
 
@@ -310,3 +323,16 @@ SELECT n, record, crc FROM audit WHERE n < :before ORDER BY n DESC LIMIT :limit;
 -- audit_entries_about
 -- By `audit_subject`, which ends in `n`.
 SELECT n, record, crc FROM audit WHERE subject = :subject AND n < :before ORDER BY n DESC LIMIT :limit;
+
+-- count_all
+-- Hot ones and ended ones, by indexes that hold the user.
+SELECT (SELECT COUNT(*) FROM task WHERE user_id BETWEEN :user_min AND :user_max),
+    (SELECT COUNT(*) FROM history WHERE user_id BETWEEN :user_min AND :user_max);
+
+-- count_by_status
+-- All but `queued` and `completed`, of which there may be very many: how many those are follows from `count_all`.
+SELECT status, COUNT(*) FROM task
+WHERE status <> 'queued' AND user_id BETWEEN :user_min AND :user_max GROUP BY status
+UNION ALL
+SELECT status, COUNT(*) FROM history
+WHERE status <> 'completed' AND user_id BETWEEN :user_min AND :user_max GROUP BY status;
