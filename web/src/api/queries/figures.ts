@@ -1,0 +1,29 @@
+import { queryOptions } from "@tanstack/react-query";
+
+import type { Whose } from "~/lib/whose";
+
+import { answer, api } from "../client";
+
+/** Admins only: the whole hub's. */
+export const metricsQuery = queryOptions({
+  queryKey: ["figures", "metrics"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/metrics", { signal })),
+});
+
+export const backpressureQuery = (whose: Whose) =>
+  queryOptions({
+    queryKey: ["figures", "backpressure", whose],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/backpressure", { params: { query: whose }, signal })),
+  });
+
+export const queueStatusQuery = (whose: Whose) =>
+  queryOptions({
+    queryKey: ["limits", "queue-status", whose],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/tasks/queue-status", { params: { query: whose }, signal })),
+  });
+
+export const limitsQuery = (whose: Whose) =>
+  queryOptions({
+    queryKey: ["limits", whose],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/users/me/limits", { params: { query: whose }, signal })),
+  });

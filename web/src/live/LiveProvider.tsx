@@ -1,0 +1,80 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { createContext, type ReactNode, use, useEffect, useMemo, useRef, useState } from "react";
+
+import { ME } from "~/api/keys";
+import { whoseStore } from "~/lib/preferences";
+import { useStore } from "~/lib/store";
+
+import { type Batch, Gatherer } from "./batches";
+import { Refresher } from "./refresher";
+import { type Connection, EventStream } from "./stream";
+
+type Told = (batch: Batch) => void;
+
+interface Live {
+  connection: Connection;
+  subscribe: (told: Told) => () => void;
+}
+
+const LiveContext = createContext<Live | null>(null);
+
+/** One stream for the tab: it tells whoever listens, and fetches anew what an event touched. */
+export function LiveProvider({ isAdmin, children }: { isAdmin: boolean; children: ReactNode }) {
+  const client = useQueryClient();
+  const [connection, setConnection] = useState<Connection>("connecting");
+  const listeners = useRef(new Set<Told>());
+  const whose = useStore(whoseStore);
+  const url = isAdmin && whose !== "" ? `/api/v1/events?user=${encodeURIComponent(whose)}` : "/api/v1/events";
+
+  useEffect(() => {
+    const refresher = new Refresher(client);
+    const gatherer = new Gatherer((batch) => {
+      refresher.take(batch);
+      for (const told of listeners.current) told(batch);
+    });
+    const stream = new EventStream({
+      url,
+      fetch: (...asked) => fetch(...asked),
+      random: Math.random,
+      onEvent: (event) => {
+        gatherer.add(event);
+      },
+      onConnection: setConnection,
+      onGap: () => {
+        gatherer.gap();
+      },
+      onSignedOut: () => {
+        client.setQueryData(ME, null);
+      },
+    });
+    const hurry = () => {
+      stream.hurry();
+    };
+    window.addEventListener("online", hurry);
+    stream.start();
+    return () => {
+      window.removeEventListener("online", hurry);
+      stream.stop();
+      gatherer.stop();
+      refresher.stop();
+    };
+  }, [client, url]);
+
+  const live = useMemo<Live>(
+    () => ({
+      connection,
+      subscribe: (told) => {
+        listeners.current.add(told);
+        return () => listeners.current.delete(told);
+      },
+    }),
+    [connection],
+  );
+  return <LiveContext value={live}>{children}</LiveContext>;
+}
+
+export function useLiveContext(): Live {
+  const live = use(LiveContext);
+  if (live === null) throw new Error("This part of the page is outside of LiveProvider.");
+  return live;
+}

@@ -1,0 +1,32 @@
+import { useConnection } from "~/live/useLive";
+import type { Connection } from "~/live/stream";
+import { Badge } from "~/ui/Badge";
+import type { Tone } from "~/words";
+
+const SAID: Record<Connection, { label: string; tone: Tone; means: string }> = {
+  live: { label: "Live", tone: "well", means: "What you see is what happens." },
+  connecting: { label: "Connecting", tone: "neutral", means: "The page is about to hear from the hub." },
+  lost: { label: "Reconnecting", tone: "attention", means: "The hub does not answer. The page goes on trying." },
+};
+
+/** In words, and told to a screen reader when it changes. */
+export function ConnectionState() {
+  const { label, tone, means } = SAID[useConnection()];
+  return (
+    <span role="status" data-testid="connection">
+      <Badge tone={tone} title={means}>
+        {label}
+      </Badge>
+    </span>
+  );
+}
+
+/** Across the page while the hub is away: what is shown is old. */
+export function LostBanner() {
+  if (useConnection() !== "lost") return null;
+  return (
+    <p role="alert" className="border-b border-attention/30 bg-attention-soft px-4 py-1.5 text-center text-attention">
+      The hub does not answer. What you see is from before; the page goes on by itself as soon as it is back.
+    </p>
+  );
+}

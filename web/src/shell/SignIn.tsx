@@ -1,0 +1,63 @@
+import { type SubmitEvent, useState } from "react";
+
+import { useSignIn } from "~/api/queries/session";
+import { asProblem } from "~/api/problem";
+import { Button } from "~/ui/Button";
+import { Field } from "~/ui/Field";
+
+import { Brand } from "./Brand";
+import { ThemeToggle } from "./ThemeToggle";
+
+/** Shown at whatever address was asked for: after signing in, that page is there. */
+export function SignIn() {
+  const [key, setKey] = useState("");
+  const signIn = useSignIn();
+
+  function send(event: SubmitEvent) {
+    event.preventDefault();
+    signIn.mutate(key.trim(), {
+      // The key is in memory for no longer than it takes.
+      onSettled: () => {
+        setKey("");
+      },
+    });
+  }
+
+  return (
+    <main className="flex min-h-dvh flex-col items-center justify-center gap-6 p-4">
+      <title>Sign in · Taskyard</title>
+      <div className="absolute top-3 right-3">
+        <ThemeToggle />
+      </div>
+      <div className="flex w-full max-w-sm flex-col gap-6 rounded-lg border border-line bg-surface p-6 sm:p-8">
+        <Brand />
+        <div>
+          <h1 className="text-xl font-semibold tracking-tight">Sign in</h1>
+          <p className="mt-1 text-ink-2">
+            With a key, or by the link that <code className="font-mono text-xs">taskyard up</code> prints when it starts.
+          </p>
+        </div>
+        <form onSubmit={send} className="flex flex-col gap-4">
+          <Field
+            label="Key"
+            type="password"
+            name="key"
+            autoComplete="off"
+            spellCheck={false}
+            placeholder="tyk_…"
+            required
+            value={key}
+            error={signIn.error === null ? undefined : asProblem(signIn.error).message}
+            onChange={(event) => {
+              setKey(event.target.value);
+            }}
+          />
+          <Button type="submit" look="primary" busy={signIn.isPending} disabled={key.trim() === ""}>
+            Sign in
+          </Button>
+        </form>
+        <p className="text-ink-3">The key is sent once and not kept by this browser.</p>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,35 @@
+import { Check, Copy } from "lucide-react";
+import { useEffect, useState } from "react";
+
+const SAID_MS = 1_500;
+
+/** An id or a key in one piece, to take along. */
+export function CopyId({ value, label, shown }: { value: string; label?: string; shown?: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => {
+      setCopied(false);
+    }, SAID_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [copied]);
+  const said = copied ? "Copied" : `Copy ${label ?? value}`;
+  return (
+    <button
+      type="button"
+      title={said}
+      aria-label={said}
+      onClick={() => {
+        void navigator.clipboard.writeText(value).then(() => {
+          setCopied(true);
+        });
+      }}
+      className="inline-flex max-w-full items-center gap-1 rounded-sm px-1 font-mono text-xs text-ink-2 hover:bg-sunken hover:text-ink [&_svg]:size-3"
+    >
+      <span className="truncate">{shown ?? value}</span>
+      {copied ? <Check aria-hidden /> : <Copy aria-hidden />}
+    </button>
+  );
+}

@@ -1,0 +1,149 @@
+import "uplot/dist/uPlot.min.css";
+
+import { useEffect, useRef, useState } from "react";
+import uPlot from "uplot";
+
+import { short } from "~/lib/format";
+import { useTheme, useZone } from "~/lib/preferences";
+
+export interface Series {
+  label: string;
+  /** One per time; null where nothing is known. */
+  values: (number | null)[];
+  /** The name of a colour: "accent", "attention-dot", "failed", "quiet-dot", "well". */
+  colour: string;
+  filled?: boolean;
+  dashed?: boolean;
+}
+
+interface Props {
+  label: string;
+  times: number[];
+  series: Series[];
+  height: number;
+  format?: (value: number) => string;
+  stacked?: boolean;
+}
+
+/** A canvas knows no CSS variables: what a colour is in the theme that is shown. */
+function colourOf(element: HTMLElement, name: string): string {
+  const before = element.style.color;
+  element.style.color = `var(--color-${name})`;
+  const found = getComputedStyle(element).color;
+  element.style.color = before;
+  return found;
+}
+
+export default function TimeSeriesChart({ label, times, series, height, format = short, stacked = false }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot>(null);
+  const [pointed, setPointed] = useState<number | null>(null);
+  const theme = useTheme();
+  const zone = useZone();
+  const looks = series.map((one) => [one.label, one.colour, one.filled, one.dashed].join()).join(";");
+
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const line = colourOf(element, "line");
+    const ink = colourOf(element, "ink-3");
+    const font = `11px ${getComputedStyle(element).fontFamily}`;
+    const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
+    const made = new uPlot(
+      {
+        width: element.clientWidth,
+        height,
+        legend: { show: false },
+        padding: [8, 0, 0, 0],
+        cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+        tzDate: (at) => uPlot.tzDate(new Date(at * 1000), zone),
+        scales: { y: { range: (_self, _low, high) => [0, Math.max(1, high * 1.08)] } },
+        axes: [
+          { ...axis, grid: { show: false }, values: [
+              [86400, "{WWW} {D}", null, null, null, null, null, null, 1],
+              [60, "{HH}:{mm}", "\n{WWW} {D} {MMM}", null, null, null, null, null, 1],
+            ] },
+          { ...axis, size: 48, values: (_self, marks) => marks.map((mark) => format(mark)) },
+        ],
+        series: [
+          {},
+          ...series.map((one) => {
+            const colour = colourOf(element, one.colour);
+            return {
+              label: one.label,
+              stroke: colour,
+              width: 1.5,
+              ...(one.filled === true ? { fill: faded(colour) } : {}),
+              ...(one.dashed === true ? { dash: [4, 3] } : {}),
+              points: { show: false },
+              spanGaps: false,
+            };
+          }),
+        ],
+        hooks: { setCursor: [(self) => { setPointed(self.cursor.idx ?? null); }] },
+      },
+      dataOf(times, series, stacked),
+      element,
+    );
+    chart.current = made;
+    const watch = new ResizeObserver(() => {
+      made.setSize({ width: element.clientWidth, height });
+    });
+    watch.observe(element);
+    return () => {
+      watch.disconnect();
+      made.destroy();
+      chart.current = null;
+    };
+    // The values follow below; a chart is made anew only when it looks different.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [looks, height, theme, zone, stacked]);
+
+  useEffect(() => {
+    chart.current?.setData(dataOf(times, series, stacked));
+  }, [times, series, stacked]);
+
+  const at = pointed ?? times.length - 1;
+  return (
+    <figure className="min-w-0">
+      <div ref={place} role="img" aria-label={label} className="w-full overflow-hidden" />
+      <figcaption className="flex min-h-7 flex-wrap items-center gap-x-4 gap-y-1 pt-2">
+        {series.map((one) => (
+          <span key={one.label} className="inline-flex items-center gap-1.5 text-ink-2">
+            <span aria-hidden className="h-0.5 w-3" style={{ background: `var(--color-${one.colour})` }} />
+            {one.label}
+            <span className="font-medium text-ink">{valueAt(one, at, format)}</span>
+          </span>
+        ))}
+        {pointed !== null && times[pointed] !== undefined && <span className="ml-auto text-ink-3">{timeAt(times[pointed], zone)}</span>}
+      </figcaption>
+    </figure>
+  );
+}
+
+function faded(colour: string): string {
+  return `color-mix(in srgb, ${colour} 14%, transparent)`;
+}
+
+function valueAt(series: Series, index: number, format: (value: number) => string): string {
+  const value = series.values[index];
+  return value == null ? "–" : format(value);
+}
+
+function timeAt(seconds: number, zone: string): string {
+  return new Intl.DateTimeFormat("en-GB", { timeZone: zone, weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).format(seconds * 1000);
+}
+
+function dataOf(times: number[], series: Series[], stacked: boolean): uPlot.AlignedData {
+  if (!stacked) return [times, ...series.map((one) => one.values)];
+  const sums = times.map(() => 0);
+  const layers = series.map((one) =>
+    times.map((_, index) => {
+      const value = one.values[index];
+      if (value == null) return null;
+      sums[index] = (sums[index] ?? 0) + value;
+      return sums[index] ?? null;
+    }),
+  );
+  return [times, ...layers];
+}

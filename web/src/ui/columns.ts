@@ -1,0 +1,31 @@
+import { type ColumnDef, createColumnHelper, type RowData } from "@tanstack/react-table";
+import { useMemo } from "react";
+
+import { useIsNarrow } from "~/lib/narrow";
+
+declare module "@tanstack/react-table" {
+  // The names of the parameters must be the library's.
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars
+  interface ColumnMeta<TData extends RowData, TValue> {
+    /** Left out on a phone. */
+    wide?: boolean;
+    align?: "right";
+    /** Its share of a virtual table's line, as CSS grid says it: "8rem", "minmax(12rem, 1fr)". */
+    width?: string;
+  }
+}
+
+export { createColumnHelper };
+
+// Each column has a value type of its own; only the library can tell them apart.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Columns<T> = ColumnDef<T, any>[];
+
+/** Without those that a phone has no place for. */
+export function useColumnsThatFit<T>(columns: Columns<T>): Columns<T> {
+  const isNarrow = useIsNarrow();
+  return useMemo(
+    () => (isNarrow ? columns.filter((column) => column.meta?.wide !== true) : columns),
+    [columns, isNarrow],
+  );
+}
