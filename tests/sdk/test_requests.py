@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from taskyard.gateway.routes import ROUTES
-from taskyard.sdk import requests
+from taskyard.sdk import people, requests
 from taskyard.sdk.answers import TaskRecord
 from taskyard.sdk.errors import NotFound
 from taskyard.sdk.request import Request
@@ -20,8 +20,9 @@ ARGUMENTS = {"handle": TaskRecord, "options": {}, "changes": {}, "verdict": {}, 
 
 BUILDERS = [
     function
-    for name, function in inspect.getmembers(requests, inspect.isfunction)
-    if function.__module__ == requests.__name__ and not name.startswith("_")
+    for module in (people, requests)
+    for name, function in inspect.getmembers(module, inspect.isfunction)
+    if function.__module__ == module.__name__ and not name.startswith("_")
 ]
 
 

@@ -57,10 +57,10 @@ def found_by(client: "Client") -> Everybody:
 
 def _standing(client: "Client", user: "UserRecord") -> UserStanding:
     """What holds tasks back is asked only of those who have some that wait."""
-    from taskyard.sdk import requests
+    from taskyard.sdk import people, requests
     from taskyard.sdk.request import on_behalf
 
-    status = client.call(on_behalf(requests.queue_status(), user.id))
+    status = client.call(on_behalf(people.queue_status(), user.id))
     held = client.call(on_behalf(requests.overview(), user.id)).held_by if status.pending else []
     return UserStanding(user, status, held)
 

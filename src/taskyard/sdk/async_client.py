@@ -37,19 +37,13 @@ from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusa
 from taskyard.sdk.events import EventReader
 from taskyard.sdk.hooks import AsyncHookCalls
 from taskyard.sdk.notifications import AsyncNotificationCalls
+from taskyard.sdk.people import AsyncPeopleCalls
 from taskyard.sdk.records import (
-    AuditEntry,
     BreakerRecord,
     DaemonRecord,
     HubRecord,
-    KeyRecord,
-    Limits,
-    Me,
     Metrics,
-    PlanRecord,
     QueueRecord,
-    QueueStatus,
-    UserRecord,
 )
 from taskyard.sdk.request import Request, next_page, on_behalf, settle
 from taskyard.sdk.requests import Batch
@@ -64,7 +58,7 @@ from taskyard.wire.report import ReportAnswer
 T = TypeVar("T")
 
 
-class AsyncClient(AsyncHookCalls, AsyncNotificationCalls, AsyncScheduleCalls):
+class AsyncClient(AsyncHookCalls, AsyncNotificationCalls, AsyncPeopleCalls, AsyncScheduleCalls):
     def __init__(
         self,
         hub: str | None = None,
@@ -190,7 +184,7 @@ class AsyncClient(AsyncHookCalls, AsyncNotificationCalls, AsyncScheduleCalls):
     async def review_pattern(self, fingerprint: str, verdict: str, **terms: Any) -> PatternReview:
         return await self.call(requests.review_pattern(fingerprint, {"verdict": verdict, **terms}))
 
-    # --- daemons, users, keys, the hub ---------------------------------------------------------------------
+    # --- daemons, queues, breakers, the hub ----------------------------------------------------------------
 
     async def daemons(self) -> list[DaemonRecord]:
         return await self.call(requests.daemons())
@@ -234,47 +228,6 @@ class AsyncClient(AsyncHookCalls, AsyncNotificationCalls, AsyncScheduleCalls):
 
     async def open_breaker(self, type: str) -> BreakerRecord:
         return await self.call(requests.open_breaker(type))
-
-    async def me(self) -> Me:
-        """Whose key this is."""
-        return await self.call(requests.me())
-
-    async def users(self) -> list[UserRecord]:
-        return await self.call(requests.users())
-
-    async def add_user(
-        self, name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None
-    ) -> UserRecord:
-        return await self.call(requests.add_user(name, plan=plan, overrides=overrides))
-
-    async def change_user(self, user: str, **changes: Any) -> UserRecord:
-        return await self.call(requests.change_user(user, changes))
-
-    async def plans(self) -> list[PlanRecord]:
-        return await self.call(requests.plans())
-
-    async def plan(self, name: str) -> PlanRecord:
-        return await self.call(requests.plan(name))
-
-    async def limits(self) -> Limits:
-        """What one may have, and has used this month."""
-        return await self.call(requests.limits())
-
-    async def queue_status(self) -> QueueStatus:
-        """Whether one more task would start now, as far as it is a matter of one's plan."""
-        return await self.call(requests.queue_status())
-
-    async def keys(self, user: str) -> list[KeyRecord]:
-        return await self.call(requests.keys(user))
-
-    async def add_key(self, user: str, **terms: Any) -> KeyRecord:
-        return await self.call(requests.add_key(user, terms))
-
-    async def revoke_key(self, key_id: str) -> Acknowledged:
-        return await self.call(requests.revoke_key(key_id))
-
-    def audit(self) -> AsyncIterator[AuditEntry]:
-        return self._pages(requests.audit())
 
     async def hubs(self) -> list[HubRecord]:
         """Those that were there within a day; one of them leads."""

@@ -43,19 +43,13 @@ from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusa
 from taskyard.sdk.events import EventReader
 from taskyard.sdk.hooks import HookCalls
 from taskyard.sdk.notifications import NotificationCalls
+from taskyard.sdk.people import PeopleCalls
 from taskyard.sdk.records import (
-    AuditEntry,
     BreakerRecord,
     DaemonRecord,
     HubRecord,
-    KeyRecord,
-    Limits,
-    Me,
     Metrics,
-    PlanRecord,
     QueueRecord,
-    QueueStatus,
-    UserRecord,
 )
 from taskyard.sdk.request import Request, next_page, on_behalf, settle
 from taskyard.sdk.requests import Batch
@@ -76,7 +70,7 @@ STREAM_SILENCE_S = 60.0
 # A hub writes to an idle stream every 15 s. Four of them missed: the connection is dead, take another.
 
 
-class Client(HookCalls, NotificationCalls, ScheduleCalls):
+class Client(HookCalls, NotificationCalls, PeopleCalls, ScheduleCalls):
     def __init__(
         self,
         hub: str | None = None,
@@ -201,7 +195,7 @@ class Client(HookCalls, NotificationCalls, ScheduleCalls):
     def review_pattern(self, fingerprint: str, verdict: str, **terms: Any) -> PatternReview:
         return self.call(requests.review_pattern(fingerprint, {"verdict": verdict, **terms}))
 
-    # --- daemons, users, keys, the hub ---------------------------------------------------------------------
+    # --- daemons, queues, breakers, the hub ----------------------------------------------------------------
 
     def daemons(self) -> list[DaemonRecord]:
         return self.call(requests.daemons())
@@ -243,45 +237,6 @@ class Client(HookCalls, NotificationCalls, ScheduleCalls):
 
     def open_breaker(self, type: str) -> BreakerRecord:
         return self.call(requests.open_breaker(type))
-
-    def me(self) -> Me:
-        """Whose key this is."""
-        return self.call(requests.me())
-
-    def users(self) -> list[UserRecord]:
-        return self.call(requests.users())
-
-    def add_user(self, name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None) -> UserRecord:
-        return self.call(requests.add_user(name, plan=plan, overrides=overrides))
-
-    def change_user(self, user: str, **changes: Any) -> UserRecord:
-        return self.call(requests.change_user(user, changes))
-
-    def plans(self) -> list[PlanRecord]:
-        return self.call(requests.plans())
-
-    def plan(self, name: str) -> PlanRecord:
-        return self.call(requests.plan(name))
-
-    def limits(self) -> Limits:
-        """What one may have, and has used this month."""
-        return self.call(requests.limits())
-
-    def queue_status(self) -> QueueStatus:
-        """Whether one more task would start now, as far as it is a matter of one's plan."""
-        return self.call(requests.queue_status())
-
-    def keys(self, user: str) -> list[KeyRecord]:
-        return self.call(requests.keys(user))
-
-    def add_key(self, user: str, **terms: Any) -> KeyRecord:
-        return self.call(requests.add_key(user, terms))
-
-    def revoke_key(self, key_id: str) -> Acknowledged:
-        return self.call(requests.revoke_key(key_id))
-
-    def audit(self) -> Iterator[AuditEntry]:
-        return self._pages(requests.audit())
 
     def hubs(self) -> list[HubRecord]:
         """Those that were there within a day; one of them leads."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, Required, TypedDict, TypeVar, Unpack
+from typing import Any, Required, TypedDict, TypeVar, Unpack
 
 from msgspec import Struct
 
 from taskyard.sdk.answers import Acknowledged
-from taskyard.sdk.request import Request, get, given, segment, send
+from taskyard.sdk.request import AsyncCalls, Calls, Request, get, given, segment, send
 
 T = TypeVar("T")
 
@@ -83,59 +83,51 @@ def _path(hook_id: str) -> str:
 # The calls of each client.
 
 
-class _Calls(Protocol):
-    def call(self, request: Request[T]) -> T: ...
-
-
-class _AsyncCalls(Protocol):
-    async def call(self, request: Request[T]) -> T: ...
-
-
 class HookCalls:
-    def hooks(self: _Calls) -> list[HookRecord]:
+    def hooks(self: Calls) -> list[HookRecord]:
         """One's inbound webhooks, newest first, without their secrets."""
         return self.call(list_hooks())
 
-    def hook(self: _Calls, hook_id: str) -> HookRecord:
+    def hook(self: Calls, hook_id: str) -> HookRecord:
         return self.call(get_hook(hook_id))
 
-    def add_hook(self: _Calls, name: str, **options: Unpack[NewHook]) -> HookRecord:
+    def add_hook(self: Calls, name: str, **options: Unpack[NewHook]) -> HookRecord:
         """Its `url` is for the provider, and its `secret`, which is shown here only, if the provider has none."""
         return self.call(add_hook(name, options))
 
-    def change_hook(self: _Calls, hook_id: str, **changes: Any) -> HookRecord:
+    def change_hook(self: Calls, hook_id: str, **changes: Any) -> HookRecord:
         """`name`, `template`, `max_priority` or `events`."""
         return self.call(change_hook(hook_id, changes))
 
     def rotate_hook(
-        self: _Calls, hook_id: str, *, secret: str | None = None, overlap: float | None = None
+        self: Calls, hook_id: str, *, secret: str | None = None, overlap: float | None = None
     ) -> HookRecord:
         """Another secret, shown here only; the one until now is good for `overlap` more seconds."""
         return self.call(rotate_hook(hook_id, secret=secret, overlap=overlap))
 
-    def delete_hook(self: _Calls, hook_id: str) -> Acknowledged:
+    def delete_hook(self: Calls, hook_id: str) -> Acknowledged:
         return self.call(delete_hook(hook_id))
 
 
 class AsyncHookCalls:
     """As `HookCalls`."""
 
-    async def hooks(self: _AsyncCalls) -> list[HookRecord]:
+    async def hooks(self: AsyncCalls) -> list[HookRecord]:
         return await self.call(list_hooks())
 
-    async def hook(self: _AsyncCalls, hook_id: str) -> HookRecord:
+    async def hook(self: AsyncCalls, hook_id: str) -> HookRecord:
         return await self.call(get_hook(hook_id))
 
-    async def add_hook(self: _AsyncCalls, name: str, **options: Unpack[NewHook]) -> HookRecord:
+    async def add_hook(self: AsyncCalls, name: str, **options: Unpack[NewHook]) -> HookRecord:
         return await self.call(add_hook(name, options))
 
-    async def change_hook(self: _AsyncCalls, hook_id: str, **changes: Any) -> HookRecord:
+    async def change_hook(self: AsyncCalls, hook_id: str, **changes: Any) -> HookRecord:
         return await self.call(change_hook(hook_id, changes))
 
     async def rotate_hook(
-        self: _AsyncCalls, hook_id: str, *, secret: str | None = None, overlap: float | None = None
+        self: AsyncCalls, hook_id: str, *, secret: str | None = None, overlap: float | None = None
     ) -> HookRecord:
         return await self.call(rotate_hook(hook_id, secret=secret, overlap=overlap))
 
-    async def delete_hook(self: _AsyncCalls, hook_id: str) -> Acknowledged:
+    async def delete_hook(self: AsyncCalls, hook_id: str) -> Acknowledged:
         return await self.call(delete_hook(hook_id))

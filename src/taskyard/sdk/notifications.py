@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from taskyard.sdk.answers import Acknowledged
-from taskyard.sdk.request import Request, get, given, segment, send
+from taskyard.sdk.request import AsyncCalls, Calls, Request, get, given, segment, send
 
 T = TypeVar("T")
 
@@ -90,28 +90,16 @@ def _path(notification_id: str) -> str:
 # The calls of each client.
 
 
-class _Calls(Protocol):
-    def call(self, request: Request[T]) -> T: ...
-
-    def _pages(self, request: Request[list[T]]) -> Iterator[T]: ...
-
-
-class _AsyncCalls(Protocol):
-    async def call(self, request: Request[T]) -> T: ...
-
-    def _pages(self, request: Request[list[T]]) -> AsyncIterator[T]: ...
-
-
 class NotificationCalls:
-    def notifications(self: _Calls) -> list[NotificationRecord]:
+    def notifications(self: Calls) -> list[NotificationRecord]:
         """Which of one's events are told to which addresses, newest first, without their secrets."""
         return self.call(list_notifications())
 
-    def notification(self: _Calls, notification_id: str) -> NotificationRecord:
+    def notification(self: Calls, notification_id: str) -> NotificationRecord:
         return self.call(get_notification(notification_id))
 
     def add_notification(
-        self: _Calls, url: str, events: Sequence[str], *, secret: str | None = None, hub: bool | None = None
+        self: Calls, url: str, events: Sequence[str], *, secret: str | None = None, hub: bool | None = None
     ) -> NotificationRecord:
         """Have events told to an address. The `secret` it is signed with is shown here only.
 
@@ -119,18 +107,18 @@ class NotificationCalls:
         """
         return self.call(add_notification(url, events, secret=secret, hub=hub))
 
-    def change_notification(self: _Calls, notification_id: str, **changes: Any) -> NotificationRecord:
+    def change_notification(self: Calls, notification_id: str, **changes: Any) -> NotificationRecord:
         """`url` or `events`."""
         return self.call(change_notification(notification_id, changes))
 
-    def delete_notification(self: _Calls, notification_id: str) -> Acknowledged:
+    def delete_notification(self: Calls, notification_id: str) -> Acknowledged:
         return self.call(delete_notification(notification_id))
 
-    def deliveries(self: _Calls, notification_id: str, *, status: str | None = None) -> Iterator[DeliveryRecord]:
+    def deliveries(self: Calls, notification_id: str, *, status: str | None = None) -> Iterator[DeliveryRecord]:
         """What was sent, is to be, or was given up, newest first."""
         return self._pages(list_deliveries(notification_id, status=status))
 
-    def resend_delivery(self: _Calls, notification_id: str, delivery_id: str) -> DeliveryRecord:
+    def resend_delivery(self: Calls, notification_id: str, delivery_id: str) -> DeliveryRecord:
         """Now, under the same id, whatever became of it."""
         return self.call(resend_delivery(notification_id, delivery_id))
 
@@ -138,27 +126,27 @@ class NotificationCalls:
 class AsyncNotificationCalls:
     """As `NotificationCalls`."""
 
-    async def notifications(self: _AsyncCalls) -> list[NotificationRecord]:
+    async def notifications(self: AsyncCalls) -> list[NotificationRecord]:
         return await self.call(list_notifications())
 
-    async def notification(self: _AsyncCalls, notification_id: str) -> NotificationRecord:
+    async def notification(self: AsyncCalls, notification_id: str) -> NotificationRecord:
         return await self.call(get_notification(notification_id))
 
     async def add_notification(
-        self: _AsyncCalls, url: str, events: Sequence[str], *, secret: str | None = None, hub: bool | None = None
+        self: AsyncCalls, url: str, events: Sequence[str], *, secret: str | None = None, hub: bool | None = None
     ) -> NotificationRecord:
         return await self.call(add_notification(url, events, secret=secret, hub=hub))
 
-    async def change_notification(self: _AsyncCalls, notification_id: str, **changes: Any) -> NotificationRecord:
+    async def change_notification(self: AsyncCalls, notification_id: str, **changes: Any) -> NotificationRecord:
         return await self.call(change_notification(notification_id, changes))
 
-    async def delete_notification(self: _AsyncCalls, notification_id: str) -> Acknowledged:
+    async def delete_notification(self: AsyncCalls, notification_id: str) -> Acknowledged:
         return await self.call(delete_notification(notification_id))
 
     def deliveries(
-        self: _AsyncCalls, notification_id: str, *, status: str | None = None
+        self: AsyncCalls, notification_id: str, *, status: str | None = None
     ) -> AsyncIterator[DeliveryRecord]:
         return self._pages(list_deliveries(notification_id, status=status))
 
-    async def resend_delivery(self: _AsyncCalls, notification_id: str, delivery_id: str) -> DeliveryRecord:
+    async def resend_delivery(self: AsyncCalls, notification_id: str, delivery_id: str) -> DeliveryRecord:
         return await self.call(resend_delivery(notification_id, delivery_id))

@@ -5,8 +5,8 @@ answer or into an exception. Both clients are thin because everything that could
 decided without I/O.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, Final, Generic, Protocol, TypeVar
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
@@ -61,6 +61,20 @@ class Request(Struct, Generic[T], kw_only=True):
         """Path and query, as they stand in the request line."""
         asked = {name: value for name, value in self.query.items() if value is not None}
         return f"{self.path}?{urlencode(asked)}" if asked else self.path
+
+
+class Calls(Protocol):
+    """What carries a request: the client that waits."""
+
+    def call(self, request: Request[T]) -> T: ...
+
+    def _pages(self, request: Request[list[T]]) -> Iterator[T]: ...
+
+
+class AsyncCalls(Protocol):
+    async def call(self, request: Request[T]) -> T: ...
+
+    def _pages(self, request: Request[list[T]]) -> AsyncIterator[T]: ...
 
 
 encode: Final = msgspec.json.Encoder().encode

@@ -1,4 +1,7 @@
-"""Every call of the hub's HTTP interface, without doing any of them: one function, one `Request`."""
+"""Every call of the hub's HTTP interface, without doing any of them: one function, one `Request`.
+
+Those about people, schedules, webhooks and notifications are in files of their own.
+"""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -22,18 +25,11 @@ from taskyard.sdk.answers import (
 )
 from taskyard.sdk.errors import NotFound
 from taskyard.sdk.records import (
-    AuditEntry,
     BreakerRecord,
     DaemonRecord,
     HubRecord,
-    KeyRecord,
-    Limits,
-    Me,
     Metrics,
-    PlanRecord,
     QueueRecord,
-    QueueStatus,
-    UserRecord,
 )
 from taskyard.sdk.request import API, Request, encode, get, given, segment, send
 from taskyard.sdk.submission import is_keyed, wire_shape
@@ -298,7 +294,7 @@ def review_pattern(fingerprint: str, verdict: Mapping[str, Any]) -> Request[Patt
     return send("POST", "/dead-letters/review", PatternReview, body, idempotent=False)
 
 
-# --- daemons, users, keys, the hub -------------------------------------------------------------------------
+# --- daemons, queues, breakers, the hub --------------------------------------------------------------------
 
 
 def daemons() -> Request[list[DaemonRecord]]:
@@ -349,56 +345,6 @@ def reset_breaker(type: str) -> Request[BreakerRecord]:
 
 def open_breaker(type: str) -> Request[BreakerRecord]:
     return send("POST", f"/breakers/{segment(type)}/open", BreakerRecord, None, idempotent=True)
-
-
-def me() -> Request[Me]:
-    return get("/users/me", Me)
-
-
-def users() -> Request[list[UserRecord]]:
-    return get("/users", list[UserRecord])
-
-
-def add_user(name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None) -> Request[UserRecord]:
-    body = {"name": name, **given(plan=plan, overrides=overrides)}
-    return send("POST", "/users", UserRecord, body, idempotent=False)
-
-
-def change_user(user: str, changes: Mapping[str, Any]) -> Request[UserRecord]:
-    """Here None has a meaning: `plan` null is no plan, an override that is null is removed."""
-    return send("PATCH", f"/users/{segment(user)}", UserRecord, changes, idempotent=True)
-
-
-def plans() -> Request[list[PlanRecord]]:
-    return get("/plans", list[PlanRecord])
-
-
-def plan(name: str) -> Request[PlanRecord]:
-    return get(f"/plans/{segment(name)}", PlanRecord)
-
-
-def limits() -> Request[Limits]:
-    return get("/users/me/limits", Limits)
-
-
-def queue_status() -> Request[QueueStatus]:
-    return get("/tasks/queue-status", QueueStatus)
-
-
-def keys(user: str) -> Request[list[KeyRecord]]:
-    return get(f"/users/{segment(user)}/keys", list[KeyRecord])
-
-
-def add_key(user: str, body: Mapping[str, Any]) -> Request[KeyRecord]:
-    return send("POST", f"/users/{segment(user)}/keys", KeyRecord, body, idempotent=False)
-
-
-def revoke_key(key_id: str) -> Request[Acknowledged]:
-    return Request(method="DELETE", path=f"{API}/keys/{segment(key_id)}", answer=Acknowledged, idempotent=True)
-
-
-def audit(*, limit: int = PAGE_TASKS) -> Request[list[AuditEntry]]:
-    return get("/audit", list[AuditEntry], limit=limit)
 
 
 def hubs() -> Request[list[HubRecord]]:

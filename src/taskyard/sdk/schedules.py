@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from taskyard.sdk.answers import Acknowledged, TaskRecord
-from taskyard.sdk.request import Request, get, given, segment, send
+from taskyard.sdk.request import AsyncCalls, Calls, Request, get, given, segment, send
 
 T = TypeVar("T")
 
@@ -104,47 +104,39 @@ def _path(schedule: str) -> str:
 # The calls of each client.
 
 
-class _Calls(Protocol):
-    def call(self, request: Request[T]) -> T: ...
-
-
-class _AsyncCalls(Protocol):
-    async def call(self, request: Request[T]) -> T: ...
-
-
 class ScheduleCalls:
     """A schedule is named by its id or by its name."""
 
-    def schedules(self: _Calls) -> list[ScheduleRecord]:
+    def schedules(self: Calls) -> list[ScheduleRecord]:
         """One's schedules, newest first."""
         return self.call(list_schedules())
 
-    def schedule_presets(self: _Calls) -> list[PresetRecord]:
+    def schedule_presets(self: Calls) -> list[PresetRecord]:
         return self.call(list_presets())
 
-    def schedule(self: _Calls, schedule: str) -> ScheduleRecord:
+    def schedule(self: Calls, schedule: str) -> ScheduleRecord:
         return self.call(get_schedule(schedule))
 
-    def add_schedule(self: _Calls, name: str, task: Mapping[str, Any], **options: Any) -> ScheduleRecord:
+    def add_schedule(self: Calls, name: str, task: Mapping[str, Any], **options: Any) -> ScheduleRecord:
         """`every` or `cron`; also `timezone`, `enabled`, `catch_up`, `max_lateness`, `probe`."""
         return self.call(add_schedule(name, task, options))
 
-    def change_schedule(self: _Calls, schedule: str, **changes: Any) -> ScheduleRecord:
+    def change_schedule(self: Calls, schedule: str, **changes: Any) -> ScheduleRecord:
         """Holds at once. A new `every` takes the place of `cron`, and the other way round."""
         return self.call(change_schedule(schedule, changes))
 
-    def delete_schedule(self: _Calls, schedule: str) -> Acknowledged:
+    def delete_schedule(self: Calls, schedule: str) -> Acknowledged:
         return self.call(delete_schedule(schedule))
 
-    def run_schedule(self: _Calls, schedule: str) -> TaskRecord:
+    def run_schedule(self: Calls, schedule: str) -> TaskRecord:
         """Now, whatever is due when; the task that this makes."""
         return self.call(run_schedule(schedule))
 
-    def next_runs(self: _Calls, schedule: str, *, count: int = 5) -> list[datetime]:
+    def next_runs(self: Calls, schedule: str, *, count: int = 5) -> list[datetime]:
         return self.call(get_next_runs(schedule, count))
 
     def preview_schedule(
-        self: _Calls, *, every: str | None = None, cron: str | None = None, timezone: str = "UTC", count: int = 5
+        self: Calls, *, every: str | None = None, cron: str | None = None, timezone: str = "UTC", count: int = 5
     ) -> list[datetime]:
         """When a schedule would run that is not written down yet."""
         return self.call(preview_schedule(every, cron, timezone, count))
@@ -153,31 +145,31 @@ class ScheduleCalls:
 class AsyncScheduleCalls:
     """As `ScheduleCalls`."""
 
-    async def schedules(self: _AsyncCalls) -> list[ScheduleRecord]:
+    async def schedules(self: AsyncCalls) -> list[ScheduleRecord]:
         return await self.call(list_schedules())
 
-    async def schedule_presets(self: _AsyncCalls) -> list[PresetRecord]:
+    async def schedule_presets(self: AsyncCalls) -> list[PresetRecord]:
         return await self.call(list_presets())
 
-    async def schedule(self: _AsyncCalls, schedule: str) -> ScheduleRecord:
+    async def schedule(self: AsyncCalls, schedule: str) -> ScheduleRecord:
         return await self.call(get_schedule(schedule))
 
-    async def add_schedule(self: _AsyncCalls, name: str, task: Mapping[str, Any], **options: Any) -> ScheduleRecord:
+    async def add_schedule(self: AsyncCalls, name: str, task: Mapping[str, Any], **options: Any) -> ScheduleRecord:
         return await self.call(add_schedule(name, task, options))
 
-    async def change_schedule(self: _AsyncCalls, schedule: str, **changes: Any) -> ScheduleRecord:
+    async def change_schedule(self: AsyncCalls, schedule: str, **changes: Any) -> ScheduleRecord:
         return await self.call(change_schedule(schedule, changes))
 
-    async def delete_schedule(self: _AsyncCalls, schedule: str) -> Acknowledged:
+    async def delete_schedule(self: AsyncCalls, schedule: str) -> Acknowledged:
         return await self.call(delete_schedule(schedule))
 
-    async def run_schedule(self: _AsyncCalls, schedule: str) -> TaskRecord:
+    async def run_schedule(self: AsyncCalls, schedule: str) -> TaskRecord:
         return await self.call(run_schedule(schedule))
 
-    async def next_runs(self: _AsyncCalls, schedule: str, *, count: int = 5) -> list[datetime]:
+    async def next_runs(self: AsyncCalls, schedule: str, *, count: int = 5) -> list[datetime]:
         return await self.call(get_next_runs(schedule, count))
 
     async def preview_schedule(
-        self: _AsyncCalls, *, every: str | None = None, cron: str | None = None, timezone: str = "UTC", count: int = 5
+        self: AsyncCalls, *, every: str | None = None, cron: str | None = None, timezone: str = "UTC", count: int = 5
     ) -> list[datetime]:
         return await self.call(preview_schedule(every, cron, timezone, count))
