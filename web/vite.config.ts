@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
@@ -15,14 +17,15 @@ function packed(): Plugin {
   return {
     name: "packed",
     apply: "build",
-    enforce: "post",
-    generateBundle(_options, bundle) {
-      for (const [name, file] of Object.entries(bundle)) {
-        const source = Buffer.from(file.type === "chunk" ? file.code : file.source);
-        if (!PACKED.test(name) || source.length < PACKED_BYTES_MIN) continue;
-        this.emitFile({ type: "asset", fileName: `${name}.gz`, source: gzipSync(source, { level: 9 }) });
+    // From the files as they were written: other plugins still change what `generateBundle` sees.
+    writeBundle({ dir = "." }, bundle) {
+      for (const name of Object.keys(bundle).filter((one) => PACKED.test(one))) {
+        const path = join(dir, name);
+        const source = readFileSync(path);
+        if (source.length < PACKED_BYTES_MIN) continue;
+        writeFileSync(`${path}.gz`, gzipSync(source, { level: 9 }));
         const params = { [constants.BROTLI_PARAM_QUALITY]: 11 };
-        this.emitFile({ type: "asset", fileName: `${name}.br`, source: brotliCompressSync(source, { params }) });
+        writeFileSync(`${path}.br`, brotliCompressSync(source, { params }));
       }
     },
   };
