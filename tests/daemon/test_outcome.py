@@ -1,9 +1,22 @@
 """Outcomes within the limits of the wire: what is cut, and that nothing is lost to a limit."""
 
+import datetime
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
 from msgspec import Raw, json
 
+from taskyard.daemon.framing import write_frames
 from taskyard.daemon.outcome import FIELD_BYTES_MAX, cut_text, pack
+from taskyard.daemon.python_runner import ended_with, failed_with
+from taskyard.daemon.task import Result, TaskError
+from taskyard.gateway.daemon_messages import Translator
 from taskyard.wire import frames
+from taskyard.wire.depth import DEPTH_MAX, FRAME_WRAPS, is_too_deep, without_nul
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireError
 
 
@@ -75,3 +88,82 @@ def test_a_long_error_is_cut_in_each_of_its_parts() -> None:
     assert len(told.error.code) <= 255
     assert len(told.error.message) <= FIELD_BYTES_MAX
     assert told.error.details == {"truncated": True}
+
+
+# --- whatever a function answers, the hub takes --------------------------------------------------------------
+
+KEY = ("t1", 1)
+# A hub hangs up on what it cannot take, and an outcome is told until it was taken: one would be the end of its daemon.
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+ODD: list[Any] = [
+    *(2**63, 2**64 - 1, 2**70, -(2**63), 1e308, math.inf, math.nan, True),
+    *("a\0b", "\ud800", "\u2028", "x" * 3_000_000, "\x01" * 400_000, '"\\' * 300_000),
+    *(nested(63), nested(64), nested(65), nested(500), nested(20_000), [1] * 100_000),
+    *(Raw(b"1e400"), Raw(b"9" * 400), b"bytes", {1, 2}, {1: 2}, {"a\0": 1}, object(), Path("a/b")),
+    *(Decimal("1e999"), datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), Mute()),
+]
+REPORT = {"decision": "d", "reasoning": "r"}
+PLACES: dict[str, Callable[[Any], TaskCompleted | TaskFailed]] = {
+    "result": lambda odd: ended_with(KEY, odd),
+    "result, inside": lambda odd: ended_with(KEY, {"inside": [odd]}),
+    "summary": lambda odd: ended_with(KEY, Result(1, summary=odd)),
+    "status": lambda odd: ended_with(KEY, Result(1, status=odd)),
+    "files": lambda odd: ended_with(KEY, Result(1, files_changed=[odd])),
+    "usage": lambda odd: ended_with(KEY, Result(1, usage={"input_tokens": odd, "cost_usd": odd})),
+    "report": lambda odd: ended_with(KEY, Result(1, decision_report={**REPORT, "alternatives": [odd]})),
+    "verification": lambda odd: ended_with(KEY, Result(1, decision_report={**REPORT, "verification": odd})),
+    "code": lambda odd: failed_with(KEY, TaskError(odd, "m")),
+    "message": lambda odd: failed_with(KEY, TaskError("CODE", odd)),
+    "retryable": lambda odd: failed_with(KEY, TaskError("CODE", "m", retryable=odd)),
+    "details": lambda odd: failed_with(KEY, TaskError("CODE", "m", details={"inside": odd})),
+    "usage of a failure": lambda odd: failed_with(KEY, TaskError("CODE", "m", usage={"input_tokens": odd})),
+    "exception": lambda odd: failed_with(KEY, ValueError(odd)),
+}
+
+
+def taken(message: TaskCompleted | TaskFailed) -> TaskCompleted | TaskFailed:
+    """As the hub reads it. Raises what it would hang up for."""
+    [frame] = write_frames([pack(message)[0]])
+    assert not is_too_deep(bytes(frame), DEPTH_MAX + FRAME_WRAPS)
+    [told] = frames.decode_from_daemon(without_nul(bytes(frame)))
+    assert isinstance(told, TaskCompleted | TaskFailed)
+    Translator(session=1, daemon_id="d").command_of(told, 0)
+    return told
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_whatever_a_function_answers_is_told_so_that_the_hub_takes_it(place: str) -> None:
+    for odd in ODD:
+        told = taken(PLACES[place](odd))
+        assert (told.task_id, told.attempt) == KEY
+
+
+def test_what_stands_beside_a_result_and_cannot_be_told_does_not_cost_the_result() -> None:
+    report = {**REPORT, "verification": nested(100)}
+    told = taken(ended_with(KEY, Result({"answer": 42}, decision_report=report, files_changed=[Path("a/b")])))  # type: ignore[list-item]
+    assert isinstance(told, TaskCompleted)
+    assert isinstance(told.result, Raw)
+    assert (bytes(told.result), told.files_changed) == (b'{"answer":42}', ["a/b"])
+    assert told.decision_report == DecisionReport("d", "r")
+
+
+def test_a_code_that_is_a_number_and_an_error_without_words_are_told_as_what_they_are() -> None:
+    told = taken(failed_with(KEY, TaskError(429, "too many")))  # type: ignore[arg-type]
+    assert isinstance(told, TaskFailed)
+    assert told.error.code == "429"
+    mute = taken(failed_with(KEY, Mute()))
+    assert isinstance(mute, TaskFailed)
+    assert mute.error.message == "Mute"

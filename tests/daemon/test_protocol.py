@@ -554,7 +554,7 @@ def test_an_outcome_that_is_not_json_fails_for_good() -> None:
     scene = Scene().join()
     scene.runs()
     scene.take_sent()
-    scene.ends(TaskCompleted(*ONE, Raw(b"1"), files_changed=["\ud800"]))
+    scene.ends(TaskCompleted(*ONE, Raw(b"1e400")))
     [failed] = scene.sent
     assert isinstance(failed, TaskFailed)
     assert (failed.error.code, failed.error.retryable) == ("INVALID_RESULT", False)

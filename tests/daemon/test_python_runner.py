@@ -269,6 +269,19 @@ def test_a_checkpoint_over_the_limit_is_refused() -> None:
     assert "a checkpoint is at most" in outcome_of(function).error.message
 
 
+class Departed(BaseException):
+    """As libraries have them: no `Exception`, so that nobody catches it by accident."""
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, Departed, SystemExit])
+def test_whatever_a_function_raises_is_its_end_and_nobody_elses(raised: type[BaseException]) -> None:
+    def function(_: Task) -> None:
+        raise raised
+
+    for outcome in (outcome_of(function), outcome_of(as_async(function))):
+        assert isinstance(outcome, TaskFailed), raised
+
+
 # --- stopping ----------------------------------------------------------------------------------------------
 
 

@@ -8,10 +8,12 @@ from typing import Final
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from taskyard.daemon.orders import Whole
+from taskyard.daemon.task import words_of
 from taskyard.wire import frames
-from taskyard.wire.depth import DEPTH_MAX, is_too_deep
+from taskyard.wire.depth import DEPTH_MAX, FRAME_WRAPS, has_wild_number, is_too_deep
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireError
 
 RESULT_BYTES_MAX: Final = 1024 * 1024
@@ -36,50 +38,97 @@ def cut_text(text: str, bytes_max: int = FIELD_BYTES_MAX) -> str:
 
 
 def pack(message: TaskCompleted | TaskFailed) -> tuple[bytes, Whole | None]:
-    """The message encoded, within the limits; and the result to keep as a file if it was cut."""
-    whole = None
+    """The message encoded, as the hub takes it; and the result to keep as a file if it was cut.
+
+    It never raises, and what it answers is never refused: a hub hangs up on a message that it cannot read, and an
+    outcome is told until it was taken. What stands beside a result or an error and cannot be told is left out.
+    """
     try:
-        if isinstance(message, TaskCompleted):
-            whole = fit_completed(message)
-        else:
-            fit_failed(message)
-        return frames.encode(message), whole
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        told = WireError("INVALID_RESULT", f"the outcome is not JSON: {cut_text(str(error), 1024)}", retryable=False)
+        whole = _fit_result(message) if isinstance(message, TaskCompleted) else None
+        try:
+            return _told(message), whole
+        except UNTELLABLE:
+            _leave_out(message)
+            return _told(message), whole
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, its end has to be told
+        said = cut_text(words_of(error), 1024)
+        told = WireError("INVALID_RESULT", f"the outcome is not JSON: {said}", retryable=False)
         return frames.encode(TaskFailed(message.task_id, message.attempt, told)), None
 
 
-def fit_completed(message: TaskCompleted) -> Whole | None:
-    """Bring the message within the limits; answers the result to keep as a file if it was cut."""
-    whole = None
+UNTELLABLE: Final = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
+
+
+def _told(message: TaskCompleted | TaskFailed) -> bytes:
+    """Raises one of `UNTELLABLE` for what the hub would not take."""
+    if isinstance(message, TaskCompleted):
+        _fit_beside(message)
+        encoded = frames.encode(message)
+        if isinstance(message.result, Raw) and has_wild_number(bytes(message.result)):
+            raise ValueError("a number is beyond what JSON readers can hold")
+        beside = (message.summary, message.files_changed, message.decision_report, message.usage)
+        is_bare = beside == (None, None, None, None)
+    else:
+        _fit_failed(message)
+        encoded = frames.encode(message)
+        is_bare = False
+    if not is_bare:
+        if is_too_deep(encoded, DEPTH_MAX + FRAME_WRAPS - 1):
+            raise ValueError("it nests too deeply")
+        frames.decode_from_daemon(encoded)
+    return encoded
+
+
+def _leave_out(message: TaskCompleted | TaskFailed) -> None:
+    """What a result or an error can do without."""
+    if isinstance(message, TaskFailed):
+        message.error, message.usage = replace(message.error, details={"truncated": True}), None
+        return
+    report = message.decision_report
+    message.usage = None
+    message.decision_report = None if report is None else _words_alone(report)
+
+
+def _fit_result(message: TaskCompleted) -> Whole | None:
+    """Bring the result within the limits; answers what to keep as a file if it was cut."""
     # What is no longer than the limit of depth has no room for that many brackets.
     is_long = isinstance(message.result, Raw) and len(content := bytes(message.result)) > DEPTH_MAX
-    if is_long and _is_too_much(content):
-        whole = Whole(f"{message.task_id}-{message.attempt}.json", content)
-        note = {
-            "truncated": True,
-            "bytes": len(content),
-            "head": content[:HEAD_BYTES].decode("utf-8", "ignore"),
-            "file": whole.name,
-        }
-        message.result = Raw(_encode(note))
+    if not is_long or not _is_too_much(content):
+        return None
+    whole = Whole(f"{message.task_id}-{message.attempt}.json", content)
+    note = {
+        "truncated": True,
+        "bytes": len(content),
+        "head": content[:HEAD_BYTES].decode("utf-8", "ignore"),
+        "file": whole.name,
+    }
+    message.result = Raw(_encode(note))
+    return whole
+
+
+def _fit_beside(message: TaskCompleted) -> None:
     if message.summary is not None:
         message.summary = cut_text(message.summary)
-    if message.files_changed is not None and len(_encode(message.files_changed)) > FIELD_BYTES_MAX:
-        message.files_changed = _first_that_fit(message.files_changed)
+    if message.files_changed is not None:
+        message.files_changed = [cut_text(path) for path in message.files_changed]
+        if len(_encode(message.files_changed)) > FIELD_BYTES_MAX:
+            message.files_changed = _first_that_fit(message.files_changed)
     if message.decision_report is not None and len(_encode(message.decision_report)) > FIELD_BYTES_MAX:
-        message.decision_report = DecisionReport(
-            decision=cut_text(message.decision_report.decision, FIELD_BYTES_MAX // 4),
-            reasoning=cut_text(message.decision_report.reasoning, FIELD_BYTES_MAX // 4),
-        )
-    return whole
+        message.decision_report = _words_alone(message.decision_report)
+
+
+def _words_alone(report: DecisionReport) -> DecisionReport:
+    bytes_max = FIELD_BYTES_MAX // 4
+    return DecisionReport(
+        decision=cut_text(report.decision, bytes_max), reasoning=cut_text(report.reasoning, bytes_max)
+    )
 
 
 def _is_too_much(result: bytes) -> bool:
     return len(result) > RESULT_BYTES_MAX or is_too_deep(result)
 
 
-def fit_failed(message: TaskFailed) -> None:
+def _fit_failed(message: TaskFailed) -> None:
     error = message.error
     details = error.details
     if details is not None and len(_encode(details)) > FIELD_BYTES_MAX // 2:

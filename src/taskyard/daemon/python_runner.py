@@ -18,7 +18,7 @@ from msgspec import Struct
 from taskyard.daemon.aside import Aside, Post, Watch
 from taskyard.daemon.context import Context, News
 from taskyard.daemon.orders import Key, Start, Stop
-from taskyard.daemon.task import Task, TaskCancelled, TaskError, completed, failed, read_task
+from taskyard.daemon.task import Task, TaskCancelled, TaskError, completed, failed, read_task, words_of
 from taskyard.daemon.threads import Threads
 from taskyard.daemon.workers.naming import Place, place_of
 from taskyard.daemon.workers.pool import Pool, Worker
@@ -202,9 +202,9 @@ class PythonRunner:
             takes_context = function.takes_context
             value = function.function(task, run.context) if takes_context else function.function(task)
             outcome = ended_with(run.key, value)
-        except TaskCancelled:
+        except (asyncio.CancelledError, TaskCancelled):
             outcome = cancelled(run.key, is_stopping=run.stopping)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
+        except BaseException as error:  # noqa: BLE001 - whatever the function raises is its outcome, also an interrupt
             outcome = failed_with(run.key, error)
         self._post.call(self._end, run, outcome)
 
@@ -257,7 +257,7 @@ async def _awaited(run: _Run, function: Served, task: Task) -> Outcome | None:
         return ended_with(run.key, value)
     except (asyncio.CancelledError, TaskCancelled):
         return cancelled(run.key, is_stopping=run.stopping)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
+    except BaseException as error:  # noqa: BLE001 - whatever the function raises is its outcome, also an interrupt
         return failed_with(run.key, error)
 
 
@@ -277,6 +277,7 @@ def ended_with(key: Key, value: object) -> Outcome:
 def failed_with(key: Key, error: BaseException) -> TaskFailed:
     if isinstance(error, TaskError):
         return failed(*key, error)
-    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    name, said = type(error).__name__, words_of(error)
+    told = f"{name}: {said}" if said not in ("", name) else name
     frames = traceback.format_tb(error.__traceback__, -TRACEBACK_FRAMES)
     return TaskFailed(*key, WireError("EXECUTION_ERROR", told, details={"traceback": "".join(frames)}))

@@ -106,6 +106,14 @@ def read_task(execute: TaskExecute) -> Task:
     return task
 
 
+def words_of(value: object) -> str:
+    """As text, whatever it is: an error of somebody else's may not even be able to say what it is."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - the name of its kind is all that is left to tell
+        return type(value).__name__
+
+
 def completed(task_id: str, attempt: int, value: object) -> TaskCompleted:
     """The answer of a task function as a message. Raises what msgspec raises for what is not JSON."""
     if not isinstance(value, Result):
@@ -114,9 +122,9 @@ def completed(task_id: str, attempt: int, value: object) -> TaskCompleted:
         task_id,
         attempt,
         result=UNSET if value.value is None else Raw(_encode(value.value)),
-        summary=value.summary,
+        summary=None if value.summary is None else words_of(value.summary),
         result_status=ResultStatus(value.status),
-        files_changed=value.files_changed,
+        files_changed=None if value.files_changed is None else [words_of(path) for path in value.files_changed],
         decision_report=_converted(value.decision_report, DecisionReport),
         usage=_converted(value.usage, WireUsage),
     )
@@ -124,10 +132,12 @@ def completed(task_id: str, attempt: int, value: object) -> TaskCompleted:
 
 def failed(task_id: str, attempt: int, error: TaskError) -> TaskFailed:
     """Work that failed has used something too; if nobody can read how much, the failure is told all the same."""
-    told = WireError(error.code, error.message, error.retryable, error.details)
+    retryable = None if error.retryable is None else bool(error.retryable)
+    details = error.details if isinstance(error.details, dict) else None
+    told = WireError(words_of(error.code), words_of(error.message), retryable, details)
     try:
         usage = _converted(error.usage, WireUsage)
-    except msgspec.ValidationError:
+    except (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError):
         usage = None
     return TaskFailed(task_id, attempt, told, usage)
 

@@ -20,7 +20,7 @@ from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
 from taskyard.gateway.door import Door
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire import frames
-from taskyard.wire.depth import DEPTH_MAX, is_too_deep, is_utf8, without_nul
+from taskyard.wire.depth import DEPTH_MAX, FRAME_WRAPS, is_too_deep, is_utf8, without_nul
 
 QUEUE_BYTES_MAX: Final = 16 * 1024 * 1024
 HELLO_S: Final = 5.0
@@ -28,8 +28,6 @@ CLOSE_S: Final = 5.0
 MESSAGES_PER_S: Final = 200_000
 # Several times what a daemon of 64 slots sends at the full rate of a hub: only a loop gone mad meets it,
 # and is slowed by not being read rather than cut, since its results are worth having.
-FRAME_WRAPS: Final = 3
-# The array of messages, the message, and the field whose value may nest.
 REASON_BYTES_MAX: Final = 123
 
 log = logging.getLogger(__name__)

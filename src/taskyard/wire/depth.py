@@ -11,6 +11,8 @@ from typing import Final
 import msgspec
 
 DEPTH_MAX: Final = 64
+FRAME_WRAPS: Final = 3
+"""What a daemon's value stands in: the array of messages, the message, and the field whose value may nest."""
 
 _NOT_STRUCTURE: Final = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 _ONE_KIND: Final = bytes.maketrans(b"[]", b"{}")

@@ -78,3 +78,11 @@ def crashes(task: Task) -> None:
 
 def not_json(task: Task) -> object:
     return object()
+
+
+def interrupts(task: Task) -> None:
+    raise KeyboardInterrupt
+
+
+def details_not_json(task: Task) -> None:
+    raise TaskError("MY_CODE", "on purpose", details={"inside": object()})

@@ -137,6 +137,8 @@ def test_an_async_function_runs_there_too() -> None:
         (functions.fails, "MY_CODE", "on purpose"),
         (functions.raises, "EXECUTION_ERROR", "RuntimeError: not on purpose"),
         (functions.not_json, "INVALID_RESULT", "not JSON"),
+        (functions.details_not_json, "INVALID_RESULT", "not JSON"),
+        (functions.interrupts, "EXECUTION_ERROR", "KeyboardInterrupt"),
         (functions.dies, "WORKER_DIED", "exited with 3"),
         (functions.crashes, "WORKER_DIED", "was ended by SIGSEGV"),
     ],

@@ -18,8 +18,9 @@ from msgspec import Raw
 
 from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Key
+from taskyard.daemon.outcome import UNTELLABLE
 from taskyard.daemon.python_runner import Outcome, Served, cancelled, ended_with, failed_with, served
-from taskyard.daemon.task import Task, TaskCancelled, TaskError, read_task
+from taskyard.daemon.task import Task, TaskCancelled, TaskError, read_task, words_of
 from taskyard.daemon.workers.guard import guarded
 from taskyard.daemon.workers.messages import (
     Began,
@@ -127,7 +128,7 @@ def outcome_of(work: Work, run: Run, link: Link, known: dict[Place, Served]) -> 
     try:
         if run.place not in known:
             known[run.place] = served(function_at(run.place))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a module raises
+    except BaseException as error:  # noqa: BLE001 - whatever a module raises
         return failed_with(work.key, TaskError("WORKER_NOT_STARTED", f"its module cannot be imported: {error!r}"))
     try:
         task = read_task(run.execute)
@@ -135,7 +136,7 @@ def outcome_of(work: Work, run: Run, link: Link, known: dict[Place, Served]) -> 
         return ended_with(work.key, work.call(known[run.place], task))
     except (asyncio.CancelledError, TaskCancelled):
         return cancelled(work.key, is_stopping=work.is_cancelled)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the function raises is its outcome
+    except BaseException as error:  # noqa: BLE001 - whatever the function raises is its outcome, also an interrupt
         return failed_with(work.key, error)
 
 
@@ -153,7 +154,16 @@ def main() -> None:
         assert work is not None, "it was made before its run was handed over"
         outcome = outcome_of(work, run, link, known)
         link.loop.call_soon_threadsafe(work.context.deliver)
-        link.say(Ended(Raw(b"null" if outcome is None else msgspec.json.encode(outcome))))
+        link.say(Ended(_told(work, outcome)))
+
+
+def _told(work: Work, outcome: Outcome | None) -> Raw:
+    """What cannot be said between processes is told to the hub as that, and does not end this one."""
+    try:
+        return Raw(msgspec.json.encode(outcome))
+    except UNTELLABLE as error:
+        told = TaskError("INVALID_RESULT", f"the outcome is not JSON: {words_of(error)}", retryable=False)
+        return Raw(msgspec.json.encode(failed_with(work.key, told)))
 
 
 if __name__ == "__main__":
