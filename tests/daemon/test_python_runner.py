@@ -269,6 +269,12 @@ def test_a_checkpoint_over_the_limit_is_refused() -> None:
     assert "a checkpoint is at most" in outcome_of(function).error.message
 
 
+@pytest.mark.parametrize("refused", [Raw(b"[" * 65 + b"]" * 65), Raw(b"1e400")])
+def test_a_checkpoint_that_the_hub_would_hang_up_for_is_refused_here(refused: Raw) -> None:
+    outcome = outcome_of(lambda _, context: context.checkpoint({"saved": refused}))
+    assert "checkpoint" in outcome.error.message
+
+
 class Departed(BaseException):
     """As libraries have them: no `Exception`, so that nobody catches it by accident."""
 

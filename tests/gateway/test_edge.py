@@ -188,6 +188,21 @@ async def test_a_daemon_that_is_there_meets_the_bounds_of_the_moment(hub: Gatewa
     assert len(task["result_summary"].encode()) <= 100
 
 
+async def test_a_daemon_that_goes_by_larger_bounds_than_its_hub_is_not_hung_up_on(
+    hub: GatewayHub, app: GatewayApp
+) -> None:
+    owner = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+    async with owner.socket() as daemon:
+        task_id = await a_running_task(owner, daemon)
+        configure(hub, checkpoint=100, frame=65_536)
+        about = {"task_id": task_id, "attempt": 1}
+        daemon.say({"type": "task.checkpoint", **about, "data": "x" * 100_000})
+        daemon.say({"type": "task.completed", **about, "result": 1})
+        assert [one["type"] for one in await daemon.hear()] == ["ack"]
+    task = (await owner.get(f"{TASKS}/{task_id}")).json
+    assert (task["status"], task.get("checkpoint")) == ("completed", None)
+
+
 async def a_running_task(owner: Client, daemon: Connection) -> str:
     assert (await daemon.next())["type"] == "websocket.accept"
     daemon.say(HELLO)

@@ -11,6 +11,7 @@ import msgspec
 from taskyard.daemon.orders import Key
 from taskyard.daemon.outcome import cut_text
 from taskyard.daemon.task import TaskCancelled
+from taskyard.wire.depth import DEPTH_MAX, has_wild_number, is_too_deep
 
 LOG_LINES_MAX: Final = 1_000
 """Between two visits of the loop; a function that prints faster than that loses lines, not the daemon."""
@@ -60,6 +61,10 @@ class Context:
         encoded = msgspec.json.encode(data)
         if len(encoded) > CHECKPOINT_BYTES_MAX:
             raise ValueError(f"a checkpoint is at most {CHECKPOINT_BYTES_MAX} bytes, this is {len(encoded)}")
+        if is_too_deep(encoded):
+            raise ValueError(f"a checkpoint nests at most {DEPTH_MAX} deep")
+        if has_wild_number(encoded):
+            raise ValueError("a number in the checkpoint is beyond what JSON readers can hold: save it as text")
         with self._lock:
             self._checkpoint = encoded
             self._post()

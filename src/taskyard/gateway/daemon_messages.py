@@ -159,8 +159,12 @@ class Translator:
             log=message.log,
         )
 
-    def _checkpoint(self, message: frames.TaskCheckpoint) -> SaveCheckpoint:
-        data = bytes(message.data)
-        if len(data) > self.size.checkpoint:
-            raise BadMessage(f"task.checkpoint: `data` has {len(data):,} bytes, over {self.size.checkpoint:,}")
+    def _checkpoint(self, message: frames.TaskCheckpoint) -> SaveCheckpoint | ReportProgress:
+        data, bytes_max = bytes(message.data), self.size.checkpoint
+        if len(data) > max(bytes_max, BUILT_IN.checkpoint):
+            raise BadMessage(f"task.checkpoint: `data` has {len(data):,} bytes, over {bytes_max:,}")
+        if len(data) > bytes_max:
+            # Daemons go by the built-in size and tell it again after each connection: hanging up would never end.
+            log = f"[a checkpoint of {len(data):,} bytes was not taken: this hub takes {bytes_max:,}]"
+            return ReportProgress(self.daemon_id, message.task_id, message.attempt, session=self._session, log=log)
         return SaveCheckpoint(self.daemon_id, message.task_id, message.attempt, data, self._session)

@@ -242,9 +242,10 @@ class DaemonSocket:
         text = event.get("text")
         raw: bytes = event.get("bytes") or b"" if text is None else text.encode()
         size = self._size
-        if len(raw) > size.frame:
-            raise BadMessage(f"a frame has at most {size.frame:,} bytes")
-        # Daemons go by the built-in depth: a smaller one is for requests, not for finished work.
+        # Daemons go by the built-in size and depth: smaller ones are for requests, not for finished work.
+        bytes_max = max(size.frame, frames.FRAME_BYTES_MAX)
+        if len(raw) > bytes_max:
+            raise BadMessage(f"a frame has at most {bytes_max:,} bytes")
         depth_max = max(size.depth, DEPTH_MAX)
         if is_too_deep(raw, depth_max + FRAME_WRAPS):
             raise BadMessage(f"JSON nests at most {depth_max} deep")

@@ -93,8 +93,8 @@ class Following:
                 self._context.checkpoint(msgspec.json.decode(self._secrets.hide_in(content)))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             complaint = "is not JSON"
-        except (TooLarge, ValueError):
-            complaint = f"has more than {CHECKPOINT_BYTES_MAX} bytes"
+        except (TooLarge, ValueError) as error:
+            complaint = f"cannot be saved ({error})"
         if complaint is not None and is_last:
             self._context.log(f"[{CHECKPOINT} {complaint} and was not taken]")
 
