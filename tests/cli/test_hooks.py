@@ -179,4 +179,4 @@ def test_a_template_that_is_no_object_is_wrong_use(hub: StubHub, cli: Cli, tmp_p
     file = tmp_path / "template.json"
     file.write_text("[1]")
     wrong = cli("hook", "add", "prs", "--provider", "github", "--template", str(file))
-    assert (wrong.code, "is no JSON object" in wrong.err) == (2, True)
+    assert (wrong.code, "holds no JSON object" in wrong.err) == (2, True)

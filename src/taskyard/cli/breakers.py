@@ -56,10 +56,7 @@ def _row(breaker: "BreakerRecord", at: "datetime") -> tuple[str, ...]:
 def reset(type: TypeArgument, yard: Yard) -> None:
     """Close a breaker: tasks of this type run again."""
     breaker = yard.client.reset_breaker(type)
-    if yard.json:
-        output.say_json(breaker)
-    else:
-        output.say(f"{breaker.type}: the breaker is closed.")
+    yard.answer(breaker, f"{breaker.type}: the breaker is closed.")
 
 
 @app.command("open")

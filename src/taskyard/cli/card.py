@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from taskyard.cli import output
 from taskyard.cli.neutral import one_line
 from taskyard.cli.times import relative, span
@@ -170,5 +168,5 @@ def _attempt(attempt: "Attempt", now: datetime) -> str:
 
 
 def _indented(body: object) -> str:
-    text = body if isinstance(body, str) else msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
+    text = body if isinstance(body, str) else output.indented(body)
     return "\n".join(f"  {line}" for line in text.splitlines())

@@ -45,7 +45,4 @@ def daemons(yard: Yard) -> None:
 def drain(daemon: DaemonArgument, yard: Yard) -> None:
     """Let a daemon finish what it runs and give it nothing new."""
     drained = yard.client.drain(daemon)
-    if yard.json:
-        output.say_json(drained)
-    else:
-        output.say(f"{daemon} drains: it finishes what it runs and gets nothing new.")
+    yard.answer(drained, f"{daemon} drains: it finishes what it runs and gets nothing new.")

@@ -1,13 +1,12 @@
 """`taskyard hook`: inbound webhooks, their templates and their secrets."""
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from taskyard.cli import output, times
+from taskyard.cli.inputs import GIVEN, json_object_of, secret_of
 from taskyard.cli.options import ListsByDefault, Yard, expanded
 
 if TYPE_CHECKING:
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
 
     from taskyard.sdk.hooks import HookRecord
 
-STANDARD_INPUT: Final = "-"
-GIVEN: Final = "The secret that you gave is in use."
-# Whoever gives one by standard input does not want it on a screen.
 HookArgument = Annotated[str, typer.Argument(metavar="HOOK", help="Its id or its name.")]
 SecretOption = Annotated[
     str | None,
@@ -27,24 +23,48 @@ SecretOption = Annotated[
         help="The provider's own; - reads it from standard input, where no history keeps it [one is made].",
     ),
 ]
-TemplateOption = Annotated[
-    str | None,
-    typer.Option("--template", metavar="FILE", help="A JSON file with the whole template; - is standard input."),
-]
-InputOption = Annotated[
-    str | None,
-    typer.Option("--input", metavar="TEXT", help="The task's input, with {{payload.a.b}}, {{event}}, {{delivery}}."),
-]
-TitleOption = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title, filled likewise.")]
-TypeOption = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Its type [general].")]
-PriorityOption = Annotated[str | None, typer.Option("--priority", metavar="LEVEL", help="Its priority.")]
-EventsOption = Annotated[
-    str | None,
-    typer.Option("--events", metavar="A,B", help="Those that become tasks (push, pull_request.opened), or all [all]."),
-]
-CeilingOption = Annotated[
-    str | None, typer.Option("--max-priority", metavar="LEVEL", help="The highest that its tasks may have, or none.")
-]
+
+
+@dataclasses.dataclass
+class HookOptions:
+    """What deliveries become, and which of them do."""
+
+    input: Annotated[
+        str | None,
+        typer.Option(
+            "--input", metavar="TEXT", help="The task's input, with {{payload.a.b}}, {{event}}, {{delivery}}."
+        ),
+    ] = None
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title, filled likewise.")] = None
+    type: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Its type [general].")] = None
+    priority: Annotated[str | None, typer.Option("--priority", metavar="LEVEL", help="Its priority.")] = None
+    template: Annotated[
+        str | None,
+        typer.Option("--template", metavar="FILE", help="A JSON file with the whole template; - is standard input."),
+    ] = None
+    events: Annotated[
+        str | None,
+        typer.Option(
+            "--events", metavar="A,B", help="Those that become tasks (push, pull_request.opened), or all [all]."
+        ),
+    ] = None
+    max_priority: Annotated[
+        str | None,
+        typer.Option("--max-priority", metavar="LEVEL", help="The highest that its tasks may have, or none."),
+    ] = None
+
+    def whole_template(self) -> dict[str, Any]:
+        """What the file says, and over it what was named; nothing, if nothing was said."""
+        named = {"input": self.input, "title": self.title, "type": self.type, "priority": self.priority}
+        file = {} if self.template is None else json_object_of(self.template, option="--template")
+        return file | {name: value for name, value in named.items() if value is not None}
+
+    def event_names(self) -> list[str]:
+        """`all` is none: no event is left out."""
+        from taskyard.cli.yard import names_of
+
+        return [] if self.events == "all" else names_of(self.events) or []
+
 
 app = typer.Typer(cls=ListsByDefault, help="Inbound webhooks: deliveries become tasks.", rich_markup_mode=None)
 
@@ -89,7 +109,7 @@ def show(hook: HookArgument, yard: Yard) -> None:
     output.say(_came(found))
     if found.previous_secret_until is not None:
         output.say(f"The secret before this one is good until {found.previous_secret_until:%Y-%m-%d %H:%M} UTC.")
-    output.say(msgspec.json.format(msgspec.json.encode(found.template), indent=2).decode())
+    output.say(output.indented(found.template))
 
 
 def _came(hook: "HookRecord") -> str:
@@ -107,26 +127,20 @@ def add(
     provider: Annotated[
         str, typer.Option("--provider", metavar="WHO", help="github, stripe, slack, or generic (Standard Webhooks).")
     ],
-    input: InputOption = None,
-    title: TitleOption = None,
-    type: TypeOption = None,
-    priority: PriorityOption = None,
-    template: TemplateOption = None,
+    options: HookOptions,
     secret: SecretOption = None,
-    events: EventsOption = None,
-    max_priority: CeilingOption = None,
 ) -> None:
     """Make a hook. Its address and its secret are shown; the secret never again."""
-    whole = _template_of(template, input=input, title=title, type=type, priority=priority)
-    if whole is None:
+    whole = options.whole_template()
+    if not whole:
         raise typer.BadParameter("say what task a delivery makes", param_hint="--input or --template")
     made = yard.client.add_hook(
         name,
         provider=provider,
         template=whole,
-        secret=_secret_of(secret),
-        max_priority=max_priority,
-        events=_events_of(events) or None,
+        secret=secret_of(secret),
+        max_priority=options.max_priority,
+        events=options.event_names() or None,
     )
     if yard.json:
         output.say_json(made)
@@ -146,33 +160,24 @@ def set_hook(
     yard: Yard,
     *,
     name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
-    input: InputOption = None,
-    title: TitleOption = None,
-    type: TypeOption = None,
-    priority: PriorityOption = None,
-    template: TemplateOption = None,
-    events: EventsOption = None,
-    max_priority: CeilingOption = None,
+    options: HookOptions,
 ) -> None:
     """Change a hook. What is not named stays; a file replaces the whole template."""
     changes: dict[str, Any] = {}
     if name is not None:
         changes["name"] = name
-    if max_priority is not None:
-        changes["max_priority"] = None if max_priority == "none" else max_priority
-    if events is not None:
-        changes["events"] = _events_of(events)
-    said = _template_of(template, input=input, title=title, type=type, priority=priority)
-    if not changes and said is None:
+    if options.max_priority is not None:
+        changes["max_priority"] = None if options.max_priority == "none" else options.max_priority
+    if options.events is not None:
+        changes["events"] = options.event_names()
+    said = options.whole_template()
+    if not changes and not said:
         raise typer.BadParameter("say what to change", param_hint="--name, --input, --template or --max-priority")
     hook_id = _id_of(hook, yard=yard)
-    if said is not None:
-        changes["template"] = said if template is not None else yard.client.hook(hook_id).template | said
+    if said:
+        changes["template"] = said if options.template is not None else yard.client.hook(hook_id).template | said
     changed = yard.client.change_hook(hook_id, **changes)
-    if yard.json:
-        output.say_json(changed)
-    else:
-        output.say(f"{changed.name} is changed.")
+    yard.answer(changed, f"{changed.name} is changed.")
 
 
 @app.command("rotate")
@@ -188,7 +193,7 @@ def rotate(
     ] = None,
 ) -> None:
     """Give a hook another secret. The one until now is good for a while longer."""
-    rotated = yard.client.rotate_hook(_id_of(hook, yard=yard), secret=_secret_of(secret), overlap=overlap)
+    rotated = yard.client.rotate_hook(_id_of(hook, yard=yard), secret=secret_of(secret), overlap=overlap)
     if yard.json:
         output.say_json(rotated)
         return
@@ -203,10 +208,7 @@ def rotate(
 def remove(hook: HookArgument, yard: Yard) -> None:
     """Remove a hook. Nothing more comes in by it; its tasks stay."""
     removed = yard.client.delete_hook(_id_of(hook, yard=yard))
-    if yard.json:
-        output.say_json(removed)
-    else:
-        output.say(f"{hook} is removed.")
+    yard.answer(removed, f"{hook} is removed.")
 
 
 def _id_of(hook: str, *, yard: Yard) -> str:
@@ -216,26 +218,3 @@ def _id_of(hook: str, *, yard: Yard) -> str:
         # An older hub took them.
         raise typer.BadParameter(f"{len(named)} have this name; give the id: {', '.join(named)}", param_hint="HOOK")
     return named[0] if named else hook
-
-
-def _template_of(file: str | None, **fields: str | None) -> dict[str, Any] | None:
-    """What the file says, and over it what was named."""
-    named = {name: value for name, value in fields.items() if value is not None}
-    if file is None:
-        return named or None
-    text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
-    try:
-        return msgspec.json.decode(text, type=dict[str, Any]) | named
-    except msgspec.DecodeError as error:
-        raise typer.BadParameter(f"is no JSON object: {error}", param_hint="--template") from None
-
-
-def _events_of(given: str | None) -> list[str]:
-    """`all` is none: no event is left out."""
-    from taskyard.cli.yard import names_of
-
-    return [] if given == "all" else names_of(given) or []
-
-
-def _secret_of(given: str | None) -> str | None:
-    return sys.stdin.readline().rstrip("\r\n") if given == STANDARD_INPUT else given

@@ -1,13 +1,12 @@
 """`taskyard notify`: which events are told to which addresses, and what became of telling them."""
 
-import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from taskyard.cli import output, times
-from taskyard.cli.hooks import GIVEN
+from taskyard.cli.inputs import GIVEN, secret_of
 from taskyard.cli.options import ListsByDefault, Yard, expanded
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from taskyard.sdk.notifications import DeliveryRecord, NotificationRecord
 
-STANDARD_INPUT: Final = "-"
 DELIVERIES: Final = 50
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Of the notification.")]
 EventsArgument = Annotated[
@@ -62,8 +60,7 @@ def add(
     ] = False,
 ) -> None:
     """Have events told to an address. The secret that signs them is shown, and never again."""
-    given = sys.stdin.readline().strip() if secret == STANDARD_INPUT else secret
-    made = yard.client.add_notification(url, events, secret=given, hub=of_hub or None)
+    made = yard.client.add_notification(url, events, secret=secret_of(secret), hub=of_hub or None)
     if yard.json:
         output.say_json(made)
         return
@@ -95,10 +92,7 @@ def change(
     if not changes:
         raise typer.BadParameter("say what to change", param_hint="--url or --event")
     changed = yard.client.change_notification(notification, **changes)
-    if yard.json:
-        output.say_json(changed)
-    else:
-        output.say(f"{changed.id} tells {', '.join(changed.events)} to {changed.url}")
+    yard.answer(changed, f"{changed.id} tells {', '.join(changed.events)} to {changed.url}")
 
 
 @app.command("rm")
@@ -106,10 +100,7 @@ def change(
 def rm(notification: IdArgument, yard: Yard) -> None:
     """Tell nothing more, and forget what was still to be told."""
     done = yard.client.delete_notification(notification)
-    if yard.json:
-        output.say_json(done)
-    else:
-        output.say(f"{notification} is gone.")
+    yard.answer(done, f"{notification} is gone.")
 
 
 @app.command("deliveries")
@@ -163,7 +154,4 @@ def resend(
 ) -> None:
     """Send a delivery now, under the same id, whatever became of it."""
     sent = yard.client.resend_delivery(notification, delivery)
-    if yard.json:
-        output.say_json(sent)
-    else:
-        output.say(f"{sent.id} is sent again.")
+    yard.answer(sent, f"{sent.id} is sent again.")

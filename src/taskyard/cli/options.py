@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Self, get_type_hints
 import typer
 from typer.core import TyperGroup
 
+from taskyard.cli import output
+
 if TYPE_CHECKING:
     from taskyard.sdk.client import Client
 
@@ -71,6 +73,13 @@ class Yard:
         from taskyard.sdk.retry import CANDID
 
         return Client(self.hub, self.key, data=self.data, user=self.user, retry=CANDID)
+
+    def answer(self, value: object, in_words: str) -> None:
+        """The value for a program that asked for JSON, a sentence for everybody else."""
+        if self.json:
+            output.say_json(value)
+        else:
+            output.say(in_words)
 
     def __enter__(self) -> Self:
         return self

@@ -68,8 +68,12 @@ def answer(result: object) -> None:
 
 def say_json(value: object) -> None:
     """Indented for people; one document per call, and the same value to a program."""
-    encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    _write(sys.stdout, neutral_json(encoded.decode()))
+    _write(sys.stdout, neutral_json(indented(value)))
+
+
+def indented(value: object) -> str:
+    """As JSON, for people."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def say_json_line(value: object) -> None:

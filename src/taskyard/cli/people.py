@@ -80,10 +80,7 @@ def set_user(
     if not changes:
         raise typer.BadParameter("say what to change", param_hint="--name, --plan or --override")
     changed = yard.client.change_user(user_id_of(who, yard=yard), **changes)
-    if yard.json:
-        output.say_json(changed)
-    else:
-        output.say(f"{changed.name} is {_plan(changed)}; overrides: {_limits(changed)}.")
+    yard.answer(changed, f"{changed.name} is {_plan(changed)}; overrides: {_limits(changed)}.")
 
 
 @user_app.command("plan")
@@ -95,10 +92,7 @@ def give_plan(
 ) -> None:
     """Give a user another plan. It holds for whatever starts from now on."""
     changed = yard.client.change_user(user_id_of(who, yard=yard), plan=None if plan == "none" else plan)
-    if yard.json:
-        output.say_json(changed)
-    else:
-        output.say(f"{changed.name} is {_plan(changed)} now.")
+    yard.answer(changed, f"{changed.name} is {_plan(changed)} now.")
 
 
 @user_app.command("limits")
@@ -252,10 +246,7 @@ def list_keys(yard: Yard) -> None:
 def revoke_key(key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id.")], yard: Yard) -> None:
     """Revoke a key: whoever calls with it is refused from now on."""
     revoked = yard.client.revoke_key(key_id)
-    if yard.json:
-        output.say_json(revoked)
-    else:
-        output.say(f"Key {key_id} is revoked.")
+    yard.answer(revoked, f"Key {key_id} is revoked.")
 
 
 @expanded

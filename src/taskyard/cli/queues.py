@@ -81,10 +81,9 @@ def set_queue(
         models=names_of(models) or (known.models if known is not None and models is None else ()),
         max_concurrent=max_concurrent if max_concurrent is not None or known is None else known.max_concurrent,
     )
-    if yard.json:
-        output.say_json(changed)
-    else:
-        output.say(f"{changed.name} runs {_limit(changed)} at a time, for {', '.join(changed.models) or 'no models'}.")
+    yard.answer(
+        changed, f"{changed.name} runs {_limit(changed)} at a time, for {', '.join(changed.models) or 'no models'}."
+    )
 
 
 @app.command("rm")
@@ -92,20 +91,14 @@ def set_queue(
 def remove(name: QueueArgument, yard: Yard) -> None:
     """Remove what was set of a queue. What the hub's file says holds again."""
     removed = yard.client.delete_queue(name)
-    if yard.json:
-        output.say_json(removed)
-    else:
-        output.say(f"What was set of {name} is removed.")
+    yard.answer(removed, f"What was set of {name} is removed.")
 
 
 @expanded
 def pause(name: QueueArgument, yard: Yard) -> None:
     """Start nothing more of a queue; what runs goes on (admin)."""
     paused = yard.client.pause_queue(name)
-    if yard.json:
-        output.say_json(paused)
-    else:
-        output.say(f"{name} is paused: what runs goes on, nothing new starts.\nGo on with: taskyard resume {name}")
+    yard.answer(paused, f"{name} is paused: what runs goes on, nothing new starts.\nGo on with: taskyard resume {name}")
 
 
 @expanded
@@ -114,10 +107,7 @@ def resume(name: QueueArgument, yard: Yard) -> None:
     from taskyard.sdk.clock import now
 
     resumed = yard.client.resume_queue(name)
-    if yard.json:
-        output.say_json(resumed)
-    else:
-        output.say(f"{name} is {_state(resumed, now())}.")
+    yard.answer(resumed, f"{name} is {_state(resumed, now())}.")
 
 
 def _state(queue: "QueueRecord", at: "datetime") -> str:

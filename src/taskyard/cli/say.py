@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from taskyard.cli import output
 from taskyard.cli.options import Yard, expanded
 
 if TYPE_CHECKING:
@@ -29,10 +28,7 @@ def say(text: TextArgument, yard: Yard, *, dry_run: DryRunOption = False) -> int
     if not message.strip():
         raise typer.BadParameter("there is nothing in it", param_hint="TEXT")
     said = yard.client.say(message, channel=CHANNEL, dry_run=dry_run)
-    if yard.json:
-        output.say_json(said)
-    else:
-        output.say(said.reply)
+    yard.answer(said, said.reply)
     return 0 if _was_done(said) else NO
 
 

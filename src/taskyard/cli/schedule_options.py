@@ -1,16 +1,108 @@
-"""From the options of `taskyard schedule` to the bodies they stand for. What contradicts itself is wrong use."""
+"""The options of `taskyard schedule`, and the bodies they stand for. What contradicts itself is wrong use."""
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
+
+from taskyard.cli.inputs import json_object_of
 
 if TYPE_CHECKING:
     from taskyard.sdk.client import Client
 
-STANDARD_INPUT: Final = "-"
+
+EveryOption = Annotated[str | None, typer.Option("--every", metavar="SPAN", help="A heartbeat: 30s, 5m, 1h, 1d, 1w.")]
+CronOption = Annotated[
+    str | None,
+    typer.Option("--cron", metavar="FIELDS", help="Five fields: '0 9 * * 1-5' is 9:00 on weekdays."),
+]
+PresetOption = Annotated[
+    str | None, typer.Option("--preset", metavar="NAME", help="every-5-minutes, hourly, daily or weekly.")
+]
+ZoneOption = Annotated[
+    str | None, typer.Option("--timezone", metavar="ZONE", help="Whose clocks count, such as Europe/Paris [UTC].")
+]
+
+
+@dataclasses.dataclass
+class ScheduleOptions:
+    """What a schedule is made of, and what of it can be changed."""
+
+    every: EveryOption = None
+    cron: CronOption = None
+    preset: PresetOption = None
+    timezone: ZoneOption = None
+    input: Annotated[str | None, typer.Option("--input", metavar="TEXT", help="The input of the task of each run.")] = (
+        None
+    )
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title.")] = None
+    type: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Its type [general].")] = None
+    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model it asks for.")] = None
+    priority: Annotated[str | None, typer.Option("--priority", metavar="LEVEL", help="Its priority [normal].")] = None
+    task: Annotated[
+        str | None, typer.Option("--task", metavar="FILE", help="A JSON file with the whole task; - is standard input.")
+    ] = None
+    catch_up: Annotated[
+        str | None,
+        typer.Option("--catch-up", metavar="HOW", help="Which missed runs are made up: one, none or all [one]."),
+    ] = None
+    max_lateness: Annotated[
+        str | None, typer.Option("--max-lateness", metavar="SPAN", help="A run that comes later than this is not made.")
+    ] = None
+    probe_url: Annotated[
+        str | None,
+        typer.Option(
+            "--probe-url", metavar="URL", help="Make the task only if this address answers that there is work."
+        ),
+    ] = None
+    probe_type: Annotated[
+        str | None,
+        typer.Option(
+            "--probe-type", metavar="TYPE", help="Make it only if a task of this type finds that there is work."
+        ),
+    ] = None
+    probe_input: Annotated[
+        str | None, typer.Option("--probe-input", metavar="TEXT", help="The input of that task.")
+    ] = None
+    probe_timeout: Annotated[
+        str | None, typer.Option("--probe-timeout", metavar="SPAN", help="How long a run waits for its probe [60s].")
+    ] = None
+
+    @property
+    def says_when(self) -> bool:
+        return bool(self.every or self.cron or self.preset)
+
+    @property
+    def says_what(self) -> bool:
+        return self.task is not None or bool(self._said())
+
+    def times(self, client: "Client") -> dict[str, str]:
+        return times_of(client, every=self.every, cron=self.cron, preset=self.preset, timezone=self.timezone)
+
+    def terms(self) -> dict[str, Any]:
+        """How it deals with what comes late or may have nothing to do; None: nothing was said."""
+        late = self.max_lateness
+        return {
+            "catch_up": self.catch_up,
+            "max_lateness": None if late is None else seconds_of(late, "--max-lateness"),
+            "probe": probe_of(
+                url=self.probe_url, type=self.probe_type, input=self.probe_input, timeout=self.probe_timeout
+            ),
+        }
+
+    def whole_task(self, known: Callable[[], dict[str, Any]] = dict) -> dict[str, Any]:
+        """The task of each run: a file's, or else what is known, with what was said in place of what stands there."""
+        task = known() if self.task is None else json_object_of(self.task, option="--task")
+        whole = {**task, **self._said()}
+        if not whole:
+            raise typer.BadParameter("say what task a run makes", param_hint="--input or --task")
+        return whole
+
+    def _said(self) -> dict[str, Any]:
+        named = {"input": self.input, "title": self.title, "type": self.type, "model": self.model}
+        said = {**named, "priority": level_of(self.priority)}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 def times_of(
@@ -36,21 +128,6 @@ def times_of(
     if "every" in chosen:
         raise typer.BadParameter("a heartbeat goes by elapsed time, in every zone the same", param_hint="--timezone")
     return chosen | {"timezone": timezone}
-
-
-def task_of(file: str | None, said: dict[str, Any], base: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The task of each run: a file's, or `base`, with what was said by options in place of what stands there."""
-    task = dict(base or {})
-    if file is not None:
-        try:
-            text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
-            task = msgspec.json.decode(text, type=dict[str, Any])
-        except (OSError, msgspec.DecodeError) as error:
-            raise typer.BadParameter(f"{file} holds no JSON object: {error}", param_hint="--task") from None
-    task |= {name: value for name, value in said.items() if value is not None}
-    if not task:
-        raise typer.BadParameter("say what task a run makes", param_hint="--input or --task")
-    return task
 
 
 def probe_of(*, url: str | None, type: str | None, input: str | None, timeout: str | None) -> dict[str, Any] | None:

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from taskyard.cli import output, times
 from taskyard.cli.options import EVERYBODY, ListsByDefault, Yard, expanded
-from taskyard.cli.schedule_options import level_of, probe_of, seconds_of, task_of, times_of
+from taskyard.cli.schedule_options import CronOption, EveryOption, PresetOption, ScheduleOptions, ZoneOption, times_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,45 +14,6 @@ if TYPE_CHECKING:
     from taskyard.sdk.schedules import ScheduleRecord
 
 ScheduleArgument = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its name or its id.")]
-EveryOption = Annotated[str | None, typer.Option("--every", metavar="SPAN", help="A heartbeat: 30s, 5m, 1h, 1d, 1w.")]
-CronOption = Annotated[
-    str | None,
-    str | None,
-    typer.Option("--cron", metavar="FIELDS", help="Five fields: '0 9 * * 1-5' is 9:00 on weekdays."),
-]
-PresetOption = Annotated[
-    str | None, typer.Option("--preset", metavar="NAME", help="every-5-minutes, hourly, daily or weekly.")
-]
-ZoneOption = Annotated[
-    str | None, typer.Option("--timezone", metavar="ZONE", help="Whose clocks count, such as Europe/Paris [UTC].")
-]
-InputOption = Annotated[str | None, typer.Option("--input", metavar="TEXT", help="The input of the task of each run.")]
-TitleOption = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title.")]
-TypeOption = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Its type [general].")]
-ModelOption = Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model it asks for.")]
-PriorityOption = Annotated[str | None, typer.Option("--priority", metavar="LEVEL", help="Its priority [normal].")]
-TaskOption = Annotated[
-    str | None, typer.Option("--task", metavar="FILE", help="A JSON file with the whole task; - is standard input.")
-]
-CatchUpOption = Annotated[
-    str | None,
-    typer.Option("--catch-up", metavar="HOW", help="Which missed runs are made up: one, none or all [one]."),
-]
-LatenessOption = Annotated[
-    str | None, typer.Option("--max-lateness", metavar="SPAN", help="A run that comes later than this is not made.")
-]
-ProbeUrlOption = Annotated[
-    str | None,
-    typer.Option("--probe-url", metavar="URL", help="Make the task only if this address answers that there is work."),
-]
-ProbeTypeOption = Annotated[
-    str | None,
-    typer.Option("--probe-type", metavar="TYPE", help="Make it only if a task of this type finds that there is work."),
-]
-ProbeInputOption = Annotated[str | None, typer.Option("--probe-input", metavar="TEXT", help="The input of that task.")]
-ProbeTimeoutOption = Annotated[
-    str | None, typer.Option("--probe-timeout", metavar="SPAN", help="How long a run waits for its probe [60s].")
-]
 PausedOption = Annotated[bool, typer.Option("--paused", help="Write it down, and let it wait for `schedule resume`.")]
 CountOption = Annotated[int, typer.Option("--count", "-n", min=1, max=100, help="How many.")]
 
@@ -125,12 +85,8 @@ def show(schedule: ScheduleArgument, yard: Yard) -> None:
     latest = "" if found.max_lateness is None else f", none later than {times.span(found.max_lateness)}"
     output.say(f"Missed runs made up: {found.catch_up}{latest}")
     if found.probe is not None:
-        output.say(f"Probe: {_json(found.probe)}")
-    output.say(_json(found.task))
-
-
-def _json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+        output.say(f"Probe: {output.indented(found.probe)}")
+    output.say(output.indented(found.task))
 
 
 @app.command("add")
@@ -138,34 +94,16 @@ def _json(value: object) -> str:
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
     yard: Yard,
+    options: ScheduleOptions,
     *,
-    every: EveryOption = None,
-    cron: CronOption = None,
-    preset: PresetOption = None,
-    timezone: ZoneOption = None,
-    input: InputOption = None,
-    title: TitleOption = None,
-    type: TypeOption = None,
-    model: ModelOption = None,
-    priority: PriorityOption = None,
-    task: TaskOption = None,
-    catch_up: CatchUpOption = None,
-    max_lateness: LatenessOption = None,
-    probe_url: ProbeUrlOption = None,
-    probe_type: ProbeTypeOption = None,
-    probe_input: ProbeInputOption = None,
-    probe_timeout: ProbeTimeoutOption = None,
     paused: PausedOption = False,
 ) -> None:
     """Make a schedule: a heartbeat (--every), or one by the calendar (--cron, --preset)."""
-    said = {"input": input, "title": title, "type": type, "model": model, "priority": level_of(priority)}
     made = yard.client.add_schedule(
         name,
-        task_of(task, said),
-        **times_of(yard.client, every=every, cron=cron, preset=preset, timezone=timezone),
-        catch_up=catch_up,
-        max_lateness=None if max_lateness is None else seconds_of(max_lateness, "--max-lateness"),
-        probe=probe_of(url=probe_url, type=probe_type, input=probe_input, timeout=probe_timeout),
+        options.whole_task(),
+        **options.times(yard.client),
+        **options.terms(),
         enabled=False if paused else None,
     )
     _tell(made, yard=yard)
@@ -178,41 +116,18 @@ def set_schedule(
     yard: Yard,
     *,
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Another name.")] = None,
-    every: EveryOption = None,
-    cron: CronOption = None,
-    preset: PresetOption = None,
-    timezone: ZoneOption = None,
-    input: InputOption = None,
-    title: TitleOption = None,
-    type: TypeOption = None,
-    model: ModelOption = None,
-    priority: PriorityOption = None,
-    task: TaskOption = None,
-    catch_up: CatchUpOption = None,
-    max_lateness: LatenessOption = None,
-    probe_url: ProbeUrlOption = None,
-    probe_type: ProbeTypeOption = None,
-    probe_input: ProbeInputOption = None,
-    probe_timeout: ProbeTimeoutOption = None,
+    options: ScheduleOptions,
     no_probe: Annotated[bool, typer.Option("--no-probe", help="Make the task each time, without asking.")] = False,
 ) -> None:
     """Change a schedule. What is not named stays; the rest holds at once."""
-    probe = probe_of(url=probe_url, type=probe_type, input=probe_input, timeout=probe_timeout)
-    if no_probe and probe is not None:
+    terms = options.terms()
+    if no_probe and terms["probe"] is not None:
         raise typer.BadParameter("it contradicts the probe that is named", param_hint="--no-probe")
-    changes: dict[str, Any] = {
-        "name": name,
-        "timezone": timezone,
-        "catch_up": catch_up,
-        "max_lateness": None if max_lateness is None else seconds_of(max_lateness, "--max-lateness"),
-        "probe": probe,
-    }
-    if every or cron or preset:
-        changes |= times_of(yard.client, every=every, cron=cron, preset=preset, timezone=timezone)
-    said = {"input": input, "title": title, "type": type, "model": model, "priority": level_of(priority)}
-    if task is not None or any(value is not None for value in said.values()):
-        base = yard.client.schedule(schedule).task if task is None else None
-        changes["task"] = task_of(task, said, base)
+    changes: dict[str, Any] = {"name": name, "timezone": options.timezone, **terms}
+    if options.says_when:
+        changes |= options.times(yard.client)
+    if options.says_what:
+        changes["task"] = options.whole_task(lambda: yard.client.schedule(schedule).task)
     wanted = {field: value for field, value in changes.items() if value is not None}
     if no_probe:
         wanted["probe"] = None
@@ -226,7 +141,7 @@ def set_schedule(
 def pause(schedule: ScheduleArgument, yard: Yard) -> None:
     """Let a schedule rest; what it made goes on."""
     found = yard.client.change_schedule(schedule, enabled=False)
-    output.say_json(found) if yard.json else output.say(f"{found.name} is paused.")
+    yard.answer(found, f"{found.name} is paused.")
 
 
 @app.command("resume")
@@ -241,7 +156,7 @@ def resume(schedule: ScheduleArgument, yard: Yard) -> None:
 def run(schedule: ScheduleArgument, yard: Yard) -> None:
     """Run a schedule now, whatever is due when."""
     task = yard.client.run_schedule(schedule)
-    output.say_json(task) if yard.json else output.say(f"{task.ref} is {task.status}.")
+    yard.answer(task, f"{task.ref} is {task.status}.")
 
 
 @app.command("rm")
@@ -249,7 +164,7 @@ def run(schedule: ScheduleArgument, yard: Yard) -> None:
 def rm(schedule: ScheduleArgument, yard: Yard) -> None:
     """Remove a schedule; what it made goes on."""
     done = yard.client.delete_schedule(schedule)
-    output.say_json(done) if yard.json else output.say(f"{schedule} is gone.")
+    yard.answer(done, f"{schedule} is gone.")
 
 
 @app.command("next")

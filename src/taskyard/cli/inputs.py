@@ -1,0 +1,26 @@
+"""What an option names instead of holding it: a file, or standard input for `-`."""
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import typer
+
+STANDARD_INPUT: Final = "-"
+GIVEN: Final = "The secret that you gave is in use."
+# Whoever gives one by standard input does not want it on a screen.
+
+
+def json_object_of(file: str, *, option: str) -> dict[str, Any]:
+    """What the file holds; anything else than a JSON object is wrong use of the option."""
+    try:
+        text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (OSError, msgspec.DecodeError) as error:
+        raise typer.BadParameter(f"{file} holds no JSON object: {error}", param_hint=option) from None
+
+
+def secret_of(given: str | None) -> str | None:
+    """A secret as it was given, or a line of standard input, where no history keeps it."""
+    return sys.stdin.readline().rstrip("\r\n") if given == STANDARD_INPUT else given
