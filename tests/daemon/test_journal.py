@@ -82,6 +82,46 @@ def test_damage_in_the_middle_is_told_and_set_aside_and_the_rest_is_used(tmp_pat
     assert list(remembered(tmp_path).ended) == [ONE, ("t3", 1)]
 
 
+def test_damage_at_the_end_is_told_too(tmp_path: Path) -> None:
+    written(tmp_path, ended(ONE), ended(TWO), ended(("t3", 1)))
+    path = tmp_path / "journal"
+    path.write_bytes(path.read_bytes().replace(b'"t2"', b'"tX"').replace(b'"t3"', b'"tX"'))
+    journal = Journal(tmp_path)
+    assert list(journal.memory.ended) == [ONE]
+    assert journal.damage is not None
+    assert "2 bad lines" in journal.damage
+    journal.close()
+
+
+@pytest.mark.parametrize("garbled", [b'"t2"', b"nothing"])
+def test_what_is_owed_is_read_on_a_full_disk_and_a_start_there_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, garbled: bytes
+) -> None:
+    # Given a journal with a torn end, with and without damage, on a disk that has no room for another one
+    written(tmp_path, ended(ONE), ended(TWO), ended(("t3", 1)))
+    path = tmp_path / "journal"
+    path.write_bytes(path.read_bytes().replace(garbled, b'"tX"') + b"torn")
+    before = [ONE, ("t3", 1)] if garbled in b'"t2"' else [ONE, TWO, ("t3", 1)]
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", full_disk)
+
+        # When a daemon starts, then it knows what it owes
+        journal = Journal(tmp_path)
+        assert list(journal.memory.ended) == before
+    # And it goes on when there is room, and the next one knows all of it
+    journal.write([ended(("t4", 1))])
+    journal.close()
+    assert list(remembered(tmp_path).ended) == [*before, ("t4", 1)]
+
+
+def test_a_directory_that_could_not_be_read_is_not_in_use(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        Journal(tmp_path)
+    (tmp_path / "journal").rmdir()
+    Journal(tmp_path).close()
+
+
 def test_any_flipped_bit_is_noticed_or_harmless(tmp_path: Path) -> None:
     written(tmp_path, ended(ONE), ended(TWO))
     path = tmp_path / "journal"

@@ -1,13 +1,14 @@
 """The daemon's memory on disk: who it is, and the outcomes the hub did not acknowledge soon.
 
 A file of lines, each a batch: its CRC-32, a space, JSON. A line is there whole or not at all, so a torn
-last line is a write that was not finished, and is cut off. A bad line before the last one is damage: the
-others are still used, the damaged file is set aside, and `damage` says so.
+last line is a write that was not finished, and is cut off. A bad line that has its end is damage: the others
+are still used, the damaged file is set aside, and `damage` says so.
 
 Attempts without an outcome are not in it, since they die with their process: the hub sees a new `boot_id`
 and an inventory without them, and runs them again.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -52,12 +53,33 @@ class Journal:
         self._memory = Memory()
         self._live_bytes = 0
         self._file = -1
+        try:
+            self._load()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def _load(self) -> None:
         content = self._path.read_bytes() if self._path.exists() else b""
-        lines, self._damaged = _lines(content)
-        for line in lines:
-            self._remember(_decode(line))
-        self._set_damage_aside()
-        self._rewrite()
+        batches, damaged, end = _read(content)
+        for batch in batches:
+            self._remember(batch)
+        aside = f"journal.damaged-{zlib.crc32(content):08x}" if damaged else None
+        try:
+            self._rewrite(aside=aside)
+        except OSError as error:
+            if not isinstance(_told(error), JournalFull):
+                raise
+            # What is owed can be told all the same, and then there is less to remember.
+            self._go_on_with_what_is_there(end)
+        else:
+            if damaged:
+                self.damage = f"{damaged} bad lines in the journal; the damaged file is kept as {aside}"
+
+    def _go_on_with_what_is_there(self, end: int) -> None:
+        self._file = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        os.ftruncate(self._file, end)
+        self._size = end
 
     @property
     def memory(self) -> Memory:
@@ -95,8 +117,8 @@ class Journal:
                 raise
             self._compact_bytes = self._size * 2  # no room to tidy up: go on with the file there is
 
-    def _rewrite(self) -> None:
-        """A new file with only what is alive, in place of the old one."""
+    def _rewrite(self, *, aside: str | None = None) -> None:
+        """A new file with only what is alive, in place of the old one; that is kept by this name, if one is given."""
         fresh = self._path.with_name("journal.new")
         file = os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
         head = Batch(daemon_id=self._memory.daemon_id, seen=self._memory.seen)
@@ -104,6 +126,10 @@ class Journal:
         try:
             _write_all(file, b"".join(lines))
             os.fsync(file)
+            if aside is not None:
+                # One more name for it, so that there is a journal at every moment.
+                with contextlib.suppress(FileExistsError):
+                    os.link(self._path, self._path.with_name(aside))
         except OSError:
             os.close(file)
             fresh.unlink()
@@ -114,13 +140,6 @@ class Journal:
             os.close(self._file)
         self._file = file
         self._size = sum(map(len, lines))
-
-    def _set_damage_aside(self) -> None:
-        if not self._damaged:
-            return
-        aside = self._path.with_name(f"journal.damaged-{zlib.crc32(self._path.read_bytes()):08x}")
-        self._path.rename(aside)
-        self.damage = f"{self._damaged} bad lines in the journal; the damaged file is kept as {aside.name}"
 
     def _keep(self, wholes: Sequence[Whole]) -> None:
         if not wholes:
@@ -144,11 +163,11 @@ def peek(path: Path) -> Memory:
     """What a journal holds, read beside the process that writes it; what is not whole yet is left out."""
     memory = Memory()
     try:
-        lines, _ = _lines(path.read_bytes())
+        batches, _, _ = _read(path.read_bytes())
     except FileNotFoundError:
         return memory
-    for line in lines:
-        _apply(memory, _decode(line))
+    for batch in batches:
+        _apply(memory, batch)
     return memory
 
 
@@ -180,19 +199,15 @@ def _line(batch: Batch) -> bytes:
     return b"%08x %b\n" % (zlib.crc32(content), content)
 
 
-def _lines(content: bytes) -> tuple[list[bytes], int]:
-    """The good lines, and how many bad ones there are before the end. A torn end is no damage."""
-    good: list[bytes] = []
-    bad = bad_at_end = 0
-    lines = content.split(b"\n")
-    for line in lines[:-1]:
+def _read(content: bytes) -> tuple[list[Batch], int, int]:
+    """What its good lines say, how many are bad, and where the last one ends. A torn end is no damage."""
+    good: list[Batch] = []
+    *lines, torn = content.split(b"\n")
+    for line in lines:
         if line[8:9] == b" " and line[:8] == b"%08x" % zlib.crc32(line[9:]):
-            good.append(line[9:])
-            bad += bad_at_end
-            bad_at_end = 0
-        else:
-            bad_at_end += 1
-    return good, bad
+            with contextlib.suppress(msgspec.MsgspecError):  # of a version that has other words for it
+                good.append(_decode(line[9:]))
+    return good, len(lines) - len(good), len(content) - len(torn)
 
 
 def _write_all(file: int, content: bytes) -> None:
