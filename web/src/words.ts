@@ -41,8 +41,8 @@ export const STATUS_GROUPS = {
 export const LEVELS: readonly Level[] = ["critical", "high", "normal", "low"];
 
 export const LEVEL: Record<Level, { label: string; tone: Tone }> = {
-  critical: { label: "Critical", tone: "failed" },
-  high: { label: "High", tone: "attention" },
+  critical: { label: "Critical", tone: "attention" },
+  high: { label: "High", tone: "neutral" },
   normal: { label: "Normal", tone: "neutral" },
   low: { label: "Low", tone: "quiet" },
 };

@@ -12,6 +12,8 @@ export const TOPICS = [
   "breakers",
   "schedules",
   "figures",
+  "history",
+  "held",
   "limits",
   "people",
   "audit",

@@ -1,5 +1,7 @@
 /** What a person chose for this browser. Nothing secret: keys and sessions are never kept here. */
 
+import { useSyncExternalStore } from "react";
+
 import { newStore, type Store, useStore } from "./store";
 
 export type Theme = "system" | "light" | "dark";
@@ -40,6 +42,20 @@ export const whoseStore = kept("whose", "*");
 export function useTheme(): Theme {
   const chosen = useStore(themeStore);
   return chosen === "light" || chosen === "dark" ? chosen : "system";
+}
+
+const darkQuery = typeof matchMedia === "undefined" ? null : matchMedia("(prefers-color-scheme: dark)");
+
+function onSystemTheme(told: () => void): () => void {
+  darkQuery?.addEventListener("change", told);
+  return () => darkQuery?.removeEventListener("change", told);
+}
+
+/** For what CSS cannot colour. */
+export function useIsDark(): boolean {
+  const prefersDark = useSyncExternalStore(onSystemTheme, () => darkQuery?.matches ?? false);
+  const theme = useTheme();
+  return theme === "system" ? prefersDark : theme === "dark";
 }
 
 /** On the root element, where the colours look for it. */

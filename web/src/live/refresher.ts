@@ -11,6 +11,7 @@ import { topicsOf } from "./topics";
 export const REFRESH_MS = 1_000;
 /** Rates are of the last minute, so they change without an event when the minute moves on. */
 export const MINUTE_MS = 60_000;
+const BY_MINUTE: readonly Topic[] = ["figures", "history", "held"];
 
 export class Refresher {
   #client: QueryClient;
@@ -56,7 +57,9 @@ export class Refresher {
 
   #nextMinute(): void {
     this.#minute = setTimeout(() => {
-      if (!document.hidden) void this.#client.invalidateQueries({ queryKey: ["figures"] });
+      if (!document.hidden) {
+        for (const topic of BY_MINUTE) void this.#client.invalidateQueries({ queryKey: [topic] });
+      }
       this.#nextMinute();
     }, MINUTE_MS);
   }

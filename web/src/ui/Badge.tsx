@@ -32,7 +32,7 @@ interface Props {
 /** A dot and a word: never the colour alone. */
 export function Badge({ tone, children, title, pulses = false }: Props) {
   return (
-    <span title={title} className={cx("inline-flex items-center gap-1.5 whitespace-nowrap", TEXTS[tone])}>
+    <span title={title} className={cx("inline-flex items-center gap-1.5 align-middle whitespace-nowrap", TEXTS[tone])}>
       <span aria-hidden className={cx("size-2 shrink-0 rounded-full", DOTS[tone], pulses && "pulse")} />
       {children}
     </span>

@@ -9,7 +9,7 @@ export function LevelBadge({ level }: { level: Level }) {
   const { label, tone } = LEVEL[level];
   const filled = LEVELS.length - LEVELS.indexOf(level);
   return (
-    <span className={cx("inline-flex items-center gap-1.5 whitespace-nowrap", TEXTS[tone])}>
+    <span className={cx("inline-flex items-center gap-1.5 align-middle whitespace-nowrap", TEXTS[tone])}>
       <svg aria-hidden viewBox="0 0 14 12" className="h-3 w-3.5 shrink-0" fill="currentColor">
         {LEVELS.map((_, index) => (
           <rect

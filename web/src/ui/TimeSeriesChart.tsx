@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 
 import { short } from "~/lib/format";
-import { useTheme, useZone } from "~/lib/preferences";
+import { useIsDark, useZone } from "~/lib/preferences";
 
 export interface Series {
   label: string;
@@ -38,7 +38,7 @@ export default function TimeSeriesChart({ label, times, series, height, format =
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot>(null);
   const [pointed, setPointed] = useState<number | null>(null);
-  const theme = useTheme();
+  const isDark = useIsDark();
   const zone = useZone();
   const looks = series.map((one) => [one.label, one.colour, one.filled, one.dashed].join()).join(";");
 
@@ -58,6 +58,7 @@ export default function TimeSeriesChart({ label, times, series, height, format =
         cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
         tzDate: (at) => uPlot.tzDate(new Date(at * 1000), zone),
         scales: { y: { range: (_self, _low, high) => [0, Math.max(1, high * 1.08)] } },
+        bands: stacked ? series.slice(1).map((_, index) => ({ series: [index + 2, index + 1] as [number, number] })) : [],
         axes: [
           { ...axis, grid: { show: false }, values: [
               [86400, "{WWW} {D}", null, null, null, null, null, null, 1],
@@ -97,7 +98,7 @@ export default function TimeSeriesChart({ label, times, series, height, format =
     };
     // The values follow below; a chart is made anew only when it looks different.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [looks, height, theme, zone, stacked]);
+  }, [looks, height, isDark, zone, stacked]);
 
   useEffect(() => {
     chart.current?.setData(dataOf(times, series, stacked));
@@ -121,8 +122,9 @@ export default function TimeSeriesChart({ label, times, series, height, format =
   );
 }
 
+/** Computed colours are always written "rgb(…)". */
 function faded(colour: string): string {
-  return `color-mix(in srgb, ${colour} 14%, transparent)`;
+  return colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.16)");
 }
 
 function valueAt(series: Series, index: number, format: (value: number) => string): string {

@@ -2,13 +2,22 @@ import { queryOptions } from "@tanstack/react-query";
 
 import type { Whose } from "~/lib/whose";
 
-import { answer, api } from "../client";
+import { answer, api, type Schemas } from "../client";
 
 /** Admins only: the whole hub's. */
 export const metricsQuery = queryOptions({
   queryKey: ["figures", "metrics"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/metrics", { signal })),
 });
+
+export type Range = NonNullable<Schemas["HistoryQuery"]["range"]>;
+
+/** Admins only: how the hub did, step by step. */
+export const historyQuery = (range: Range) =>
+  queryOptions({
+    queryKey: ["history", range],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/metrics/history", { params: { query: { range } }, signal })),
+  });
 
 export const backpressureQuery = (whose: Whose) =>
   queryOptions({

@@ -4,7 +4,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import type { Whose } from "~/lib/whose";
 
-import { answer, api } from "../client";
+import { answer, api, type Schemas, type User } from "../client";
 
 export const daemonsQuery = (whose: Whose) =>
   queryOptions({
@@ -24,10 +24,10 @@ export const breakersQuery = (whose: Whose) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/breakers", { params: { query: whose }, signal })),
   });
 
-export const deadLettersQuery = (whose: Whose) =>
+export const deadLettersQuery = (query: Whose & { limit?: number; fingerprint?: string }) =>
   queryOptions({
-    queryKey: ["dead-letters", "list", whose],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/dead-letters", { params: { query: whose }, signal })),
+    queryKey: ["dead-letters", "list", query],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/dead-letters", { params: { query }, signal })),
   });
 
 /** How many of one's tasks run and wait, and what holds most of them back. */
@@ -35,4 +35,25 @@ export const overviewQuery = (whose: Whose) =>
   queryOptions({
     queryKey: ["why", "overview", whose],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/why", { params: { query: whose }, signal })),
+  });
+
+export type Held = Schemas["HeldAnswer"] & { user?: User | undefined };
+
+const USERS_MAX = 24;
+
+/**
+ * What holds everybody's tasks back, for admins: the hub answers for one user at a time. So that many users are not
+ * asked about every second, it is renewed by the minute.
+ */
+export const heldOfAllQuery = (users: readonly User[]) =>
+  queryOptions({
+    queryKey: ["held", users.map((user) => user.id)],
+    queryFn: async ({ signal }): Promise<Held[]> => {
+      const asked = users.slice(0, USERS_MAX).map(async (user) => {
+        const query = { user: user.id };
+        const { held_by } = await answer(api.GET("/api/v1/why", { params: { query }, signal }));
+        return held_by.map((held) => ({ ...held, user }));
+      });
+      return (await Promise.all(asked)).flat().sort((one, other) => other.tasks - one.tasks);
+    },
   });

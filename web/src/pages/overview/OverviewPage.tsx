@@ -1,28 +1,47 @@
 import { useQuery } from "@tanstack/react-query";
 
-import { overviewQuery } from "~/api/queries/yard";
-import { count } from "~/lib/format";
-import { useWhoseOwn } from "~/lib/whose";
-import { Loaded } from "~/ui/Loaded";
+import { metricsQuery } from "~/api/queries/figures";
+import { useIsAdmin } from "~/api/queries/session";
 import { PageHeader } from "~/ui/PageHeader";
-import { Panel } from "~/ui/Panel";
-import { Stat } from "~/ui/Stat";
+
+import { Charts } from "./Charts";
+import { Figures } from "./Figures";
+import { HeldPanel } from "./HeldPanel";
+import { LevelsPanel } from "./LevelsPanel";
+import { NeedsPanel } from "./NeedsPanel";
+import { OwnFigures } from "./OwnFigures";
+import { useFacts } from "./useFacts";
+import { VerdictLine } from "./VerdictLine";
 
 export default function OverviewPage() {
-  const overview = useQuery(overviewQuery(useWhoseOwn()));
+  const known = useFacts();
+  const isAdmin = useIsAdmin();
   return (
     <>
       <PageHeader title="Overview" />
-      <Panel>
-        <Loaded query={overview}>
-          {(said) => (
-            <div className="grid grid-cols-2 gap-4">
-              <Stat label="Running" value={count(said.running)} />
-              <Stat label="Waiting" value={count(said.waiting)} />
-            </div>
+      <VerdictLine known={known} />
+      <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_24rem]">
+        <div className="flex min-w-0 flex-col gap-4 max-xl:order-2">
+          {isAdmin ? (
+            <>
+              <Figures />
+              <Charts />
+            </>
+          ) : (
+            <OwnFigures />
           )}
-        </Loaded>
-      </Panel>
+        </div>
+        <div className="flex min-w-0 flex-col gap-4 max-xl:order-1">
+          <NeedsPanel held={known.held} />
+          <HeldPanel held={known.held} />
+          {isAdmin && <Levels />}
+        </div>
+      </div>
     </>
   );
+}
+
+function Levels() {
+  const metrics = useQuery(metricsQuery);
+  return metrics.data === undefined ? null : <LevelsPanel depth={metrics.data.queue_depth_by_priority} />;
 }

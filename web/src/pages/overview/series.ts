@@ -1,0 +1,35 @@
+/** What the hub wrote down, as lines over time; a step that nobody wrote down is a gap. */
+
+import type { Schemas } from "~/api/client";
+
+export type History = Schemas["HistoryAnswer"];
+export type Point = Schemas["HistoryPoint"];
+
+export interface Steps {
+  /** Seconds since 1970, one per step, without holes. */
+  times: number[];
+  points: (Point | null)[];
+}
+
+const STEPS_MAX = 2_000;
+
+export function stepsOf(history: History): Steps {
+  const from = Date.parse(history.from) / 1000;
+  const step = history.step_s;
+  const known = new Map(history.points.map((point) => [Math.round((Date.parse(point.at) / 1000 - from) / step), point]));
+  const last = Math.min(STEPS_MAX, Math.max(-1, ...known.keys()));
+  const indices = Array.from({ length: last + 1 }, (_, index) => index);
+  return {
+    times: indices.map((index) => from + index * step),
+    points: indices.map((index) => known.get(index) ?? null),
+  };
+}
+
+export function line(steps: Steps, pick: (point: Point) => number | null | undefined): (number | null)[] {
+  return steps.points.map((point) => (point === null ? null : (pick(point) ?? null)));
+}
+
+/** Per minute, whatever the step. */
+export function rate(steps: Steps, stepS: number, pick: (point: Point) => number): (number | null)[] {
+  return line(steps, (point) => (pick(point) * 60) / stepS);
+}
