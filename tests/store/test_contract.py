@@ -659,6 +659,30 @@ def test_a_batch_that_only_answers_is_empty() -> None:
     assert a_batch(Identity("c_test", 1, 0), requests=[("r_1", b"one")]).is_empty()
 
 
+# --- searching in pieces ---
+
+
+@pytest.mark.parametrize("user_id", [USER, None])
+def test_a_list_may_end_at_a_place_and_go_on_from_it(yard: Yard, user_id: str | None) -> None:
+    tasks = [a_task(status=Status.BLOCKED if n % 2 else Status.QUEUED) for n in range(3)]
+    tasks += [ended(a_task(), status=Status.PERMANENTLY_FAILED if n % 2 else Status.COMPLETED) for n in range(3)]
+    yard.has(*tasks)
+    newest_first = [task.id for task in sorted(tasks, key=lambda task: task.number, reverse=True)]
+    stored = {one.task.id: one for one in yard.reader.tasks(TaskFilter(user_id=user_id))}
+    place = cursor_of(stored[newest_first[2]], user_id=user_id)
+    for statuses in ((), tuple({task.status for task in tasks})):
+        above = yard.reader.tasks(TaskFilter(user_id=user_id, statuses=statuses, down_to=place))
+        below = yard.reader.tasks(TaskFilter(user_id=user_id, statuses=statuses, before=place))
+        assert (ids(above), ids(below)) == (newest_first[:3], newest_first[3:])
+
+
+def test_few_tasks_are_searched_in_one_go(yard: Yard) -> None:
+    yard.has(a_task(), ended(a_task()))
+    for user_id in (USER, None):
+        for archived in (False, True):
+            assert yard.reader.search_end(user_id=user_id, archived=archived, before=None) is None
+
+
 # --- figures ---
 
 MINUTE, HOUR = 60, 3600

@@ -24,8 +24,8 @@ GROWING = re.compile(
 TEXTS = ("ids", "keys", "statuses")
 NUMBERS = ("numbers", "seqs")
 WORDS = (
-    *("user_id", "task_id", "subject", "name", "before_id", "after"),
-    *("queue", "type", "source", "level", "text", "correlation_id", "parent_id"),
+    *("user_id", "task_id", "subject", "name", "before_id", "last_id", "after"),
+    *("queue", "type", "source", "level", "text", "correlation_id", "parent_id", "user_min", "user_max", "raw"),
 )
 
 

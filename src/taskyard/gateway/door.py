@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from taskyard.gateway.asgi import Receive, Scope
 from taskyard.gateway.auth import Authenticator, AuthSettings, Principal
+from taskyard.gateway.counted import Counted
 from taskyard.gateway.edge import Edge
 from taskyard.gateway.port import Hub
 from taskyard.gateway.refused_deliveries import RefusedDeliveries
@@ -68,6 +69,7 @@ class Door:
         self.requests: Counter[tuple[str, str, int]] = Counter()
         """Answered so far, by method, route and the hundreds of the status; no route is empty."""
         self.refused_deliveries = RefusedDeliveries()
+        self.counted = Counted(hub)
         self._edge = Edge(hub.settings)
         self._described: tuple[Edge, Description] | None = None
         self._visitors: set[Visitor] = set()

@@ -34,6 +34,7 @@ from taskyard.wire.submission import (
 from taskyard.wire.tasks import (
     BatchAnswer,
     CancelAnswer,
+    CountsAnswer,
     EventAnswer,
     LogAnswer,
     OkAnswer,
@@ -103,9 +104,17 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         f"{V1}/tasks",
         tasks.list_tasks,
         policy=READER,
-        summary="One's tasks, newest first",
+        summary="One's tasks, newest first; a search may need several pages to look at all of them",
         query=tasks.TaskQuery,
         answer=list[TaskAnswer],
+    ),
+    get(
+        f"{V1}/tasks/counts",
+        tasks.count,
+        policy=READER,
+        summary="How many of one's tasks there are of each status",
+        query=OfUser,
+        answer=CountsAnswer,
     ),
     get(
         f"{V1}/tasks/queue-status",

@@ -34,6 +34,19 @@ def before_of(cursor: str | None, *, user_id: str | None) -> tuple[int, str]:
     return int(cursor), ID_MAX
 
 
+def last_of(cursor: str | None, *, user_id: str | None) -> tuple[int, str]:
+    """The number and the id that none of the page lies below."""
+    if cursor is None:
+        return 0, ""
+    number, id_ = before_of(cursor, user_id=user_id)
+    return (0, id_) if user_id is None else (number, "")
+
+
+def places_of(*, archived: bool) -> dict[str, int]:
+    """Where a plain list looks: what is archived is listed by itself."""
+    return {"place_min": ARCHIVE, "place_max": ARCHIVE} if archived else {"place_min": HOT, "place_max": HISTORY}
+
+
 def number_of(ref: str) -> int | None:
     """The number that a ref like `T-001` names; None if it is not a ref."""
     found = _REF.fullmatch(ref)
@@ -43,10 +56,13 @@ def number_of(ref: str) -> int | None:
 def asked_of(query: TaskFilter) -> dict[str, str | int | None]:
     """What a list's statement is told of its query, whichever index it walks."""
     before_number, before_id = before_of(query.before, user_id=query.user_id)
+    last_number, last_id = last_of(query.down_to, user_id=query.user_id)
     return {
         "user_id": query.user_id,
         "before_number": before_number,
         "before_id": before_id,
+        "last_number": last_number,
+        "last_id": last_id,
         "queue": query.queue,
         "type": query.type,
         "source": query.source,

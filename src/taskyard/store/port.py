@@ -124,6 +124,8 @@ class TaskFilter(Struct, kw_only=True):
     text: str | None = None
     archived: bool = False
     before: str | None = None
+    down_to: str | None = None
+    """A cursor too: the last that is looked at (`Reader.search_end`)."""
     limit: int = 50
 
 
@@ -169,6 +171,10 @@ class Reader(Protocol):
 
     def tasks(self, query: TaskFilter) -> list[StoredTask]:
         """One user's by number, everybody's by id, downwards. `archived` lists the archive alone."""
+
+    def search_end(self, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
+        """Where a search for a text that begins at this cursor ends for now: after as many tasks as are looked through
+        while a person waits. The next page begins there. None: there are not so many."""
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
         """In the order and with the cursors of `tasks`."""

@@ -209,6 +209,13 @@ class BatchAnswer(Struct):
     rejected: list[Rejected]
 
 
+class CountsAnswer(Struct):
+    """How many tasks there are, but for those in the archive; as of a second ago at most."""
+
+    by_status: dict[Status, int]
+    total: int
+
+
 class CancelAnswer(Struct):
     cancelled: bool
     also_cancelled: list[str]

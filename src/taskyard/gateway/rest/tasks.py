@@ -1,6 +1,7 @@
 """Reading tasks and acting on them."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Final, TypeVar
 
 from msgspec import Meta, Struct
@@ -16,11 +17,11 @@ from taskyard.gateway.views import ProgressView
 from taskyard.gateway.waiting import until_ended
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
-from taskyard.vocabulary import ENDED, HELD, STATUS_ALIASES, Level, Refusal, SourceType, Status
+from taskyard.vocabulary import ENDED, FINAL, HELD, STATUS_ALIASES, Level, Refusal, SourceType, Status
 from taskyard.wire.fields import WAIT_S_MAX, Limit, Name, instant_of
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Change
-from taskyard.wire.tasks import CancelAnswer, LogAnswer
+from taskyard.wire.tasks import CancelAnswer, CountsAnswer, LogAnswer
 
 Q = TypeVar("Q")
 
@@ -29,6 +30,8 @@ REASON_CHARS_MAX: Final = 2000
 
 OF_ITSELF: Final = "A task's token reads the sub-tasks of its task; the task itself was handed over with the token."
 
+MANY: Final = frozenset({Status.QUEUED, *FINAL, Status.SKIPPED})
+"""What most tasks are, waiting or ended."""
 _LEVELS: Final = {level.value: level for level in Level}
 _STATUSES: Final = {status.value: (status,) for status in Status} | STATUS_ALIASES
 
@@ -84,14 +87,52 @@ async def list_tasks(call: Call[TaskQuery], _body: Empty) -> Reply:
         before=place_of(query.cursor),
         limit=query.limit + 1,
     )
-    found = await call.hub.read(lambda reader: reader.tasks(wanted))
-    page = found[: query.limit]
-    progress = await _progress(call, page)
-    answers = [task_answer(one, progress=progress.get(one.task.id), in_list=True) for one in page]
-    headers = []
-    if len(found) > query.limit:
-        headers = link_to_next(call.path, query, cursor_of(page[-1], user_id=user_id))
-    return Reply(answers, headers=headers)
+    found, after = await call.hub.read(partial(_list, wanted, query.limit))
+    progress = await _progress(call, found)
+    answers = [task_answer(one, progress=progress.get(one.task.id), in_list=True) for one in found]
+    return Reply(answers, headers=[] if after is None else link_to_next(call.path, query, after))
+
+
+def _list(wanted: TaskFilter, limit: int, reader: Reader) -> tuple[list[StoredTask], str | None]:
+    """A page, and the place of the next one; None: there is none.
+
+    A search for a text looks at so many tasks and no more, so that none keeps others waiting: its page may be short
+    and still have a next one.
+    """
+    if wanted.text is not None and _is_broad(wanted):
+        wanted.down_to = reader.search_end(user_id=wanted.user_id, archived=wanted.archived, before=wanted.before)
+    found = reader.tasks(wanted)
+    if wanted.text is not None and wanted.before is None and limit > 1:
+        meant = _meant(wanted, reader)
+        if meant is not None:
+            found = [meant, *(one for one in found if one.task.id != meant.task.id)]
+    if len(found) > limit:
+        return found[:limit], cursor_of(found[limit - 1], user_id=wanted.user_id)
+    return found, wanted.down_to
+
+
+def _is_broad(wanted: TaskFilter) -> bool:
+    """Whether it may be about most tasks there are; the others are found by indexes of their own."""
+    is_narrow = wanted.correlation_id is not None or wanted.parent_id is not None
+    return not is_narrow and (not wanted.statuses or not MANY.isdisjoint(wanted.statuses))
+
+
+def _meant(wanted: TaskFilter, reader: Reader) -> StoredTask | None:
+    """The task whose id or ref is the very text that is sought, if it is one of those."""
+    found = reader.find(user_id=wanted.user_id, task=wanted.text or "")
+    if found is None or found.archived is not wanted.archived:
+        return None
+    task = found.task
+    asked = (
+        (wanted.queue, task.kind.queue),
+        (wanted.type, task.kind.needs.type),
+        (wanted.source, task.kind.source),
+        (wanted.level, task.level),
+        (wanted.correlation_id, task.correlation_id),
+        (wanted.parent_id, task.parent_id),
+    )
+    fits = all(one is None or one == other for one, other in asked)
+    return found if fits and (not wanted.statuses or task.status in wanted.statuses) else None
 
 
 def _statuses(said: str | None) -> tuple[Status, ...]:
@@ -114,6 +155,12 @@ def _level(said: str | None) -> Level | None:
 
 def _invalid(path: str, message: str) -> RequestRefused:
     return RequestRefused(Refusal.INVALID_INPUT, f"`{path}`: {message}", errors=(FieldError(path, message),))
+
+
+async def count(call: Call[OfUser], _body: Empty) -> Reply:
+    user_id = call.users(call.query.user)
+    counted = await call.door.counted.of(user_id)
+    return Reply(CountsAnswer({status: counted.get(status, 0) for status in Status}, sum(counted.values())))
 
 
 async def find(call: Call[Q], user_named: str | None) -> StoredTask:

@@ -12,7 +12,7 @@ from taskyard.core.commands import Known
 from taskyard.core.task import Task
 from taskyard.store.key_holders import by_statuses
 from taskyard.store.memory.disk import Commit, Disk, Row, decoded, old_rows
-from taskyard.store.paging import before_of, number_of
+from taskyard.store.paging import before_of, last_of, number_of
 from taskyard.store.port import Figures, Load, Numbered, StoredTask, TaskFilter
 from taskyard.store.records import AUDIT, decode_events
 from taskyard.vocabulary import Status
@@ -115,6 +115,8 @@ class MemoryReader:
     def tasks(self, query: TaskFilter) -> list[StoredTask]:
         places = self._disk.places()[2:] if query.archived else self._disk.places()[:2]
         rows = (row for place in places for row in place.values() if self._fits(row, query))
+        number_min, id_min = last_of(query.down_to, user_id=query.user_id)
+        rows = (row for row in rows if row.columns[2] >= number_min and row.columns[0] >= id_min)
         return self._page(rows, user_id=query.user_id, before=query.before, limit=query.limit)
 
     def _fits(self, row: Row, query: TaskFilter) -> bool:
@@ -137,6 +139,10 @@ class MemoryReader:
         below = [row for row in rows if row.columns[2] < number_max and row.columns[0] < id_max]
         below.sort(key=lambda row: row.columns[0] if user_id is None else f"{row.columns[2]:020}", reverse=True)
         return [self._stored(row) for row in below[:limit]]
+
+    def search_end(self, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
+        """Few enough tasks fit into memory to look through all of them."""
+        return None
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
         dead = (Status.PERMANENTLY_FAILED,)

@@ -18,7 +18,7 @@ from taskyard.store.port import Figures, Load, Numbered, StoreBroken, StoredTask
 from taskyard.store.postgres.arrays import numbers, texts, unescaped, words
 from taskyard.store.postgres.faults import Gone
 from taskyard.store.postgres.image import commits_from, position_of, task_of
-from taskyard.store.postgres.lists import list_rows
+from taskyard.store.postgres.lists import list_rows, search_end
 from taskyard.store.postgres.mirror import Missed, read_missed
 from taskyard.store.postgres.session import Row, Session, Value
 from taskyard.store.postgres.statements import SQL, Statement
@@ -118,6 +118,9 @@ class PostgresReader:
             return _stored(session, page)
 
         return self._read(look)
+
+    def search_end(self, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
+        return self._ask(lambda session: search_end(session, user_id=user_id, archived=archived, before=before))
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
         dead = (Status.PERMANENTLY_FAILED,)

@@ -320,11 +320,22 @@ SELECT idempotency_key, id FROM history
 WHERE user_id = :user_id AND idempotency_key = ANY (:keys) AND idempotency_key IS NOT NULL AND status = ANY (:statuses)
 ORDER BY number;
 
+-- search_end_by_number
+-- Where a search that begins there ends for now, by indexes alone. No row: there are not so many.
+SELECT number FROM anywhere
+WHERE place BETWEEN :place_min AND :place_max AND user_id = :user_id AND number < :before_number
+ORDER BY number DESC LIMIT 1 OFFSET :passed;
+
+-- search_end_by_id
+SELECT id FROM anywhere WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
+ORDER BY id DESC LIMIT 1 OFFSET :passed;
+
 -- list_by_number
 -- One user's, newest first. Each place is walked down its (user_id, number) index and the walks are merged, so a page
 -- costs what it looks at.
 SELECT * FROM anywhere
 WHERE place BETWEEN :place_min AND :place_max AND user_id = :user_id AND number < :before_number
+  AND number >= :last_number
   AND (:statuses::text[] IS NULL OR status = ANY (:statuses))
   AND (:queue::text IS NULL OR queue = :queue)
   AND (:type::text IS NULL OR type = :type)
@@ -332,13 +343,14 @@ WHERE place BETWEEN :place_min AND :place_max AND user_id = :user_id AND number 
   AND (:level::text IS NULL OR level = :level)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(anywhere.body, (SELECT content FROM body WHERE body.id = anywhere.id))) AS its (content)
-    WHERE said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text))
+    WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)
+      AND (said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text)))
 ORDER BY number DESC LIMIT :limit;
 
 -- list_by_id
 -- Everybody's, newest first, by the primary keys.
 SELECT * FROM anywhere
-WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
+WHERE place BETWEEN :place_min AND :place_max AND id < :before_id AND id >= :last_id
   AND (:statuses::text[] IS NULL OR status = ANY (:statuses))
   AND (:queue::text IS NULL OR queue = :queue)
   AND (:type::text IS NULL OR type = :type)
@@ -346,7 +358,8 @@ WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
   AND (:level::text IS NULL OR level = :level)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(anywhere.body, (SELECT content FROM body WHERE body.id = anywhere.id))) AS its (content)
-    WHERE said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text))
+    WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)
+      AND (said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text)))
 ORDER BY id DESC LIMIT :limit;
 
 -- list_correlated
@@ -354,6 +367,7 @@ ORDER BY id DESC LIMIT :limit;
 SELECT * FROM anywhere
 WHERE place BETWEEN :place_min AND :place_max AND correlation_id = :correlation_id
   AND (:user_id::text IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND number >= :last_number AND id >= :last_id
   AND (:parent_id::text IS NULL OR parent_id = :parent_id)
   AND (:statuses::text[] IS NULL OR status = ANY (:statuses))
   AND (:queue::text IS NULL OR queue = :queue)
@@ -362,7 +376,8 @@ WHERE place BETWEEN :place_min AND :place_max AND correlation_id = :correlation_
   AND (:level::text IS NULL OR level = :level)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(anywhere.body, (SELECT content FROM body WHERE body.id = anywhere.id))) AS its (content)
-    WHERE said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text))
+    WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)
+      AND (said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text)))
 ORDER BY CASE WHEN :user_id::text IS NULL THEN id END DESC, number DESC LIMIT :limit;
 
 -- list_children
@@ -370,6 +385,7 @@ ORDER BY CASE WHEN :user_id::text IS NULL THEN id END DESC, number DESC LIMIT :l
 SELECT * FROM anywhere
 WHERE place BETWEEN :place_min AND :place_max AND parent_id = :parent_id
   AND (:user_id::text IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND number >= :last_number AND id >= :last_id
   AND (:statuses::text[] IS NULL OR status = ANY (:statuses))
   AND (:queue::text IS NULL OR queue = :queue)
   AND (:type::text IS NULL OR type = :type)
@@ -377,7 +393,8 @@ WHERE place BETWEEN :place_min AND :place_max AND parent_id = :parent_id
   AND (:level::text IS NULL OR level = :level)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(anywhere.body, (SELECT content FROM body WHERE body.id = anywhere.id))) AS its (content)
-    WHERE said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text))
+    WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)
+      AND (said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text)))
 ORDER BY CASE WHEN :user_id::text IS NULL THEN id END DESC, number DESC LIMIT :limit;
 
 -- list_dead
@@ -387,13 +404,15 @@ SELECT 1, id, user_id, number, status, level, queue, type, source, correlation_i
 FROM history
 WHERE status = 'permanently_failed'
   AND (:user_id::text IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND number >= :last_number AND id >= :last_id
   AND (:queue::text IS NULL OR queue = :queue)
   AND (:type::text IS NULL OR type = :type)
   AND (:source::text IS NULL OR source = :source)
   AND (:level::text IS NULL OR level = :level)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(history.body, (SELECT content FROM body WHERE body.id = history.id))) AS its (content)
-    WHERE said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text))
+    WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)
+      AND (said(its.content, 'title') COLLATE "C" ILIKE :text OR said(its.content, 'input') COLLATE "C" ILIKE :text)))
 ORDER BY CASE WHEN :user_id::text IS NULL THEN id END DESC, number DESC LIMIT :limit;
 
 -- bodies_of

@@ -20,6 +20,7 @@ SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\';
 SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
 FROM task
 WHERE status = :status AND status <> 'queued' AND user_id = :user_id AND number < :before_number
+  AND number >= :last_number
   AND (:queue IS NULL OR queue = :queue)
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
@@ -35,7 +36,7 @@ ORDER BY number DESC LIMIT :limit;
 -- have.
 SELECT 0, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
 FROM task INDEXED BY task_status
-WHERE status = :status AND status <> 'queued' AND id < :before_id
+WHERE status = :status AND status <> 'queued' AND id < :before_id AND id >= :last_id
   AND (:queue IS NULL OR queue = :queue)
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)

@@ -21,7 +21,7 @@ from taskyard.store.port import Figures, Load, Numbered, StoreBroken, StoredTask
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
 from taskyard.store.sqlite.faults import translated
 from taskyard.store.sqlite.image import json_of, position_of, task_of
-from taskyard.store.sqlite.lists import list_tasks
+from taskyard.store.sqlite.lists import list_tasks, search_end
 from taskyard.store.sqlite.statements import SQL
 from taskyard.vocabulary import Status
 
@@ -118,6 +118,10 @@ class SqliteReader:
     def tasks(self, query: TaskFilter) -> list[StoredTask]:
         with self._snapshot():
             return self._stored(list_tasks(self._connection, query))
+
+    def search_end(self, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
+        with self._snapshot():
+            return search_end(self._connection, user_id=user_id, archived=archived, before=before)
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
         dead = (Status.PERMANENTLY_FAILED,)

@@ -200,12 +200,23 @@ WHERE user_id = :user_id AND idempotency_key IN (SELECT value FROM json_each(:ke
   AND status IN (SELECT value FROM json_each(:statuses))
 ORDER BY number;
 
+-- search_end_by_number
+-- Where a search that begins there ends for now, by indexes alone. No row: there are not so many.
+SELECT number FROM anywhere
+WHERE place BETWEEN :place_min AND :place_max AND user_id = :user_id AND number < :before_number
+ORDER BY number DESC LIMIT 1 OFFSET :passed;
+
+-- search_end_by_id
+SELECT id FROM anywhere WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
+ORDER BY id DESC LIMIT 1 OFFSET :passed;
+
 -- list_by_number
 -- One user's, newest first. Each place is walked down its (user_id, number) index and the walks are merged,
 -- so a page costs what it looks at.
 SELECT place, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
 FROM anywhere
 WHERE place BETWEEN :place_min AND :place_max AND user_id = :user_id AND number < :before_number
+  AND number >= :last_number
   AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
   AND (:queue IS NULL OR queue = :queue)
   AND (:type IS NULL OR type = :type)
@@ -221,7 +232,7 @@ ORDER BY number DESC LIMIT :limit;
 -- Everybody's, newest first, by the primary keys.
 SELECT place, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc
 FROM anywhere
-WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
+WHERE place BETWEEN :place_min AND :place_max AND id < :before_id AND id >= :last_id
   AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
   AND (:queue IS NULL OR queue = :queue)
   AND (:type IS NULL OR type = :type)
@@ -239,6 +250,7 @@ SELECT place, id, user_id, number, status, level, queue, type, source, correlati
 FROM anywhere
 WHERE place BETWEEN :place_min AND :place_max AND correlation_id = :correlation_id
   AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND number >= :last_number AND id >= :last_id
   AND (:parent_id IS NULL OR parent_id = :parent_id)
   AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
   AND (:queue IS NULL OR queue = :queue)
@@ -257,6 +269,7 @@ SELECT place, id, user_id, number, status, level, queue, type, source, correlati
 FROM anywhere
 WHERE place BETWEEN :place_min AND :place_max AND parent_id = :parent_id
   AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND number >= :last_number AND id >= :last_id
   AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
   AND (:queue IS NULL OR queue = :queue)
   AND (:type IS NULL OR type = :type)
@@ -274,6 +287,7 @@ SELECT 1, id, user_id, number, status, level, queue, type, source, correlation_i
 FROM history INDEXED BY history_dead
 WHERE status = 'permanently_failed'
   AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+  AND number >= :last_number AND id >= :last_id
   AND (:queue IS NULL OR queue = :queue)
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
