@@ -9,11 +9,11 @@ from typing import Protocol
 import msgspec
 
 from taskyard.core.hub import Core
-from taskyard.core.recovery import restore
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
+from taskyard.hub.revisit import state_of
 from taskyard.store.port import Store
 from taskyard.vocabulary import ENDED, HELD, Status
 from tests.simulation.history import Violation
@@ -38,18 +38,7 @@ def compare(hub: Hub) -> None:
     """At a quiet point: nothing is being written, nothing waits to be."""
     image = hub.store.load()
     identity = image.identity
-    loaded = State(hub.settings, cluster_id=identity.cluster_id, epoch=identity.epoch, seq=identity.seq)
-    restore(
-        loaded,
-        hub.now,
-        users=image.users,
-        numbers=image.numbers,
-        keys=image.keys,
-        daemons=image.daemons,
-        tasks=image.tasks,
-        log_bytes=image.log_bytes,
-        kept=image.kept,
-    )
+    loaded = state_of(image, hub.settings, identity, hub.now)
     live = hub.core.state
     for part in (tasks, places, dependants, keys, holdings, timers, people, hooks, notices, schedules):
         expected, found = part(live), part(loaded)

@@ -13,10 +13,10 @@ from taskyard.core.commands import NOTHING, Beat, Command, HearEnded, JoinDaemon
 from taskyard.core.effects import Effect, Progressed, Reply
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
-from taskyard.core.recovery import restore
 from taskyard.core.settings import Settings
-from taskyard.core.state import Now, State
+from taskyard.core.state import Now
 from taskyard.hub.release import Parcel
+from taskyard.hub.revisit import state_of
 from taskyard.store.committer import Committer, Release
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import StoreUnavailable
@@ -77,18 +77,7 @@ class Hub:
     def _load(self) -> None:
         image = self.store.load()
         identity = image.identity
-        state = State(self.settings, cluster_id=identity.cluster_id, epoch=identity.epoch, seq=identity.seq)
-        restore(
-            state,
-            self.now,
-            users=image.users,
-            numbers=image.numbers,
-            keys=image.keys,
-            daemons=image.daemons,
-            tasks=image.tasks,
-            log_bytes=image.log_bytes,
-            kept=image.kept,
-        )
+        state = state_of(image, self.settings, identity, self.now)
         self.core = Core(state, self.clock.rng)
         self.committer = Committer(durable_seq=identity.seq)
         self.sessions.begin(identity)

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 import msgspec
 
-from taskyard.core import recovery
 from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
 from taskyard.core.commands import Command, SubmitTasks
 from taskyard.core.effects import (
@@ -33,7 +32,7 @@ from taskyard.core.lookups import Lookup, merge, missing
 from taskyard.core.notices import Delivery
 from taskyard.core.pressure import signal_for
 from taskyard.core.settings import Settings
-from taskyard.core.state import Now, State
+from taskyard.core.state import Now
 from taskyard.core.why import Why
 from taskyard.core.yard_commands import CreateKey, CreateUser
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
@@ -58,6 +57,7 @@ from taskyard.hub.ids import mint_secret
 from taskyard.hub.metrics import Metrics
 from taskyard.hub.notification_views import delivery_of, delivery_page, notification_views
 from taskyard.hub.release import CLOSE_CODES, Frames
+from taskyard.hub.revisit import state_of
 from taskyard.hub.schedule_views import schedule_view, schedule_views
 from taskyard.hub.spent import Spent
 from taskyard.hub.stamps import Stamps
@@ -104,21 +104,7 @@ class GatewayHub(Stamps):
 
     def _restored(self) -> Core:
         image = self.store.load()
-        state = State(
-            self.settings, cluster_id=self.identity.cluster_id, epoch=self.identity.epoch, seq=self.identity.seq
-        )
-        recovery.restore(
-            state,
-            self._now(),
-            users=image.users,
-            numbers=image.numbers,
-            keys=image.keys,
-            daemons=image.daemons,
-            tasks=image.tasks,
-            log_bytes=image.log_bytes,
-            kept=image.kept,
-        )
-        return Core(state, Random(1))
+        return Core(state_of(image, self.settings, self.identity, self._now()), Random(1))
 
     # --- what tests arrange ---
 

@@ -14,9 +14,9 @@ from taskyard.core.commands import NOTHING, Command, Tick
 from taskyard.core.effects import Effect, Reply
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, merge, missing
-from taskyard.core.recovery import restore
 from taskyard.core.settings import Settings
-from taskyard.core.state import Now, State
+from taskyard.core.state import Now
+from taskyard.hub.revisit import state_of
 from taskyard.store.committer import Committer, Release
 from taskyard.store.port import Reader, Store
 from tests.simulation.command_log import CommandLog, Cut, Dispatched, Entry, Loaded, Told, Written
@@ -97,18 +97,7 @@ class Replay:
             self._open()
         image = self.store.load()
         identity = image.identity
-        state = State(self.settings, cluster_id=identity.cluster_id, epoch=identity.epoch, seq=identity.seq)
-        restore(
-            state,
-            now,
-            users=image.users,
-            numbers=image.numbers,
-            keys=image.keys,
-            daemons=image.daemons,
-            tasks=image.tasks,
-            log_bytes=image.log_bytes,
-            kept=image.kept,
-        )
+        state = state_of(image, self.settings, identity, now)
         self.now = now
         self.core = Core(state, self._dice)
         self._committer = Committer(durable_seq=identity.seq)

@@ -5,13 +5,12 @@ version before it needs, so that hubs of both run while they are replaced one by
 a default behind those that are there. A view that shows more gets another name.
 """
 
-import re
 import shlex
-from importlib import resources
 from typing import Final
 
 from msgspec import Struct
 
+from taskyard.store.migrations import migrations_of
 from taskyard.store.port import StoreRefused
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import SQL
@@ -19,18 +18,7 @@ from taskyard.store.postgres.statements import SQL
 NAMESPACE: Final = 0x54595244
 """TYRD: of our advisory locks, in databases that others use too."""
 
-_NAME: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
-
-
-def _migrations() -> dict[int, str]:
-    """Each migration's text by its version, in order."""
-    directory = resources.files(__package__).joinpath("migrations")
-    found = {int(name[1]): file.read_text() for file in directory.iterdir() if (name := _NAME.fullmatch(file.name))}
-    assert sorted(found) == list(range(1, len(found) + 1)), "versions have no gaps"
-    return dict(sorted(found.items()))
-
-
-_MIGRATIONS: Final = _migrations()
+_MIGRATIONS: Final = migrations_of(__package__)
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
 
 

@@ -5,29 +5,17 @@ file's header, so that a file of a newer version, or of another program, is refu
 """
 
 import functools
-import re
-from importlib import resources
 from typing import Final
 
 import apsw
 
+from taskyard.store.migrations import migrations_of
 from taskyard.store.sqlite.statements import SQL
 
 APPLICATION_ID: Final = 0x54595244
 """TYRD."""
 
-_NAME: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
-
-
-def _migrations() -> dict[int, str]:
-    """Each migration's text by its version, in order."""
-    directory = resources.files(__package__).joinpath("migrations")
-    found = {int(name[1]): file.read_text() for file in directory.iterdir() if (name := _NAME.fullmatch(file.name))}
-    assert sorted(found) == list(range(1, len(found) + 1)), "versions have no gaps"
-    return dict(sorted(found.items()))
-
-
-_MIGRATIONS: Final = _migrations()
+_MIGRATIONS: Final = migrations_of(__package__)
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
 
 
