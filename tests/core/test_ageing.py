@@ -20,23 +20,12 @@ def a_hub() -> HubHarness:
     return HubHarness(Settings(limits=limits, shares=Shares(critical_reserve=0.0)))
 
 
-def order(hub: HubHarness, count: int) -> list[str]:
-    """The ids in the order in which one slot serves them."""
-    hub.daemon(slots=1)
-    served = []
-    for _ in range(count):
-        task_id = hub.sent()[-1][0]
-        served.append(task_id)
-        hub.complete(hub.state.tasks[task_id])
-    return served
-
-
 def test_past_its_levels_target_a_task_goes_ahead_of_younger_ones_of_a_higher_number() -> None:
     hub = a_hub()
     hub.submit(a_draft(id="old", value=5))
     hub.advance(s=HOUR_S + 1)
     hub.submit(a_draft(id="young", value=7))
-    assert order(hub, 2) == ["old", "young"]
+    assert hub.order(2) == ["old", "young"]
 
 
 def test_up_to_the_target_the_number_counts() -> None:
@@ -44,7 +33,7 @@ def test_up_to_the_target_the_number_counts() -> None:
     hub.submit(a_draft(id="old", value=5))
     hub.advance(s=HOUR_S - 1)
     hub.submit(a_draft(id="young", value=7))
-    assert order(hub, 2) == ["young", "old"]
+    assert hub.order(2) == ["young", "old"]
 
 
 def test_age_goes_across_lanes_and_lines_of_one_user() -> None:
@@ -53,7 +42,7 @@ def test_age_goes_across_lanes_and_lines_of_one_user() -> None:
     hub.advance(s=HOUR_S + 1)
     hub.submit(a_draft(id="young", value=7, type="y"))
     hub.submit(a_draft(id="younger", value=7, type="x", capabilities=()))
-    assert order(hub, 3) == ["old", "young", "younger"]
+    assert hub.order(3) == ["old", "young", "younger"]
 
 
 def test_between_users_fairness_decides_first() -> None:
@@ -106,7 +95,7 @@ def test_a_high_task_still_goes_first() -> None:
     hub.submit(a_draft(id="low", level=Level.LOW))
     hub.advance(s=5 * HOUR_S)
     hub.submit(a_draft(id="high", level=Level.HIGH))
-    assert order(hub, 2) == ["high", "low"]
+    assert hub.order(2) == ["high", "low"]
 
 
 def test_a_task_that_was_taken_up_and_came_back_waits_anew() -> None:

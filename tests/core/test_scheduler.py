@@ -9,27 +9,16 @@ from taskyard.vocabulary import Reason
 from tests.support.harness import HubHarness, Level, Status, a_draft
 
 
-def order(hub: HubHarness, count: int) -> list[str]:
-    """The ids in the order in which one slot serves them."""
-    hub.daemon(slots=1)
-    served = []
-    for _ in range(count):
-        task_id = hub.sent()[-1][0]
-        served.append(task_id)
-        hub.complete(hub.state.tasks[task_id])
-    return served
-
-
 def test_levels_go_critical_high_normal_low() -> None:
     hub = HubHarness()
     hub.submit_all(*(a_draft(id=level, level=level) for level in (Level.LOW, Level.CRITICAL, Level.NORMAL, Level.HIGH)))
-    assert order(hub, 4) == ["critical", "high", "normal", "low"]
+    assert hub.order(4) == ["critical", "high", "normal", "low"]
 
 
 def test_within_a_level_the_higher_value_goes_first_then_the_older() -> None:
     hub = HubHarness()
     hub.submit_all(*(a_draft(id=f"{n}v{value}", value=value) for n, value in enumerate([5, 7, 6, 7, 5])))
-    assert order(hub, 5) == ["1v7", "3v7", "2v6", "0v5", "4v5"]
+    assert hub.order(5) == ["1v7", "3v7", "2v6", "0v5", "4v5"]
 
 
 def test_value_and_age_go_across_lanes_and_lines() -> None:
@@ -40,7 +29,7 @@ def test_value_and_age_go_across_lanes_and_lines() -> None:
         a_draft(id="3", type="z", value=5),
         a_draft(id="4", capabilities=(), type="x", value=7),
     )
-    assert order(hub, 4) == ["4", "2", "1", "3"]
+    assert hub.order(4) == ["4", "2", "1", "3"]
 
 
 def test_a_task_that_cannot_run_holds_up_none_behind_it() -> None:

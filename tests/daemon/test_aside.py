@@ -18,7 +18,7 @@ from taskyard.daemon.python_runner import PythonRunner, served
 from taskyard.daemon.task import Task
 from taskyard.wire.frames import TaskCompleted, TaskFailed
 from tests.daemon.scene import ONE, TWO, execute
-from tests.daemon.test_python_runner import Told
+from tests.daemon.told import Told
 
 PATIENCE_S = 20.0
 

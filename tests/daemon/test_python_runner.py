@@ -16,38 +16,9 @@ from taskyard.daemon.python_runner import Outcome, PythonRunner, Served, served
 from taskyard.daemon.task import Result, Task, TaskError
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireUsage
 from tests.daemon.scene import ONE, TWO, execute
+from tests.daemon.told import Told
 
 PATIENCE_S = 10.0
-
-
-class Told:
-    """What the runner told, in order; tests wait for the next of it."""
-
-    def __init__(self) -> None:
-        self.events: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue()
-
-    def started(self, key: Key) -> None:
-        self.events.put_nowait(("started", key))
-
-    def progressed(self, key: Key, percent: float | None, message: str | None, log: str) -> None:
-        self.events.put_nowait(("progressed", percent, message, log))
-
-    def checkpointed(self, key: Key, data: bytes) -> None:
-        self.events.put_nowait(("checkpointed", data))
-
-    def ended(self, message: Outcome) -> None:
-        self.events.put_nowait(("ended", message))
-
-    def stopped(self, key: Key) -> None:
-        self.events.put_nowait(("stopped", key))
-
-    async def next(self) -> tuple[Any, ...]:
-        return await self.events.get()
-
-    async def outcome(self) -> Any:
-        while (event := await self.next())[0] not in ("ended", "stopped"):
-            pass
-        return event[1]
 
 
 Scenario = Callable[[PythonRunner, Told], Awaitable[None]]

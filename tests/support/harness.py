@@ -277,6 +277,16 @@ class HubHarness:
         """(task id, attempt) of every `task.execute` among these effects."""
         return [(e.task_id, e.attempt) for e in self.of(self.effects if effects is None else effects, Execute)]
 
+    def order(self, count: int) -> list[str]:
+        """The ids in the order in which one slot serves so many."""
+        self.daemon(slots=1)
+        served = []
+        for _ in range(count):
+            task_id = self.sent()[-1][0]
+            served.append(task_id)
+            self.complete(self.state.tasks[task_id])
+        return served
+
     def events(self, task: Task | None = None) -> list[str]:
         return [e.name for b in self.batches for e in b.events if task is None or e.task_id == task.id]
 

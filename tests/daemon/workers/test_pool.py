@@ -10,43 +10,14 @@ import pytest
 from msgspec import Raw
 
 from taskyard.daemon.orders import Key, Start, Stop
-from taskyard.daemon.python_runner import Outcome, PythonRunner, served
+from taskyard.daemon.python_runner import PythonRunner, served
 from taskyard.daemon.workers import pool as pools
 from taskyard.wire.frames import TaskCompleted, TaskExecute, TaskFailed
+from tests.daemon.told import Told
 from tests.daemon.workers import functions
 
 PATIENCE_S = 30.0
 ONE: Key = ("t1", 1)
-
-
-class Told:
-    """What the runner told, in order."""
-
-    def __init__(self) -> None:
-        self.events: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue()
-
-    def started(self, key: Key) -> None:
-        self.events.put_nowait(("started", key))
-
-    def progressed(self, key: Key, percent: float | None, message: str | None, log: str) -> None:
-        self.events.put_nowait(("progressed", percent, message, log))
-
-    def checkpointed(self, key: Key, data: bytes) -> None:
-        self.events.put_nowait(("checkpointed", data))
-
-    def ended(self, message: Outcome) -> None:
-        self.events.put_nowait(("ended", message))
-
-    def stopped(self, key: Key) -> None:
-        self.events.put_nowait(("stopped", key))
-
-    async def until(self, *names: str) -> tuple[Any, ...]:
-        while (event := await self.events.get())[0] not in names:
-            continue
-        return event
-
-    async def outcome(self) -> Any:
-        return (await self.until("ended", "stopped"))[1]
 
 
 def execute(key: Key = ONE, *, type: str = "work", **more: Any) -> TaskExecute:
