@@ -1,7 +1,8 @@
 """A daemon that does whatever its tasks say: `python -m tests.dashboard.crew --name N --data DIR`.
 
 A task's payload is its script: `ms` to take, `lines` to log, `progress` as a list of `[percent, words]`, and at the end
-`fail` (`code`, `message`, `retryable`) or `result`. Lines and progress are spread over the time. So a test, or a
+`fail` (`code`, `message`, `retryable`) or `result`. Lines and progress are spread over the time; after them it goes on
+for `hold_ms` without a word. So a test, or a
 demonstration, decides what happens and the hub sees honest work. The hub and the key are in the environment.
 """
 
@@ -28,6 +29,8 @@ def perform(task: Task, context: Context) -> Any:
             context.progress(*mark)
         context.wait_cancelled(float(script.get("ms", 0)) / 1000 / steps)
         context.raise_if_cancelled()
+    context.wait_cancelled(float(script.get("hold_ms", 0)) / 1000)
+    context.raise_if_cancelled()
     if "checkpoint" in script:
         context.checkpoint(script["checkpoint"])
     if "fail" in script:
@@ -42,6 +45,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--can", default="", help="capabilities, with commas between them")
     parser.add_argument("--models", default="", help="likewise")
+    parser.add_argument("--types", default="", help="likewise; none: all")
     parser.add_argument("--shared", action="store_true", help="takes everybody's tasks; its key is an admin's")
     asked = parser.parse_args()
     daemon = Daemon(
@@ -50,6 +54,7 @@ def main() -> None:
         data_dir=asked.data,
         capabilities=[word for word in asked.can.split(",") if word],
         models=[word for word in asked.models.split(",") if word],
+        types=[word for word in asked.types.split(",") if word] or None,
         shared=asked.shared,
     )
     daemon.task("*")(perform)

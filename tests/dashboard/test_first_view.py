@@ -32,12 +32,14 @@ PAGES: Final = (
 USABLE: Final = """() => {
   const [navigation] = performance.getEntriesByType("navigation");
   const tasks = window.longTasks ?? [];
-  return Math.max(navigation.domContentLoadedEventEnd, ...tasks.map((task) => task.startTime + task.duration), window.shownAt);
+  const ends = tasks.map((task) => task.startTime + task.duration);
+  return Math.max(navigation.domContentLoadedEventEnd, ...ends, window.shownAt);
 }"""
 """When the page showed its first heading and no task of the main thread stood in a person's way any more."""
 WATCH: Final = """
   window.longTasks = [];
-  new PerformanceObserver((list) => window.longTasks.push(...list.getEntries())).observe({ type: "longtask", buffered: true });
+  const watch = new PerformanceObserver((list) => window.longTasks.push(...list.getEntries()));
+  watch.observe({ type: "longtask", buffered: true });
   const seen = new MutationObserver(() => {
     if (document.querySelector("h1, form")) { window.shownAt = performance.now(); seen.disconnect(); }
   });

@@ -46,19 +46,12 @@ class Yard:
     def url(self) -> str:
         return self.hub.url
 
-    def crew(
-        self,
-        name: str = "d1",
-        *,
-        slots: int = 4,
-        can: Sequence[str] = (),
-        models: Sequence[str] = (),
-        wait: bool = True,
-    ) -> Process:
-        """A daemon that does what its tasks say, once it is there."""
+    def crew(self, name: str = "d1", *, slots: int = 4, wait: bool = True, **words: Sequence[str]) -> Process:
+        """A daemon that does what its tasks say, once it is there; `words` are `can`, `models` and `types`."""
         command = [
             *(sys.executable, "-m", "tests.dashboard.crew", "--name", name, "--slots", str(slots), "--shared"),
-            *("--data", str(self._live.directory / name), "--can", ",".join(can), "--models", ",".join(models)),
+            *("--data", str(self._live.directory / name)),
+            *(f"--{option}={','.join(values)}" for option, values in words.items()),
         ]
         env = environment(TASKYARD_HUB=self.hub.url, TASKYARD_KEY=self.hub.key)
         process = Process(command, output=self._live.directory / f"{name}.out", env=env)
