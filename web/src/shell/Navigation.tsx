@@ -6,6 +6,7 @@ import { Dialog } from "~/ui/Dialog";
 
 import { Brand } from "./Brand";
 import { type Place, placesFor } from "./places";
+import { WhoseSelect } from "./WhoseSelect";
 
 const GROUPS = ["Work", "Yard", "Admin"] as const;
 
@@ -85,6 +86,7 @@ export function BottomNavigation({ isAdmin }: { isAdmin: boolean }) {
       </button>
       <Dialog open={more} onClose={close} title="Pages">
         <div className="flex flex-col gap-3">
+          {isAdmin && <WhoseSelect />}
           <Places isAdmin={isAdmin} onGo={close} />
         </div>
       </Dialog>

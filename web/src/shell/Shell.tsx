@@ -74,7 +74,7 @@ function SignedIn({ me }: { me: Me }) {
               <ConnectionState />
               {isAdmin && (
                 <div className="max-md:hidden">
-                  <WhoseSelect />
+                  <WhoseSelect hideLabel />
                 </div>
               )}
               <ThemeToggle />

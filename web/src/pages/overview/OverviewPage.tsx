@@ -20,21 +20,28 @@ export default function OverviewPage() {
     <>
       <PageHeader title="Overview" />
       <VerdictLine known={known} />
-      <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_24rem]">
-        <div className="flex min-w-0 flex-col gap-4 max-xl:order-2">
-          {isAdmin ? (
-            <>
-              <Figures />
+      {/* One column at phone width: what needs a person comes before any figure. */}
+      <div className="flex flex-col gap-4 xl:grid xl:grid-cols-[minmax(0,1fr)_24rem] xl:items-start">
+        <div className="contents min-w-0 flex-col gap-4 xl:flex">
+          <div className="order-2">{isAdmin ? <Figures /> : <OwnFigures />}</div>
+          {isAdmin && (
+            <div className="order-4">
               <Charts />
-            </>
-          ) : (
-            <OwnFigures />
+            </div>
           )}
         </div>
-        <div className="flex min-w-0 flex-col gap-4 max-xl:order-1">
-          <NeedsPanel held={known.held} />
-          <HeldPanel held={known.held} />
-          {isAdmin && <Levels />}
+        <div className="contents min-w-0 flex-col gap-4 xl:flex">
+          <div className="order-1">
+            <NeedsPanel held={known.held} />
+          </div>
+          <div className="order-3">
+            <HeldPanel held={known.held} />
+          </div>
+          {isAdmin && (
+            <div className="order-5">
+              <Levels />
+            </div>
+          )}
         </div>
       </div>
     </>

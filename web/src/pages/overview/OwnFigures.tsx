@@ -19,7 +19,7 @@ export function OwnFigures() {
   const overview = useQuery(overviewQuery(whose));
   const limits = useQuery(limitsQuery(whose));
   return (
-    <>
+    <div className="flex flex-col gap-4">
       <Panel>
         <Loaded query={overview}>
           {(said) => (
@@ -50,7 +50,7 @@ export function OwnFigures() {
         </Loaded>
       </Panel>
       <Loaded query={overview}>{(said) => <LevelsPanel depth={byLevel(said.queues)} />}</Loaded>
-    </>
+    </div>
   );
 }
 

@@ -110,7 +110,7 @@ function stuck({ held }: Found): Need[] {
       id: `held-${String(index)}`,
       tone: "attention" as const,
       text: `${counted(one.tasks, "task")} ${one.tasks === 1 ? "has" : "have"} no daemon that can run ${one.tasks === 1 ? "it" : "them"}`,
-      note: one.message,
+      note: one.would_help ?? one.message,
       to: `/tasks/${encodeURIComponent(one.example)}`,
       ...(one.user === undefined ? {} : { search: { user: one.user.id } }),
       action: "Why",
