@@ -13,7 +13,13 @@ import pytest
 from taskyard.cli.main import run
 from taskyard.sdk.client import Client
 from tests.support.engines import Engine
-from tests.support.foreign_queues import a_directory_of_model_queues, a_loki_directory, a_loki_task, written
+from tests.support.foreign_queues import (
+    LOKI_STATUSES,
+    a_directory_of_model_queues,
+    a_loki_directory,
+    a_loki_task,
+    written,
+)
 from tests.support.live import ROOT, LiveHub, LiveYard, Said, environment, wait_until
 
 pytestmark = pytest.mark.slow
@@ -64,17 +70,7 @@ def test_directories_of_other_queues_come_in_whole_and_once(yard: LiveYard) -> N
         assert imported(hub, "loki", loki)["new"] == 4
 
         # Then every task stands as it stood, in our words
-        assert statuses(client) == {
-            "done": "completed",
-            "gone": "cancelled",
-            "dead": "permanently_failed",
-            "runs": "queued",
-            "waits": "waiting",
-            "retried": "queued",
-            "blocked": "blocked",
-            "orphan": "blocked",
-            "-": "skipped",
-        }
+        assert statuses(client) == LOKI_STATUSES
         assert [breaker.type for breaker in client.breakers()] == ["eng-backend"]
         assert imported(hub, "model-queues", queues)["new"] == 10
         assert {queue.name for queue in client.queues()} >= {"ollama-local", "ollama-remote"}

@@ -1,4 +1,4 @@
-"""Every test of the contract runs on every engine."""
+"""Every test of the contract runs on every engine; what only PostgreSQL does, on a server of the tests' own."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from taskyard.store.port import Store
 from tests.support.engines import Engine, opener
+from tests.support.postgres import Cluster, cluster
 from tests.support.records import Yard
 
 
@@ -23,3 +24,13 @@ def yard(store: Store) -> Iterator[Yard]:
     yard = Yard(store)
     yield yard
     yard.reader.close()
+
+
+@pytest.fixture
+def server() -> Cluster:
+    return cluster()
+
+
+@pytest.fixture
+def database(server: Cluster) -> str:
+    return server.new_database()

@@ -16,15 +16,10 @@ from taskyard.store.postgres.reader import COMMITS_PER_QUERY, PostgresReader
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import placed
 from taskyard.vocabulary import Status
-from tests.support.postgres import LOOKS_MAX, Cluster, cluster
+from tests.support.postgres import LOOKS_MAX, Cluster
 from tests.support.records import NOW, USER, Yard, a_batch, a_task, an_event, ended
 
 Operator = psycopg.Connection[tuple[object, ...]]
-
-
-@pytest.fixture
-def server() -> Cluster:
-    return cluster()
 
 
 @pytest.fixture

@@ -16,23 +16,13 @@ from taskyard.store.postgres.image import position_of
 from taskyard.store.postgres.reader import PostgresReader
 from taskyard.store.postgres.session import Session
 from tests.support.pg_proxy import Loss, Proxy, a_proxy
-from tests.support.postgres import Cluster, a_cluster, cluster
+from tests.support.postgres import Cluster, a_cluster
 from tests.support.records import Yard, a_batch, a_task, an_event
 from tests.support.store_script import expected_states, script, state_of
 
 SOON_S = 0.3
 BATCHES = 60
 KILLS = int(os.environ.get("STORE_KILLS", "3"))
-
-
-@pytest.fixture
-def server() -> Cluster:
-    return cluster()
-
-
-@pytest.fixture
-def database(server: Cluster) -> str:
-    return server.new_database()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from taskyard.store.port import LedElsewhere, StoreFenced, StoreUnavailable
 from taskyard.store.postgres import Candidate, Lease, PostgresStore
 from tests.support.pg_proxy import Loss, a_proxy
-from tests.support.postgres import Cluster, cluster
+from tests.support.postgres import Cluster
 
 BRIEF_MS, LONG_MS = 1, 60_000
 MOMENT_S, WHILE_S = 0.01, 20.0
@@ -29,16 +29,6 @@ class Member:
 
 
 Join = Callable[..., Member]
-
-
-@pytest.fixture
-def server() -> Cluster:
-    return cluster()
-
-
-@pytest.fixture
-def database(server: Cluster) -> str:
-    return server.new_database()
 
 
 @pytest.fixture

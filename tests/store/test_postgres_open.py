@@ -10,13 +10,8 @@ from taskyard.store.postgres import Candidate, PostgresStore, checks
 from taskyard.store.postgres.migrate import SCHEMA_VERSION, refuse_other_schema
 from taskyard.store.postgres.session import Session
 from tests.support.pg_proxy import a_proxy
-from tests.support.postgres import GUARDED, Cluster, cluster, new_yard
+from tests.support.postgres import GUARDED, Cluster, new_yard
 from tests.support.records import Yard, a_task
-
-
-@pytest.fixture
-def server() -> Cluster:
-    return cluster()
 
 
 def a_store(url: str) -> PostgresStore:

@@ -141,28 +141,17 @@ def test_a_directory_that_cannot_be_written_is_refused(open_directory: Path) -> 
         assert "Make the directory" in refusal_of(place / "hub.db")
 
 
-def test_a_database_that_cannot_be_written_is_refused(open_directory: Path) -> None:
+@pytest.mark.parametrize(("mode", "said"), [(0o444, "Let the hub's user write"), (0o000, "cannot be read")])
+def test_a_database_that_cannot_be_used_is_refused(open_directory: Path, mode: int, said: str) -> None:
     place = open_directory / "data"
     place.mkdir()
     with SqliteStore(place / "hub.db", new_cluster_id="c"):
         pass
     os.chmod(place, 0o777)
     os.chmod(place / "hub.lock", 0o666)
-    os.chmod(place / "hub.db", 0o444)
+    os.chmod(place / "hub.db", mode)
     with as_somebody_without_rights():
-        assert "Let the hub's user write" in refusal_of(place / "hub.db")
-
-
-def test_a_database_that_cannot_be_read_is_refused(open_directory: Path) -> None:
-    place = open_directory / "data"
-    place.mkdir()
-    with SqliteStore(place / "hub.db", new_cluster_id="c"):
-        pass
-    os.chmod(place, 0o777)
-    os.chmod(place / "hub.lock", 0o666)
-    os.chmod(place / "hub.db", 0o000)
-    with as_somebody_without_rights():
-        assert "cannot be read" in refusal_of(place / "hub.db")
+        assert said in refusal_of(place / "hub.db")
 
 
 def test_a_database_that_another_program_holds_is_refused(file: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 CREATED = "2026-03-04T16:51:00Z"
 CLAIMED = "2026-03-04T16:55:00Z"
@@ -43,6 +43,20 @@ def a_loki_task(id: str, **fields: Any) -> dict[str, Any]:
         "result": None,
         **fields,
     }
+
+
+LOKI_STATUSES: Final = {
+    "done": "completed",
+    "gone": "cancelled",
+    "dead": "permanently_failed",
+    "runs": "queued",
+    "waits": "waiting",
+    "retried": "queued",
+    "blocked": "blocked",
+    "orphan": "blocked",
+    "-": "skipped",
+}
+"""How its tasks stand once they are here."""
 
 
 def a_loki_directory(root: Path) -> Path:
