@@ -6,7 +6,7 @@ from msgspec import Raw
 
 from taskyard.daemon.introduction import Settings
 from taskyard.daemon.orders import Batch, Key, Memory, Orders, Start, Stop, Whole
-from taskyard.daemon.protocol import Protocol
+from taskyard.daemon.protocol import Ended, Protocol
 from taskyard.vocabulary import CancelReason, InventoryVerdict
 from taskyard.wire import frames
 from taskyard.wire.frames import FromDaemon, TaskCompleted, TaskExecute, TaskFailed, ToDaemon, WireError
@@ -141,7 +141,7 @@ class Scene:
         self.machine.work_started(key, self.now)
         self.carry_out()
 
-    def ends(self, message: TaskCompleted | TaskFailed) -> None:
+    def ends(self, message: Ended) -> None:
         self.machine.work_ended(message, self.now)
         self.carry_out()
 

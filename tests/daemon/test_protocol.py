@@ -560,6 +560,15 @@ def test_an_outcome_that_is_not_json_fails_for_good() -> None:
     assert (failed.error.code, failed.error.retryable) == ("INVALID_RESULT", False)
 
 
+def test_what_could_not_be_begun_here_is_handed_back_and_nothing_is_kept_of_it() -> None:
+    scene = Scene(slots=1).join()
+    scene.hears(execute())
+    scene.take_sent()
+    scene.ends(frames.TaskRejected(*ONE, "no space left"))
+    assert scene.sent == [frames.TaskRejected(*ONE, "no space left")]
+    assert (scene.settled, scene.written, scene.machine.load) == ([ONE], [], 0.0)
+
+
 # --- progress ----------------------------------------------------------------------------------------------
 
 

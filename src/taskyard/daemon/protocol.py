@@ -37,12 +37,12 @@ from taskyard.daemon.outcome import pack
 from taskyard.daemon.redial import CLOSE_CODES, DELAY_MS_MAX, Redial
 from taskyard.vocabulary import InventoryState, InventoryVerdict, OnLoss
 from taskyard.wire import frames
-from taskyard.wire.frames import TaskCompleted, TaskFailed, ToDaemon
+from taskyard.wire.frames import TaskCompleted, TaskFailed, TaskRejected, ToDaemon
 
 TIMEOUT_SLACK_MS: Final = 1_000
 # The hub's own timeout comes first and says why; this one is for work whose hub is out of reach.
 
-Ended: TypeAlias = TaskCompleted | TaskFailed
+Ended: TypeAlias = TaskCompleted | TaskFailed | TaskRejected
 
 _encode: Final = frames.encode
 
@@ -296,9 +296,12 @@ class Protocol:
         self._tell(_encode(frames.TaskCheckpoint(*key, Raw(data))))
 
     def work_ended(self, message: Ended, now_ms: int) -> None:
-        """It succeeded or failed by itself, asked to stop or not."""
+        """It succeeded or failed by itself, asked to stop or not; or it could not be begun here."""
         key = (message.task_id, message.attempt)
         attempt = self.live[key]
+        if isinstance(message, TaskRejected):
+            self._give_back(key, message, now_ms)
+            return
         if attempt.has_news:
             self._tell_progress(attempt, now_ms)
         outcome, whole = pack(message)
@@ -312,7 +315,11 @@ class Protocol:
         told = attempt.told_as()
         if isinstance(told, TaskFailed):
             self._spool(key, _encode(told), now_ms)
-            return
+        else:
+            self._give_back(key, told, now_ms)
+
+    def _give_back(self, key: Key, told: frames.TaskCancelled | TaskRejected, now_ms: int) -> None:
+        """Nothing came of it that would have to be kept."""
         del self.live[key]
         self.ledger.settled.append(key)
         self._tell(_encode(told))

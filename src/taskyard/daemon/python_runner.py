@@ -18,17 +18,17 @@ from msgspec import Struct
 from taskyard.daemon.aside import Aside, Post, Watch
 from taskyard.daemon.context import Context, News
 from taskyard.daemon.orders import Key, Start, Stop
-from taskyard.daemon.task import Task, TaskCancelled, TaskError, completed, failed, read_task, words_of
+from taskyard.daemon.task import NotNow, Task, TaskCancelled, TaskError, completed, failed, read_task, words_of
 from taskyard.daemon.threads import Threads
 from taskyard.daemon.workers.naming import Place, place_of
 from taskyard.daemon.workers.pool import Pool, Worker
-from taskyard.wire.frames import TaskCompleted, TaskFailed, WireError
+from taskyard.wire.frames import TaskCompleted, TaskFailed, TaskRejected, WireError
 
 ANY_TYPE: Final = "*"
 TRACEBACK_FRAMES: Final = 8
 
 Function: TypeAlias = Callable[..., Any]
-Outcome: TypeAlias = TaskCompleted | TaskFailed
+Outcome: TypeAlias = TaskCompleted | TaskFailed | TaskRejected
 
 
 class Work(News, Protocol):
@@ -257,6 +257,8 @@ async def _awaited(run: _Run, function: Served, task: Task) -> Outcome | None:
         return ended_with(run.key, value)
     except (asyncio.CancelledError, TaskCancelled):
         return cancelled(run.key, is_stopping=run.stopping)
+    except NotNow as reason:
+        return None if run.stopping else TaskRejected(*run.key, str(reason))
     except BaseException as error:  # noqa: BLE001 - whatever the function raises is its outcome, also an interrupt
         return failed_with(run.key, error)
 

@@ -84,6 +84,10 @@ class TaskError(Exception):
         self.usage = usage
 
 
+class NotNow(Exception):
+    """This machine cannot begin it now; nothing was begun. The hub offers it again, elsewhere or later."""
+
+
 class TaskCancelled(Exception):
     """Raised by `context.raise_if_cancelled()`."""
 

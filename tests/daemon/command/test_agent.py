@@ -4,7 +4,10 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from taskyard.daemon.process import tree
 from taskyard.daemon.process.launching import Launch
 from taskyard.daemon.process.places import Places
 from taskyard.daemon.task import read_task
-from taskyard.wire.frames import WireUsage
+from taskyard.wire.frames import TaskCompleted, TaskRejected, WireUsage
 from tests.daemon.command.workshop import HUB, Workshop, execute, play, python, run, script
 
 pytestmark = pytest.mark.slow
@@ -50,6 +53,39 @@ def test_what_cannot_be_run_has_never_started(tmp_path: Path) -> None:
         assert key not in shop.told.running
 
     play(tmp_path, Agent(command=("/there/is/no/such/program",)), scenario)
+
+
+@pytest.mark.parametrize("where", ["workspaces", "processes"])
+def test_a_machine_that_has_run_out_of_room_hands_the_task_back_and_uses_up_no_try(tmp_path: Path, where: str) -> None:
+    async def scenario(shop: Workshop) -> None:
+        # Given a disk with next to no room for what an attempt needs
+        room = os.statvfs(tmp_path / where)
+        (tmp_path / where / "filler").write_bytes(b"x" * room.f_bavail * room.f_frsize)
+        # When a task with a long prompt comes
+        key = shop.start("t1", input="x" * 200_000)
+        # Then it is not a failed attempt of the task
+        outcome = await shop.outcome(key)
+        assert isinstance(outcome, TaskRejected), outcome
+        assert "No space left on device" in outcome.reason
+        assert (key in shop.told.running, list((tmp_path / where).glob("**/t1-1"))) == (False, [])
+        # And the next one runs when there is room again
+        (tmp_path / where / "filler").unlink()
+        assert isinstance(await shop.outcome(shop.start("t2")), TaskCompleted)
+
+    (tmp_path / where).mkdir()
+    with small_disk(tmp_path / where):
+        play(tmp_path, script(tmp_path, "cat"), scenario)
+
+
+@contextmanager
+def small_disk(place: Path) -> Iterator[None]:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("a disk can be mounted by root only")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 # --- what it is given --------------------------------------------------------------------------------------

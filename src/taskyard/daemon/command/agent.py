@@ -31,13 +31,13 @@ from taskyard.daemon.command.readers import READERS, Complaint, Printed, Reading
 from taskyard.daemon.command.secrets import Secrets
 from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Key, Start
-from taskyard.daemon.process.launching import PLAIN, Exit, Launch, LaunchFailed, Limits, Sandbox
+from taskyard.daemon.process.launching import PLAIN, Exit, Launch, LaunchFailed, Limits, Sandbox, passes
 from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.process.running import Running
 from taskyard.daemon.process.sandbox import Bubblewrap
 from taskyard.daemon.process.workspace import Keep, Workspaces
 from taskyard.daemon.prompt import prompt_of, text_of
-from taskyard.daemon.task import Result, Task, TaskError
+from taskyard.daemon.task import NotNow, Result, Task, TaskError
 from taskyard.vocabulary import ErrorCode, ResultStatus
 from taskyard.wire.frames import TaskExecute, encode
 
@@ -114,14 +114,15 @@ class CommandAgent:
         try:
             return Files(self._workspaces.make(name) if is_new else self._workspaces.adopt(name), name)
         except OSError as error:
-            raise TaskError("AGENT_NOT_RUNNABLE", f"its workspace cannot be made: {error}") from error
+            raise _not_begun(f"its workspace cannot be made: {error}", passes=passes(error)) from error
 
     async def _launched(self, task: Task, files: Files, name: str) -> Running:
         assert self.processes is not None
         try:
             return await self.processes.launch(self._prepared(task, files, name))
         except (LaunchFailed, OSError) as error:
-            raise TaskError("AGENT_NOT_RUNNABLE", f"{self.agent.command[0]} cannot be run: {error}") from error
+            is_passing = passes(error) if isinstance(error, OSError) else error.passes
+            raise _not_begun(f"{self.agent.command[0]} cannot be run: {error}", passes=is_passing) from error
 
     def _prepared(self, task: Task, files: Files, name: str) -> Launch:
         agent, whole, prompt = self.agent, whole_of(task), prompt_of(task)
@@ -217,11 +218,18 @@ class CommandAgent:
             with self._tidying:
                 if self.agent.directory is not None:
                     files.remove()
+                elif running is None:
+                    self._workspaces.discard(name)  # nothing was begun in it
                 else:
                     self._workspaces.end(name, succeeded=succeeded, now_s=time.time())
         except OSError as error:
             # What was done is done; a directory that stays is looked at again after the next task.
             logger.warning("the workspace of %s cannot be tidied up: %s", name, error)
+
+
+def _not_begun(message: str, *, passes: bool) -> Exception:
+    """What passes is no failure of the task: it is offered again, and none of its tries is used up."""
+    return NotNow(message) if passes else TaskError("AGENT_NOT_RUNNABLE", message)
 
 
 async def _followed(following: Following, files: Files, running: Running) -> Exit:

@@ -19,7 +19,7 @@ from typing import Final, Never
 import msgspec
 
 from taskyard.daemon.process import tree
-from taskyard.daemon.process.launching import Exit, Limit, Limits, Stream
+from taskyard.daemon.process.launching import Exit, Limit, Limits, Stream, passes
 from taskyard.daemon.process.messages import Spawn
 from taskyard.daemon.process.places import Place
 from taskyard.daemon.process.ring import RingWriter
@@ -36,7 +36,7 @@ LOOK_S: Final = 0.25
 """How often memory and processes are counted, and survivors are killed again."""
 
 # What a guard says: a byte for the kind, then a number, a sentence or how it ended. It is told how long the grace is.
-SPAWNED, TROUBLE, WROTE, ENDED = b"s", b"t", b"w", b"e"
+SPAWNED, TROUBLE, SHORTAGE, WROTE, ENDED = b"s", b"t", b"p", b"w", b"e"
 GRACE: Final = struct.Struct("<q")
 
 
@@ -271,7 +271,8 @@ def guard(asked: Spawn, place: Place, control: socket.socket) -> Never:
         try:
             watch = Guard(asked, place, control)
         except (OSError, ValueError) as error:
-            control.send(TROUBLE + str(error).encode(errors="replace"))
+            kind = SHORTAGE if isinstance(error, OSError) and passes(error) else TROUBLE
+            control.send(kind + str(error).encode(errors="replace"))
         else:
             watch.run()
     finally:

@@ -25,7 +25,7 @@ from taskyard.daemon.orders import Key
 from taskyard.daemon.process import guard as guarding
 from taskyard.daemon.process import messages, tree
 from taskyard.daemon.process.guard import GRACE, now
-from taskyard.daemon.process.launching import Exit
+from taskyard.daemon.process.launching import Exit, passes
 from taskyard.daemon.process.messages import Ended, Held, Spawned, Welcome, Wrote, packed
 from taskyard.daemon.process.places import KeeperCard, Place, Places
 from taskyard.daemon.process.spawn import become_subreaper
@@ -233,7 +233,7 @@ class Keeper:
         except OSError as error:
             ours.close()
             theirs.close()
-            self._say(Spawned(asked.key, 0, f"cannot fork: {error.strerror}"))
+            self._say(Spawned(asked.key, 0, f"cannot fork: {error.strerror}", passes=passes(error)))
             return
         if pid == 0:
             guarding.guard(asked, place, theirs)
@@ -260,9 +260,10 @@ class Keeper:
             case guarding.SPAWNED:
                 kept.pid = int(said[1:])
                 self._say(Spawned(kept.key, kept.pid))
-            case guarding.TROUBLE:
+            case guarding.TROUBLE | guarding.SHORTAGE:
                 self._drop(kept)
-                self._say(Spawned(kept.key, 0, said[1:].decode(errors="replace")))
+                trouble = said[1:].decode(errors="replace")
+                self._say(Spawned(kept.key, 0, trouble, passes=said[:1] == guarding.SHORTAGE))
             case guarding.WROTE:
                 self._say(Wrote(kept.key))
             case guarding.ENDED:

@@ -1,5 +1,6 @@
 """What is asked of a process, and what is told of it: records only."""
 
+import errno
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -89,6 +90,19 @@ class Launch(Struct, kw_only=True):
 
 class LaunchFailed(Exception):
     """Nothing was started; the message says why."""
+
+    def __init__(self, message: str, *, passes: bool = False) -> None:
+        """`passes`: it is not about what was to be started. This machine has run out of something, or is leaving."""
+        super().__init__(message)
+        self.passes = passes
+
+
+OUT_OF: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+
+
+def passes(error: OSError) -> bool:
+    """Whether it says that this machine has run out of something: disk, memory, processes, open files."""
+    return error.errno in OUT_OF
 
 
 class Chunk(Struct, frozen=True):

@@ -72,6 +72,8 @@ class Spawned(Struct, tag="spawned"):
     pid: int
     trouble: str = ""
     """Why nothing was started."""
+    passes: bool = False
+    """Because this machine has run out of something."""
 
 
 class Wrote(Struct, tag="wrote"):

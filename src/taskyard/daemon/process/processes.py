@@ -26,7 +26,7 @@ import msgspec
 from taskyard.daemon.orders import Key
 from taskyard.daemon.process import messages, tree
 from taskyard.daemon.process.keeper import READY
-from taskyard.daemon.process.launching import Exit, Launch, LaunchFailed
+from taskyard.daemon.process.launching import Exit, Launch, LaunchFailed, passes
 from taskyard.daemon.process.messages import PROTOCOL, Ended, Hello, Lease, Leave, Spawn, Spawned, Stop, Welcome, Wrote
 from taskyard.daemon.process.places import AttemptCard, Place, Places
 from taskyard.daemon.process.running import Running
@@ -97,7 +97,10 @@ class Processes:
             message = messages.packed(asked)
             place.make(AttemptCard(launch.key, launch.note), launch.stdin)
         except (OSError, ValueError) as error:
-            raise LaunchFailed(f"cannot prepare it: {error}") from error
+            if not isinstance(error, FileExistsError):
+                place.remove()
+            is_short = isinstance(error, OSError) and passes(error)
+            raise LaunchFailed(f"cannot prepare it: {error}", passes=is_short) from error
         if len(message) > messages.MESSAGE_BYTES_MAX:
             place.remove()
             raise LaunchFailed("its arguments and environment are too long")
@@ -112,7 +115,7 @@ class Processes:
         await self._need_keeper()
         writer = self._writer
         if writer is None:
-            raise LaunchFailed(KEEPER_LOST)
+            raise LaunchFailed(KEEPER_LOST, passes=True)
         running = self._running[launch.key] = Running(launch.key, place, note=launch.note, stop=self._stop)
         answer = self._starting[launch.key] = asyncio.get_running_loop().create_future()
         try:
@@ -125,7 +128,7 @@ class Processes:
             raise
         del self._starting[launch.key]
         if spawned.trouble:
-            raise LaunchFailed(spawned.trouble)
+            raise LaunchFailed(spawned.trouble, passes=spawned.passes)
         running.pid = spawned.pid
         return running
 
@@ -192,7 +195,7 @@ class Processes:
 
     async def _need_keeper(self) -> None:
         if self._closed:
-            raise LaunchFailed("this daemon is leaving")
+            raise LaunchFailed("this daemon is leaving", passes=True)
         if self._writer is None and (self._beginning is None or self._beginning.done()):
             self._beginning = asyncio.create_task(self._start_keeper())
             # Its failure is seen, also if nobody waits for it any more.
@@ -208,7 +211,7 @@ class Processes:
                 await self._welcome()
         except (TimeoutError, OSError, EOFError, ValueError) as error:
             self._hang_up()
-            raise LaunchFailed(f"the process that keeps the work cannot be started: {error}") from error
+            raise LaunchFailed(f"the process that keeps the work cannot be started: {error}", passes=True) from error
         self._listening = asyncio.create_task(self._listen(self._reader))
 
     async def _connect(self) -> None:
@@ -276,7 +279,7 @@ class Processes:
             await asyncio.to_thread(sweep, self._keeper_id)
         for key, answer in self._starting.items():
             if not answer.done():
-                answer.set_result(Spawned(key, 0, KEEPER_LOST))
+                answer.set_result(Spawned(key, 0, KEEPER_LOST, passes=True))
         for key, running in list(self._running.items()):
             self._end(key, running.found() or Exit(lost=KEEPER_LOST))
 

@@ -89,6 +89,11 @@ class Workspaces:
             self._remove(name)
         self._tidy(now_s)
 
+    def discard(self, name: str) -> None:
+        """Nothing came of it, whatever is kept otherwise."""
+        self._used.discard(name)
+        self._remove(name)
+
     def _tidy(self, now_s: float) -> None:
         """The oldest go first, and whatever is too old."""
         kept: list[tuple[float, str]] = []
