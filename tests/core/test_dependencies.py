@@ -316,6 +316,9 @@ def test_heirs_are_named_nearest_first_and_each_once() -> None:
     b = hub.submit(depends_on=(first.id,))
     c = hub.submit(depends_on=(a.id, b.id))
     assert heirs_of(hub.state, first.id) == [a.id, b.id, c.id]
+    # Of several, what they would cancel besides themselves, once
+    assert heirs_of(hub.state, first.id, a.id, first.id) == [b.id, c.id]
+    assert heirs_of(hub.state) == []
 
 
 def test_what_is_retried_while_it_runs_on_without_it_disturbs_nobody() -> None:

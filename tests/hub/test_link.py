@@ -308,6 +308,9 @@ def test_a_view_shows_at_a_gateway_what_it_shows_at_the_leader() -> None:
             assert await here.breakers(USER) == await there.breakers(USER)
             assert await here.breaker(USER, "echo") == await there.breaker(USER, "echo")
             assert await here.overview(USER) == await there.overview(USER)
+            heir = await both.far.submit(depends_on=(task_id,))
+            assert await here.heirs([task_id]) == await there.heirs([task_id]) == [heir]
+            assert await here.ties([task_id]) == await there.ties([task_id]) == [heir]
             assert await here.idle_because(["d_one"], USER) == await there.idle_because(["d_one"], USER)
             assert await here.progress([task_id]) == await there.progress([task_id])
             assert await here.pressure(USER) == await there.pressure(USER)

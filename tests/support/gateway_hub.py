@@ -52,7 +52,7 @@ from taskyard.gateway.views import (
     UsageView,
 )
 from taskyard.hub.directory import CommittedDirectory
-from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
+from taskyard.hub.explain import forecast_of, heirs, idle_because, overview_of, ties, why_of
 from taskyard.hub.ids import mint_secret
 from taskyard.hub.metrics import Metrics
 from taskyard.hub.notification_views import delivery_of, delivery_page, notification_views
@@ -262,6 +262,12 @@ class GatewayHub(Stamps):
 
     async def overview(self, user_id: str) -> Overview:
         return overview_of(self.core, self._now(), user_id)
+
+    async def heirs(self, task_ids: Sequence[str]) -> list[str]:
+        return heirs(self.core, task_ids)
+
+    async def ties(self, task_ids: Sequence[str]) -> list[str]:
+        return ties(self.core, task_ids)
 
     async def daemons(self) -> list[DaemonView]:
         return [

@@ -77,17 +77,17 @@ def warn(turn: Turn, task: Task, dependency: Dependency) -> None:
     ]
 
 
-def heirs_of(state: State, task_id: str) -> list[str]:
-    """All that a cancellation of this task will cancel, nearest first."""
-    found: dict[str, None] = {}
-    front = deque([task_id])
+def heirs_of(state: State, *task_ids: str) -> list[str]:
+    """All that a cancellation of these tasks will cancel besides, nearest first."""
+    found: dict[str, None] = dict.fromkeys(task_ids)
+    front = deque(task_ids)
     while front:
         for heir_id in state.dependants.get(front.popleft(), ()):
             heir = state.tasks[heir_id]
             if heir_id not in found and heir.terms.on_depends_fail is not DependsPolicy.CONTINUE:
                 found[heir_id] = None
                 front.append(heir_id)
-    return list(found)
+    return list(found)[len(dict.fromkeys(task_ids)) :]
 
 
 def _hoped_for(state: State) -> dict[str, dict[Status | None, None]]:

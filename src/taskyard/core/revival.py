@@ -40,12 +40,23 @@ def retry(turn: Turn, command: RetryTask) -> None:
     turn.effects.append(Reply(command.reply_to, Done(task.id)))
 
 
-def _objection(turn: Turn, command: RetryTask | ReviewTask, task: Task) -> Refused | None:
+def objection_to_retry(task: Task) -> Refused | None:
+    """Why it cannot be retried from where it stands."""
     is_waiting_to_retry = task.status is Status.PENDING and task.attempts is not None
-    if task.status not in (Status.PERMANENTLY_FAILED, Status.SKIPPED) and not is_waiting_to_retry:
-        return not_possible(task, "retried")
-    if task.key is None:
+    if task.status in (Status.PERMANENTLY_FAILED, Status.SKIPPED) or is_waiting_to_retry:
         return None
+    return not_possible(task, "retried")
+
+
+def objection_to_change(task: Task) -> Refused | None:
+    """Why it cannot be changed from where it stands."""
+    return None if task.status in CHANGEABLE else not_possible(task, "changed")
+
+
+def _objection(turn: Turn, command: RetryTask | ReviewTask, task: Task) -> Refused | None:
+    refusal = objection_to_retry(task)
+    if refusal is not None or task.key is None:
+        return refusal
     holder = holder_of(turn.state, command.known, task.user_id, task.key)
     if holder is None or holder.id == task.id:
         return None
@@ -131,9 +142,7 @@ def review(turn: Turn, command: ReviewTask) -> None:
 def change(turn: Turn, command: ChangeTask) -> None:
     """Another priority, deadline or time for a task that has not started."""
     task = find_own(turn, command.user_id, command.task_id, command.known)
-    refusal = not_found(command.task_id) if task is None else None
-    if task is not None and task.status not in CHANGEABLE:
-        refusal = not_possible(task, "changed")
+    refusal = not_found(command.task_id) if task is None else objection_to_change(task)
     if isinstance(command.deadline, int) and command.deadline <= turn.now.wall:
         refusal = refusal or Refused(Refusal.INVALID_INPUT, "The deadline has passed already.", field="deadline")
     if task is None or refusal is not None:

@@ -152,6 +152,12 @@ class Hub(Protocol):
 
     async def overview(self, user_id: str) -> Overview: ...
 
+    async def heirs(self, task_ids: Sequence[str]) -> list[str]:
+        """All that a cancellation of these tasks would cancel besides, nearest first."""
+
+    async def ties(self, task_ids: Sequence[str]) -> list[str]:
+        """Open tasks that depend on one of these or are its sub-tasks; of very many, some."""
+
     async def queues(self, user_id: str | None) -> list[QueueView]:
         """As this user sees them; None: an admin, who sees everybody's."""
 

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from taskyard.gateway.call import Empty, OfUser
 from taskyard.gateway.rest import (
+    bulk,
     callbacks,
     intake,
     plans,
@@ -20,6 +21,7 @@ from taskyard.gateway.route import (
     get,
 )
 from taskyard.vocabulary import Refusal
+from taskyard.wire.bulk import BulkAct, BulkAnswer
 from taskyard.wire.intake import Intake, IntakeAnswer
 from taskyard.wire.plans import QueueStatusAnswer
 from taskyard.wire.submission import (
@@ -88,6 +90,16 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         is_batch=True,
         salvage=submit.salvage,
         refusals=_INTAKE,
+    ),
+    Route(
+        method="POST",
+        path=f"{V1}/tasks/bulk",
+        policy=OWNER,
+        handler=bulk.act,
+        summary="Cancel, retry, skip or reprioritise up to 500 tasks, each by itself, or foresee it",
+        body=BulkAct,
+        query=OfUser,
+        answer=BulkAnswer,
     ),
     Route(
         method="POST",

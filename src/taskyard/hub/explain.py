@@ -1,12 +1,17 @@
 """What the live state says when it is asked for reasons: read on the loop's own thread, and changed by nobody here."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, islice
+from typing import Final
 
+from taskyard.core.dependencies import heirs_of
 from taskyard.core.forecast import Forecast, forecast
 from taskyard.core.hub import Core
 from taskyard.core.idle import Overview, overview, why_idle
 from taskyard.core.state import Now
 from taskyard.core.why import Why, why
+
+TIES_MAX: Final = 1_000
 
 
 def why_of(core: Core, now: Now, task_id: str, names: Mapping[str, str]) -> Why | None:
@@ -23,6 +28,18 @@ def idle_because(core: Core, now: Now, daemon_ids: Sequence[str], viewer: str | 
     turn, known = core.turn(now), core.state.daemons
     told = ((id, why_idle(turn, known[id], viewer)) for id in daemon_ids if id in known)
     return {id: reason for id, reason in told if reason is not None}
+
+
+def heirs(core: Core, task_ids: Sequence[str]) -> list[str]:
+    """Of those that are still held: what has ended has no heirs left to cancel."""
+    return heirs_of(core.state, *task_ids)
+
+
+def ties(core: Core, task_ids: Sequence[str]) -> list[str]:
+    """In order, each once, and no more than are shown."""
+    state = core.state
+    each = chain.from_iterable((*state.dependants.get(one, ()), *state.children.get(one, ())) for one in task_ids)
+    return list(islice(dict.fromkeys(each), TIES_MAX))
 
 
 def overview_of(core: Core, now: Now, user_id: str) -> Overview:

@@ -32,7 +32,7 @@ from taskyard.gateway.views import (
 from taskyard.hub.askers import RETRY_AFTER_S, read_answer
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
-from taskyard.hub.explain import forecast_of, idle_because, overview_of, why_of
+from taskyard.hub.explain import forecast_of, heirs, idle_because, overview_of, ties, why_of
 from taskyard.hub.history import History
 from taskyard.hub.loop import Loop
 from taskyard.hub.metrics import Metrics
@@ -274,6 +274,12 @@ class Hub(Stamps):
 
     async def overview(self, user_id: str) -> Overview:
         return overview_of(self._loop.core, self._clock(), user_id)
+
+    async def heirs(self, task_ids: Sequence[str]) -> list[str]:
+        return heirs(self._loop.core, task_ids)
+
+    async def ties(self, task_ids: Sequence[str]) -> list[str]:
+        return ties(self._loop.core, task_ids)
 
     async def queues(self, user_id: str | None) -> list[QueueView]:
         return queue_views(self.state, user_id, self._clock().wall)

@@ -28,6 +28,8 @@ BATCH_TASKS_MAX: Final = 1000
 ATTEMPTS_MAX: Final = 1000
 SECONDS_MAX: Final = 366 * 24 * 3600
 WAIT_S_MAX: Final = 60
+REASON_CHARS_MAX: Final = 2000
+# It may travel in the address, which has to fit into a request's head however it is escaped.
 PAGE_MAX: Final = 500
 PAGE: Final = 50
 

@@ -62,7 +62,7 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
 
 
 NO_SUCH_TASK: Final = "There is no such task of yours."
-TASK_WORDS: Final = frozenset({"", ".", "..", "batch", "counts", "queue-status"})
+TASK_WORDS: Final = frozenset({"", ".", "..", "batch", "bulk", "counts", "queue-status"})
 """What stands where a task's name does and means something else."""
 
 

@@ -18,15 +18,12 @@ from taskyard.gateway.waiting import until_ended
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, FINAL, HELD, STATUS_ALIASES, Level, Refusal, SourceType, Status
-from taskyard.wire.fields import WAIT_S_MAX, Limit, Name, instant_of
+from taskyard.wire.fields import REASON_CHARS_MAX, WAIT_S_MAX, Limit, Name, instant_of
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Change
 from taskyard.wire.tasks import CancelAnswer, CountsAnswer, LogAnswer
 
 Q = TypeVar("Q")
-
-REASON_CHARS_MAX: Final = 2000
-# It travels in the address, which has to fit into a request's head however it is escaped.
 
 OF_ITSELF: Final = "A task's token reads the sub-tasks of its task; the task itself was handed over with the token."
 

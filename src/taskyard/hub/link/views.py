@@ -35,6 +35,8 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "forecast": (tuple[str], Forecast | None),
     "idle_because": (tuple[list[str], str | None], dict[str, str]),
     "overview": (tuple[str], Overview),
+    "heirs": (tuple[list[str]], list[str]),
+    "ties": (tuple[list[str]], list[str]),
     "queues": (tuple[str | None], list[QueueView]),
     "breakers": (tuple[str], list[BreakerView]),
     "breaker": (tuple[str, str], BreakerView),
@@ -84,6 +86,12 @@ class LiveViews:
 
     async def overview(self, user_id: str) -> Overview:
         return await self._look("overview", user_id)  # type: ignore[no-any-return]
+
+    async def heirs(self, task_ids: Sequence[str]) -> list[str]:
+        return await self._look("heirs", list(task_ids))  # type: ignore[no-any-return]
+
+    async def ties(self, task_ids: Sequence[str]) -> list[str]:
+        return await self._look("ties", list(task_ids))  # type: ignore[no-any-return]
 
     async def queues(self, user_id: str | None) -> list[QueueView]:
         return await self._look("queues", user_id)  # type: ignore[no-any-return]
