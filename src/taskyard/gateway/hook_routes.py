@@ -7,7 +7,7 @@ from taskyard.gateway.rest import hooks
 from taskyard.gateway.route import OWNER, SIGNED, Route, get
 from taskyard.gateway.task_routes import V1
 from taskyard.vocabulary import Refusal
-from taskyard.wire.hooks import DeliveryAnswer, HookAnswer, HookChange, HookRotation, IssuedHook, NewHook
+from taskyard.wire.hooks import HookAnswer, HookChange, HookDeliveryAnswer, HookRotation, IssuedHook, NewHook
 from taskyard.wire.tasks import OkAnswer
 
 NO_HOOK: Final = (Refusal.HOOK_NOT_FOUND,)
@@ -83,7 +83,7 @@ HOOK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="A delivery becomes a task, once; a challenge is given back",
         body=bytes,
         query=Empty,
-        answer=DeliveryAnswer,
+        answer=HookDeliveryAnswer,
         status=202,
         again_status=200,
         again_when="to a challenge",

@@ -83,7 +83,7 @@ class IssuedHook(HookAnswer, kw_only=True):
     secret: str
 
 
-class DeliveryAnswer(Struct):
+class HookDeliveryAnswer(Struct):
     """What became of a delivery; or, where Slack asks who is there, what it asked to be given back."""
 
     task_id: str | UnsetType | None = UNSET

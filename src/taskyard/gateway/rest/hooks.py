@@ -25,9 +25,9 @@ from taskyard.gateway.views import HookView, Receiver
 from taskyard.vocabulary import HookProvider, Refusal, SourceType
 from taskyard.wire.fields import instant_of, instant_or_none
 from taskyard.wire.hooks import (
-    DeliveryAnswer,
     HookAnswer,
     HookChange,
+    HookDeliveryAnswer,
     HookRotation,
     HookTemplate,
     IssuedHook,
@@ -211,9 +211,9 @@ async def deliver(call: Call[Empty], body: bytes) -> Reply:
         _tell(call, receiver, UNREADABLE)
         raise
     if delivery.challenge is not None:
-        return Reply(DeliveryAnswer(challenge=delivery.challenge))
+        return Reply(HookDeliveryAnswer(challenge=delivery.challenge))
     if delivery.is_greeting or not delivery.is_among(receiver.events):
-        return Reply(DeliveryAnswer(task_id=None, deduplicated=False), status=202)
+        return Reply(HookDeliveryAnswer(task_id=None, deduplicated=False), status=202)
     return await _submit(call, receiver, delivery)
 
 
@@ -239,7 +239,7 @@ async def _submit(call: Call[Empty], receiver: Receiver, delivery: Delivery) -> 
         _tell(call, receiver, UNTAKEN, code=answer.code)
         raise refuse(answer)
     assert isinstance(answer, Submitted), "a submission is answered with what was submitted"
-    return Reply(DeliveryAnswer(task_id=answer.ids[0], deduplicated=answer.deduplicated[0]), status=202)
+    return Reply(HookDeliveryAnswer(task_id=answer.ids[0], deduplicated=answer.deduplicated[0]), status=202)
 
 
 def _tell(call: Call[Empty], receiver: Receiver | None, what: str, *, code: str | None = None) -> None:
