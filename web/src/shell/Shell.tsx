@@ -4,7 +4,7 @@ import { Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 
 import type { Me } from "~/api/client";
-import { may, meQuery } from "~/api/queries/session";
+import { may, MeContext, meQuery } from "~/api/queries/session";
 import { CommandPalette } from "~/keyboard/CommandPalette";
 import { listenForShortcuts, useShortcut } from "~/keyboard/shortcuts";
 import { LiveProvider } from "~/live/LiveProvider";
@@ -27,7 +27,13 @@ const ShortcutHelp = lazy(() => import("~/keyboard/ShortcutHelp"));
 export function Shell() {
   const me = useQuery(meQuery);
   if (me.data === null) return <SignIn />;
-  if (me.data !== undefined) return <SignedIn key={me.data.id} me={me.data} />;
+  if (me.data !== undefined) {
+    return (
+      <MeContext value={me.data}>
+        <SignedIn key={me.data.id} me={me.data} />
+      </MeContext>
+    );
+  }
   if (me.error !== null) return <ErrorState error={me.error} onRetry={() => void me.refetch()} />;
   return null;
 }

@@ -1,7 +1,7 @@
 import { type SubmitEvent, useState } from "react";
 
 import { useSignIn } from "~/api/queries/session";
-import { asProblem } from "~/api/problem";
+import { asProblem, type Problem } from "~/api/problem";
 import { Button } from "~/ui/Button";
 import { Field } from "~/ui/Field";
 
@@ -47,7 +47,7 @@ export function SignIn() {
             placeholder="tyk_…"
             required
             value={key}
-            error={signIn.error === null ? undefined : asProblem(signIn.error).message}
+            error={signIn.error === null ? undefined : refusal(asProblem(signIn.error))}
             onChange={(event) => {
               setKey(event.target.value);
             }}
@@ -60,4 +60,9 @@ export function SignIn() {
       </div>
     </main>
   );
+}
+
+/** The hub's own sentence is for programs: it speaks of headers. */
+function refusal(problem: Problem): string {
+  return problem.isSignedOut ? "This key is not known here, or has ended. Check it, or ask an admin for a new one." : problem.message;
 }

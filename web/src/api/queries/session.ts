@@ -1,4 +1,5 @@
-import { queryOptions, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { createContext, use } from "react";
 
 import { answer, api, type Me, type Scope } from "../client";
 import { ME } from "../keys";
@@ -18,11 +19,13 @@ export const meQuery = queryOptions({
   },
 });
 
-/** Who is signed in. Only below the shell, which shows the sign-in when nobody is. */
+/** Who is signed in, given by the shell: below it there is always somebody, also while they sign out. */
+export const MeContext = createContext<Me | null>(null);
+
 export function useMe(): Me {
-  const { data } = useSuspenseQuery(meQuery);
-  if (data === null) throw new Problem({ status: 401, code: "UNAUTHENTICATED", title: "Signed out", detail: "" });
-  return data;
+  const me = use(MeContext);
+  if (me === null) throw new Error("This part of the page is outside of the shell.");
+  return me;
 }
 
 export function may(me: Me, scope: Scope): boolean {
@@ -47,8 +50,9 @@ export function useSignOut() {
   return useMutation({
     mutationFn: () => answer(api.DELETE("/api/v1/session")),
     onSuccess: () => {
-      client.clear();
       client.setQueryData(ME, null);
+      // Nothing of theirs stays in the tab for whoever signs in next.
+      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== ME[0] });
     },
   });
 }
