@@ -1,6 +1,6 @@
 #!/bin/sh
 # An agent without a socket: claims a task, runs a command with its input, hands in what that printed. Needs curl, jq.
-#   TASKYARD_HUB=http://localhost:8420 TASKYARD_KEY=ty_… sh pull-agent.sh tr a-z A-Z
+#   TASKYARD_HUB=http://localhost:8420 TASKYARD_KEY=tyk_… sh pull-agent.sh tr a-z A-Z
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM

@@ -1,8 +1,8 @@
 """Programs that behave like the common agents when nobody sits before them: their options, their output, their errors.
 
 Each takes only the options its makers document, so that a recipe with a wrong one fails as it would in life. What
-they do is asked for in the prompt: `please succeed`, `please refuse`, `please fail`. With `RECORD` in the environment
-they write down what they were given.
+they do is asked for in the prompt: `please succeed`, `please refuse`, `please fail`, `please sign out` (as if nobody
+had signed in). With `RECORD` in the environment they write down what they were given.
 
 Run with an interpreter that has nothing of ours: `python -S stand_ins.py claude …`.
 """
@@ -86,8 +86,16 @@ def claude(arguments: list[str]) -> None:
         **session,
     }
     if "please refuse" in prompt:
+        retry = {"attempt": 1, "max_retries": 10, "retry_delay_ms": 560.98, "error_status": 429, "error": "rate_limit"}
+        say({"type": "system", "subtype": "api_retry", **retry, **session})
         said = f"Claude AI usage limit reached|{RESETS_AT}"
-        say({**ended, "is_error": True, "result": said})
+        say({**ended, "is_error": True, "api_error_status": 429, "result": said})
+        sys.exit(1)
+    if "please sign out" in prompt:
+        said = "Not logged in · Please run /login"
+        message = {"role": "assistant", "content": [{"type": "text", "text": said}]}
+        say({"type": "assistant", "message": message, "error": "authentication_failed", **session})
+        say({**ended, "is_error": True, "api_error_status": None, "result": said})
         sys.exit(1)
     if "please fail" in prompt:
         say({**ended, "subtype": "error_max_turns", "is_error": True, "result": None})
@@ -126,6 +134,11 @@ def codex(arguments: list[str]) -> None:
     if "please fail" in prompt:
         say({"type": "turn.failed", "error": {"message": "stream disconnected before completion"}})
         sys.exit(1)
+    if "please sign out" in prompt:
+        said = "unexpected status 401 Unauthorized: Missing bearer authentication in header, url: https://localhost/v1"
+        say({"type": "error", "message": f"Reconnecting... 5/5 ({said})"})
+        say({"type": "turn.failed", "error": {"message": said}})
+        sys.exit(1)
     say({"type": "item.completed", "item": {"id": "item_0", "type": "reasoning", "text": "**Thinking**"}})
     ran = {"id": "item_1", "type": "command_execution", "command": "bash -lc ls", "exit_code": 0, "status": "completed"}
     say({"type": "item.started", "item": ran})
@@ -144,6 +157,11 @@ def gemini(arguments: list[str]) -> None:
     prompt = sys.stdin.read()
     if not prompt:
         complain("No input provided via stdin.", 42)
+    if "please sign out" in prompt:
+        said = "Please set an Auth method in your settings.json or specify GEMINI_API_KEY"
+        complain(json.dumps({"error": {"type": "Error", "message": said, "code": 41}}, indent=2), 41)
+    if os.environ.get("GEMINI_CLI_TRUST_WORKSPACE") != "true":
+        complain("\x1b[31mGemini CLI is not running in a trusted directory.\x1b[0m", 55)
     print("Loaded cached credentials.", file=sys.stderr)
     if "please refuse" in prompt:
         print("Attempt 1 failed with status 429. Retrying with backoff... ApiError", file=sys.stderr)

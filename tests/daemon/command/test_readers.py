@@ -108,6 +108,45 @@ def test_a_turn_that_succeeded_after_an_error_has_succeeded() -> None:
     assert (reading.value, reading.complaint, reading.usage) == ("done", None, {"input_tokens": 3})
 
 
+def claude_that(said: str, status: int | None, kind: str = "unknown") -> Printed:
+    message = {"type": "assistant", "message": {"content": [{"type": "text", "text": said}]}, "error": kind}
+    return lines(message, {"type": "result", "is_error": True, "api_error_status": status, "result": said})
+
+
+def codex_that(said: str) -> Printed:
+    return lines({"type": "turn.failed", "error": {"message": said}})
+
+
+def gemini_that(code: int) -> Printed:
+    return Printed(b"", json.dumps({"error": {"type": "Error", "message": "no", "code": code}}).encode())
+
+
+@pytest.mark.parametrize(
+    ("shape", "printed", "code", "retryable"),
+    [
+        ("claude", claude_that("There's an issue with the selected model", 404), "MODEL_NOT_FOUND", False),
+        ("claude", claude_that("API Error: 400 no", 400), "ENDPOINT_REFUSED", False),
+        ("claude", claude_that("API Error: 400 prompt is too long", 400), "CONTEXT_TOO_LONG", False),
+        ("claude", claude_that("API Error: 529 Overloaded", 529), "RATE_LIMITED", None),
+        ("claude", claude_that("Failed to authenticate", 401), "PERMISSION_DENIED", False),
+        ("claude", claude_that("Not logged in", None, "authentication_failed"), "PERMISSION_DENIED", False),
+        ("claude", claude_that("API Error: 500", 500), "ENDPOINT_ERROR", None),
+        ("claude", claude_that("Connection closed", None), None, None),
+        ("codex", codex_that("unexpected status 404 Not Found: no"), "MODEL_NOT_FOUND", False),
+        ("codex", codex_that("it said unexpected status 404"), None, None),
+        ("gemini", gemini_that(400), "ENDPOINT_REFUSED", False),
+        ("gemini", gemini_that(53), None, None),
+        ("gemini", gemini_that(1), None, None),
+    ],
+)
+def test_what_a_program_was_answered_says_whether_another_try_has_any_use(
+    shape: Any, printed: Printed, code: str | None, retryable: bool | None
+) -> None:
+    complaint = READERS[shape](printed).complaint
+    assert complaint is not None
+    assert (complaint.code, complaint.retryable) == (code, retryable)
+
+
 def test_nothing_said_is_a_failure_of_those_that_always_say_something() -> None:
     for reader in (read_claude, read_codex, read_gemini, read_aider):
         assert reader(Printed(b"")).complaint is not None

@@ -46,7 +46,7 @@ def test_its_answer_and_what_it_used_are_told(tmp_path: Path, recipe: str) -> No
 def test_a_model_and_each_flag_are_options_that_it_knows(tmp_path: Path, recipe: str) -> None:
     # Given an agent that writes down what it is given
     record = tmp_path / "record.json"
-    made = agent(recipe, environment={"RECORD": str(record)})
+    made = agent(recipe, environment={**RECIPES[recipe].environment, "RECORD": str(record)})
 
     # When a task asks for a model, and for each flag in turn
     for flag in made.flags:
@@ -95,6 +95,18 @@ def test_its_failure_is_told_in_its_words(tmp_path: Path, recipe: str) -> None:
     code, words = FAILED[recipe]
     assert error.code == code
     assert words in error.message
+
+
+@pytest.mark.parametrize("recipe", ["claude", "codex", "gemini"])
+def test_where_nobody_signed_in_another_try_has_no_use(tmp_path: Path, recipe: str) -> None:
+    assert ran(tmp_path, agent(recipe), "please sign out").error.code == "PERMISSION_DENIED"
+
+
+def test_gemini_that_trusts_no_directory_is_set_up_wrongly(tmp_path: Path) -> None:
+    distrusts = replace(agent("gemini"), environment={"GEMINI_CLI_TRUST_WORKSPACE": "false"})
+    error = ran(tmp_path, distrusts, "please succeed").error
+    assert error.code == "AGENT_MISCONFIGURED"
+    assert "not running in a trusted directory" in error.message
 
 
 def test_aider_that_got_no_answer_has_failed_although_it_exits_with_zero(tmp_path: Path) -> None:

@@ -20,6 +20,11 @@ def claude(*parts: Any) -> str:
         ("claude", "{half", "{half"),
         ("claude", '{"type":"system"}', None),
         ("claude", '{"type":"assistant"}', None),
+        (
+            "claude",
+            '{"type":"system","subtype":"api_retry","attempt":2,"max_retries":10,"error_status":529,"error":"overloaded"}',
+            "[the model answered 529 (overloaded); try 2 of 10 follows]",
+        ),
         ("claude", '{"type":"assistant","message":{"content":"x"}}', None),
         ("claude", claude({"type": "text", "text": "a"}, {"type": "thinking"}, 7), "a"),
         ("claude", claude({"type": "tool_use", "name": "Read", "input": {}}), "→ Read"),
@@ -27,6 +32,7 @@ def claude(*parts: Any) -> str:
         ("codex", '{"type":"error","message":"lost"}', "lost"),
         ("codex", '{"type":"item.completed","item":{"type":"web_search","query":"q"}}', "→ web_search q"),
         ("codex", '{"type":"item.completed","item":{"type":"todo_list"}}', "→ todo_list"),
+        ("codex", '{"type":"item.completed","item":{"type":"error","message":"falling back"}}', "falling back"),
     ],
 )
 def test_what_is_said_and_done_is_told_and_not_the_form(shape: Any, line: str, shown: str | None) -> None:

@@ -49,9 +49,10 @@ def failure_of(agent: Agent, ended: Exit, reading: Reading, stderr: bytes) -> Ta
     if complaint is not None:
         code, said = complaint.code or code, complaint.message
         lines = [] if ended.code == 0 else lines
-    if code in TEMPORARY and (line := _refusal_in(agent, complaint, lines)) is not None:
-        code, said = ErrorCode.RATE_LIMITED, line
-        after = (complaint.retry_after if complaint else None) or _after_in(line, lines)
+    line = _refusal_in(agent, complaint, lines) if code in TEMPORARY else None
+    if line is not None or code == ErrorCode.RATE_LIMITED:
+        code, said = ErrorCode.RATE_LIMITED, line or said
+        after = (complaint.retry_after if complaint else None) or _after_in(said, lines)
         if after is not None:
             details["retry_after"] = after
     retryable = complaint.retryable if complaint else None

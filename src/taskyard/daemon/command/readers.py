@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from taskyard.daemon.command.configuration import Shape
 from taskyard.daemon.command.streams import plain
+from taskyard.daemon.refusals import STATUSES, meant_by
 
 ENVELOPE: Final = frozenset(
     {"result", "summary", "status", "files_changed", "decision_report", "usage", "error"},
@@ -25,6 +26,14 @@ _SENT: Final = re.compile(r"^(?:> )?Tokens: ([\d.,]+)([kM]?) sent\b.*?([\d.,]+)(
 _COST: Final = re.compile(r"Cost: \$[\d.]+ message, \$([\d.]+) session")
 _COUNTED: Final = re.compile(r"^(prompt )?eval count:\s+(\d{1,12}) token", re.MULTILINE)
 _UNTIL: Final = re.compile(r"\|(\d{10})\b")
+_CODEX_STATUS: Final = re.compile(r"unexpected status (\d{3})\b")
+_CLAUDE_STATUSES: Final = {
+    # What it calls a refusal for which it tells no status: it knew before it asked.
+    "authentication_failed": 401,
+    "billing_error": 402,
+    "model_not_found": 404,
+    "rate_limit": 429,
+}
 _TIMES: Final = {"": 1, "k": 1_000, "M": 1_000_000}
 
 
@@ -35,6 +44,14 @@ class Complaint(Struct):
     code: str | None = None
     retryable: bool | None = None
     retry_after: str | float | None = None
+
+
+def _refused(said: str, status: object, retry_after: str | None = None) -> Complaint:
+    """The program's words, and what they mean if its provider's answer had this status."""
+    if not isinstance(status, int) or status not in STATUSES:
+        return Complaint(said, retry_after=retry_after)
+    code, retryable = meant_by(status, said)
+    return Complaint(said, str(code), retryable, retry_after)
 
 
 class Reading(Struct, kw_only=True):
@@ -92,7 +109,8 @@ def read_json(printed: Printed) -> Reading:
 
 def read_claude(printed: Printed) -> Reading:
     """The record with which Claude Code ends, in `json` as in `stream-json`."""
-    record = next((one for one in reversed(list(_records(printed.stdout))) if one.get("type") == "result"), None)
+    records = list(_records(printed.stdout))
+    record = next((one for one in reversed(records) if one.get("type") == "result"), None)
     if record is None:
         return Reading(complaint=Complaint("Claude Code ended without its result"))
     reading = Reading(value=record.get("result"), usage=_usage_of_claude(record))
@@ -100,8 +118,15 @@ def read_claude(printed: Printed) -> Reading:
         said = record.get("result") or record.get("subtype") or "Claude Code says that it failed"
         until = _UNTIL.search(str(said))
         after = None if until is None else formatdate(int(until[1]), usegmt=True)
-        reading.complaint = Complaint(str(said), retry_after=after)
+        reading.complaint = _refused(str(said), _status_of_claude(record, records), after)
     return reading
+
+
+def _status_of_claude(record: dict[str, Any], records: list[dict[str, Any]]) -> object:
+    if record.get("api_error_status") is not None:
+        return record["api_error_status"]
+    said = [one.get("error") for one in records if one.get("type") == "assistant"]
+    return _CLAUDE_STATUSES.get(str(said[-1])) if said else None
 
 
 def _usage_of_claude(record: dict[str, Any]) -> dict[str, float] | None:
@@ -127,7 +152,8 @@ def read_codex(printed: Printed) -> Reading:
         elif kind in ("turn.failed", "error"):
             error = record.get("error")
             said = error.get("message") if isinstance(error, dict) else record.get("message")
-            reading.complaint = Complaint(str(said or "Codex says that its turn failed"))
+            status = _CODEX_STATUS.match(str(said))
+            reading.complaint = _refused(str(said or "Codex says that its turn failed"), status and int(status[1]))
     if reading.value is None and reading.complaint is None:
         reading.complaint = Complaint("Codex ended without a message")
     used = (_sum_of(one.get(name) for one in usages) for name in ("input_tokens", "output_tokens"))
@@ -152,7 +178,8 @@ def _read_gemini(record: dict[str, Any]) -> Reading:
     if error is not None:
         inner = error if isinstance(error, dict) else {"message": error}
         code = f" (code {inner['code']})" if "code" in inner else ""
-        reading.complaint = Complaint(f"{inner.get('type') or 'Error'}: {inner.get('message') or 'unknown'}{code}")
+        said = f"{inner.get('type') or 'Error'}: {inner.get('message') or 'unknown'}{code}"
+        reading.complaint = _refused(said, inner.get("code"))
     return reading
 
 

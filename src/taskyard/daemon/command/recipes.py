@@ -29,6 +29,7 @@ CLAUDE: Final = Agent(
     },
     inherit=(
         "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
         "ANTHROPIC_BASE_URL",
         "CLAUDE_CODE_OAUTH_TOKEN",
         "CLAUDE_CONFIG_DIR",
@@ -75,11 +76,14 @@ GEMINI: Final = Agent(
         "GOOGLE_APPLICATION_CREDENTIALS",
         *_PROXIES,
     ),
+    # It works only where somebody has told it that it may, and nobody has been in an attempt's own directory before.
+    environment={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
     exit_codes={
         "41": "PERMISSION_DENIED",  # it could not sign in
         "42": "INVALID_INPUT",
         "52": "AGENT_MISCONFIGURED",
         "53": "TURN_LIMIT_REACHED",
+        "55": "AGENT_MISCONFIGURED",  # it may not work in this directory
         "130": "AGENT_INTERRUPTED",
     },
     rate_limit_words=("resource_exhausted", "resource has been exhausted", "exceeded your current quota"),

@@ -27,6 +27,11 @@ def told(shape: Shape, line: str) -> str | None:
 
 
 def _of_claude(record: dict[str, Any]) -> str | None:
+    if record.get("subtype") == "api_retry":
+        return (
+            f"[the model answered {record.get('error_status')} ({record.get('error')}); "
+            f"try {record.get('attempt')} of {record.get('max_retries')} follows]"
+        )
     if record.get("type") != "assistant":
         return None
     message = record.get("message")
@@ -49,8 +54,8 @@ def _of_codex(record: dict[str, Any]) -> str | None:
         return str(record.get("message"))
     if record.get("type") != "item.completed" or not isinstance(item, dict):
         return None
-    if item.get("text"):
-        return str(item["text"])
+    if said := item.get("text") or item.get("message"):
+        return str(said)
     return _act(item.get("type"), item.get("command") or item.get("changes") or item.get("query"))
 
 

@@ -1,6 +1,5 @@
 """An endpoint's refusal as a task's error: which code, whether another try has any use, and when."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -8,16 +7,11 @@ import msgspec
 
 from taskyard.daemon.openai.waits import wait_s
 from taskyard.daemon.outcome import cut_text
+from taskyard.daemon.refusals import STATUSES, meant_by
 from taskyard.daemon.task import TaskError
 from taskyard.vocabulary import ErrorCode, says_rate_limited
 
 SAID_BYTES_MAX: Final = 2048
-
-_CONTEXT: Final = re.compile(
-    r"context[ _](?:length|window|size)|maximum context|too many tokens|prompt is too long|string_above_max_length",
-    re.IGNORECASE,
-)
-_NUMBER_IN_ERROR: Final = frozenset(range(400, 600))
 
 
 def refusal(status: int, headers: Mapping[str, str], content: bytes, *, now_s: float) -> TaskError:
@@ -37,7 +31,7 @@ def complaint(error: Any, *, now_s: float) -> TaskError:
     number = error.get("code", error.get("status")) if isinstance(error, dict) else None
     is_status = (isinstance(number, int) or (isinstance(number, str) and number.isdecimal())) and int(
         number
-    ) in _NUMBER_IN_ERROR
+    ) in STATUSES
     body = {"error": error}
     return _failure(int(number) if is_status else 500, {}, body, _said(body), now_s)  # type: ignore[arg-type]
 
@@ -53,24 +47,16 @@ def redirected(status: int, place: str) -> TaskError:
 
 def _failure(status: int, headers: Mapping[str, str], body: Any, said: str, now_s: float) -> TaskError:
     told = f"the endpoint answered {status}: {said}" if said else f"the endpoint answered {status}"
-    kind = _kind(body)
+    code, retryable = meant_by(status, f"{_kind(body)}\n{said}")
     asks_to_wait = any(name.lower() in ("retry-after", "retry-after-ms") for name in headers)
-    if status in (429, 529) or (status == 503 and asks_to_wait) or (status >= 500 and says_rate_limited(said)):
+    if (status == 503 and asks_to_wait) or (status >= 500 and says_rate_limited(said)):
+        code = ErrorCode.RATE_LIMITED
+    if code == ErrorCode.RATE_LIMITED:
         wait = wait_s(headers, body, now_s)
-        return TaskError(ErrorCode.RATE_LIMITED, told, details=None if wait is None else {"retry_after": wait})
-    if status in (400, 413, 422) and (_CONTEXT.search(kind) or _CONTEXT.search(said)):
-        return TaskError("CONTEXT_TOO_LONG", told, retryable=False)
-    if status in (401, 402, 403, 407):
-        return TaskError(ErrorCode.PERMISSION_DENIED, told, retryable=False)
+        return TaskError(code, told, details=None if wait is None else {"retry_after": wait})
     if status == 404:
-        return TaskError(
-            "MODEL_NOT_FOUND",
-            f"{told}. Is the model there, and does base_url end in its version (/v1)?",
-            retryable=False,
-        )
-    if status in (408, 409, 425) or status >= 500:
-        return TaskError("ENDPOINT_ERROR", told)
-    return TaskError("ENDPOINT_REFUSED", told, retryable=False)
+        told = f"{told}. Is the model there, and does base_url end in its version (/v1)?"
+    return TaskError(code, told, retryable=retryable)
 
 
 def _body(content: bytes) -> Any:
