@@ -24,6 +24,7 @@ PAGES: Final = sorted(
 ROW: Final = re.compile(r"^\| `([a-z_.<>]+)` \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
 BLOCK: Final = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK: Final = re.compile(r"\]\(([^)#]+)[^)]*\)")
+PLACE: Final = re.compile(r"\]\(((?:[\w./-]+\.md)?)#([^)]+)\)")
 
 
 def named(path: Path) -> str:
@@ -140,3 +141,16 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
     broken = [target for target in targets if not (page.parent / target).exists()]
     assert not broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_link_into_a_page_leads_to_a_heading(page: Path) -> None:
+    places = [(page.parent / target if target else page, place) for target, place in PLACE.findall(page.read_text())]
+    broken = [f"{path.name}#{place}" for path, place in places if place not in headings_of(path)]
+    assert not broken
+
+
+def headings_of(page: Path) -> set[str]:
+    """As they stand in an address: small letters, hyphens for spaces, nothing else but letters and digits."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
