@@ -20,6 +20,7 @@ from msgspec import Raw
 
 from taskyard.daemon import journal as journal_module
 from taskyard.daemon import scribe as scribe_module
+from taskyard.daemon.command.configuration import Agent
 from taskyard.daemon.connection import HubRefused, logger, socket_url
 from taskyard.daemon.context import Context
 from taskyard.daemon.daemon import Daemon
@@ -290,6 +291,27 @@ def test_work_goes_on_while_the_hub_is_away(tmp_path: Path) -> None:
             release.set()
             assert (await completed(session)).result == Raw(b'"done"')
             assert runs == ["t1"]
+
+    play(scenario)
+
+
+def test_a_result_is_kept_while_whoever_answers_for_the_hub_refuses(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)):
+            # Given a result that the hub has not acknowledged
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            first = await completed(session)
+            # When a proxy that has lost its hub, or knows another one, answers in its place
+            refusals = [HTTPStatus.CONFLICT, HTTPStatus.GONE, HTTPStatus.NOT_FOUND, HTTPStatus.BAD_GATEWAY]
+            hub.refusals = [*refusals]
+            await session.close(frames.CLOSE_RESTARTING)
+            # Then it is told to the hub that comes back
+            session = await hub.session()
+            greeting = await session.welcome({ONE: InventoryVerdict.SEND_RESULT})
+            assert greeting.inventory == [Item(*ONE, InventoryState.ENDED)]
+            assert await completed(session) == first
 
     play(scenario)
 
@@ -765,3 +787,26 @@ def test_a_key_that_cannot_be_sent_is_not_quoted_in_the_log(tmp_path: Path, capl
     asyncio.run(scenario())
     assert "not connected" in caplog.text
     assert "with a line" not in caplog.text
+
+
+@pytest.mark.slow
+def test_a_program_that_finds_its_daemons_key_does_not_tell_it(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        # Given a daemon that was handed its key, and did not find it in its environment
+        daemon = Daemon(hub.url, KEY, name="mac-1", data_dir=tmp_path)
+        daemon.use_program(Agent(command=("/bin/sh", "-c", f"echo found {KEY}")))
+        async with serving(daemon):
+            session = await hub.session()
+            await session.welcome()
+            # When a program prints it
+            await session.send(execute())
+            done = await session.receive(TaskCompleted)
+            # Then it is in nothing that leaves this machine, and in no file
+            assert isinstance(done, TaskCompleted)
+            assert isinstance(done.result, Raw)
+            assert bytes(done.result) == b'"found [hidden]"'
+        assert KEY not in str(session.frames)
+        kept = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+        assert [path.name for path in kept if path.name != "stdout"] == []
+
+    play(scenario)

@@ -29,6 +29,7 @@ from taskyard.daemon.adoption import Adoption
 from taskyard.daemon.builtin import BUILTIN
 from taskyard.daemon.command.agent import CommandAgent
 from taskyard.daemon.command.configuration import Agent
+from taskyard.daemon.command.secrets import OWN_KEY
 from taskyard.daemon.connection import Connection, logger
 from taskyard.daemon.introduction import Settings
 from taskyard.daemon.journal import Journal
@@ -124,7 +125,9 @@ class Daemon:
 
     def use_program(self, agent: Agent) -> None:
         """Serve the agent's types with its program; if it names none, all that have no function."""
-        program = CommandAgent(agent, hub=self.hub, directory=self.data_dir / "workspaces")
+        # Wherever the key came from: a program may find it there too, and must not tell it.
+        own = {**os.environ, OWN_KEY: self._key}
+        program = CommandAgent(agent, hub=self.hub, directory=self.data_dir / "workspaces", own=own)
         for type_ in agent.types or (ANY_TYPE,):
             self._register(type_, served(program))
             self._programs[type_] = program
