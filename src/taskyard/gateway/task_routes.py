@@ -6,6 +6,7 @@ from taskyard.gateway.call import Empty, OfUser
 from taskyard.gateway.rest import (
     bulk,
     callbacks,
+    graph,
     intake,
     plans,
     submit,
@@ -22,6 +23,7 @@ from taskyard.gateway.route import (
 )
 from taskyard.vocabulary import Refusal
 from taskyard.wire.bulk import BulkAct, BulkAnswer
+from taskyard.wire.graph import GraphAnswer
 from taskyard.wire.intake import Intake, IntakeAnswer
 from taskyard.wire.plans import QueueStatusAnswer
 from taskyard.wire.submission import (
@@ -242,6 +244,15 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         query=OfUser,
         answer=WhyAnswer,
         refusals=_READ,
+    ),
+    get(
+        f"{V1}/tasks/{{id}}/graph",
+        graph.show,
+        policy=READER,
+        summary="What a task is tied to by dependencies and sub-tasks, up to 200 of the nearest",
+        query=OfUser,
+        answer=GraphAnswer,
+        refusals=NO_TASK,
     ),
     get(
         f"{V1}/tasks/{{id}}/events",
