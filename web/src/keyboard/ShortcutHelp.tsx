@@ -12,9 +12,9 @@ export default function ShortcutHelp({ onClose }: { onClose: () => void }) {
   const shortcuts = known.filter((one, index) => known.findLastIndex((other) => other.keys === one.keys) === index);
   return (
     <Dialog open onClose={onClose} title="Keyboard shortcuts" wide>
-      <div className="grid gap-x-10 gap-y-6 sm:grid-cols-2">
+      <div className="gap-x-10 sm:columns-2">
         {GROUPS.filter((group) => shortcuts.some((one) => one.group === group)).map((group) => (
-          <section key={group}>
+          <section key={group} className="mb-6 break-inside-avoid">
             <h3 className="mb-2 font-medium text-ink-2">{group}</h3>
             <dl className="flex flex-col gap-1.5">
               {shortcuts

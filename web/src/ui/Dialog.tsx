@@ -53,6 +53,8 @@ function Opened({ onClose, title, children, footer, wide = false, bare = false }
       className={cx(
         "max-h-[min(90dvh,52rem)] w-[calc(100vw-2rem)] flex-col overflow-hidden rounded-lg border border-line bg-surface p-0 shadow-overlay open:flex",
         wide ? "max-w-3xl" : "max-w-lg",
+        // What is found grows downwards: the field stays where it is.
+        bare && "mt-[12dvh]",
       )}
     >
       <header className={cx("flex items-center gap-2 border-b border-line py-2 pr-2 pl-4", bare && "sr-only")}>

@@ -1,6 +1,7 @@
 import { CircleAlert } from "lucide-react";
 
 import { asProblem, type Problem } from "~/api/problem";
+import { cx } from "~/lib/classes";
 import { TRY_AGAIN } from "~/words";
 
 import { Button } from "./Button";
@@ -22,11 +23,11 @@ export function ErrorState({ error, onRetry }: Props) {
   const problem = asProblem(error);
   return (
     <div role="alert" className="flex flex-col items-center gap-2 px-6 py-12 text-center">
-      <CircleAlert aria-hidden className="size-6 text-failed" />
+      <CircleAlert aria-hidden className={cx("size-6", problem.isNotFound ? "text-ink-3" : "text-failed")} />
       <p className="text-base font-medium">{problem.title}</p>
       <p className="max-w-md text-ink-2">{problem.message}</p>
       <p className="max-w-md text-ink-3">{advice(problem)}</p>
-      {onRetry !== undefined && (
+      {onRetry !== undefined && !problem.isNotFound && !problem.isForbidden && (
         <Button className="mt-2" onClick={onRetry}>
           {TRY_AGAIN}
         </Button>

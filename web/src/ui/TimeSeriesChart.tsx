@@ -54,16 +54,21 @@ export default function TimeSeriesChart({ label, times, series, height, format =
         width: element.clientWidth,
         height,
         legend: { show: false },
-        padding: [8, 0, 0, 0],
+        padding: [8, 16, 0, 0],
         cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
         tzDate: (at) => uPlot.tzDate(new Date(at * 1000), zone),
         scales: { y: { range: (_self, _low, high) => [0, Math.max(1, high * 1.08)] } },
         bands: stacked ? series.slice(1).map((_, index) => ({ series: [index + 2, index + 1] as [number, number] })) : [],
         axes: [
-          { ...axis, grid: { show: false }, values: [
+          {
+            ...axis,
+            size: 36,
+            grid: { show: false },
+            values: [
               [86400, "{WWW} {D}", null, null, null, null, null, null, 1],
               [60, "{HH}:{mm}", "\n{WWW} {D} {MMM}", null, null, null, null, null, 1],
-            ] },
+            ],
+          },
           { ...axis, size: 48, values: (_self, marks) => marks.map((mark) => format(mark)) },
         ],
         series: [

@@ -56,12 +56,12 @@ function Shown({ now }: { now: Metrics }) {
         </Stat>
       </Cell>
       <Cell>
-        <Stat label="Wait" value={duration(now.p50_queue_wait_time_ms)} note={slowest(now.p99_queue_wait_time_ms)}>
+        <Stat label="Wait" {...typical(now.p50_queue_wait_time_ms, now.p99_queue_wait_time_ms, "nothing started")}>
           <Spark label="Median wait, last hour" values={line(steps, (one) => one.wait_p50_ms)} />
         </Stat>
       </Cell>
       <Cell>
-        <Stat label="Run time" value={duration(now.p50_execution_time_ms)} note={slowest(now.p99_execution_time_ms)}>
+        <Stat label="Run time" {...typical(now.p50_execution_time_ms, now.p99_execution_time_ms, "nothing ended")}>
           <Spark label="Median run time, last hour" values={line(steps, (one) => one.execution_p50_ms)} />
         </Stat>
       </Cell>
@@ -82,8 +82,10 @@ function Cell({ children }: { children: ReactNode }) {
   return <div className="min-w-0 bg-surface p-4">{children}</div>;
 }
 
-function slowest(p99Ms: number): string {
-  return `median; 1 in 100 over ${duration(p99Ms)}`;
+/** Of the last five minutes; the hub says 0 where there is nothing to say. */
+function typical(p50Ms: number, p99Ms: number, nothing: string): { value: string; note: string } {
+  if (p99Ms === 0) return { value: "–", note: `${nothing} in 5 min` };
+  return { value: duration(p50Ms), note: `median; 1 in 100 over ${duration(p99Ms)}` };
 }
 
 function total({ depth }: Schemas["HistoryPoint"]): number {
