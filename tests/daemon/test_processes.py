@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from taskyard.daemon.process.places import Places
 from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.process.running import Running
 from taskyard.daemon.process.sandbox import Around
+from taskyard.daemon.process.spawn import bounds
 from tests.support import hostile
 from tests.support.live import ROOT, environment, wait_until
 from tests.support.measured import measured_children
@@ -218,6 +220,13 @@ def test_a_process_that_goes_over_a_limit_is_ended_and_the_limit_named(
         assert (how.hit, how.code) == (hit, None)
 
     play(tmp_path / "kept", scenario)
+
+
+@pytest.mark.parametrize(
+    ("hard", "expected"), [(resource.RLIM_INFINITY, (10, 11)), (100, (10, 11)), (10, (10, 10)), (5, (5, 5))]
+)
+def test_a_limit_is_never_above_what_the_daemon_itself_may(hard: int, expected: tuple[int, int]) -> None:
+    assert bounds(resource.RLIMIT_CPU, 10, hard) == expected
 
 
 def test_a_process_has_no_more_files_than_it_may(tmp_path: Path) -> None:

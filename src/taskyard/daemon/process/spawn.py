@@ -96,6 +96,13 @@ def _forget_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
+def bounds(kind: int, number: int, hard: int) -> tuple[int, int]:
+    """Soft and hard; never more than we have ourselves, which only root could give."""
+    # A second of grace between the signal that can be caught and the one that cannot.
+    most = number + 1 if kind == resource.RLIMIT_CPU else number
+    return (number, most) if hard == resource.RLIM_INFINITY else (min(number, hard), min(most, hard))
+
+
 def _limit(limits: Limits) -> None:
     wanted = {
         resource.RLIMIT_CORE: 0,
@@ -106,10 +113,7 @@ def _limit(limits: Limits) -> None:
     }
     for kind, number in wanted.items():
         if number is not None:
-            _, hard = resource.getrlimit(kind)
-            number = number if hard == resource.RLIM_INFINITY else min(number, hard)  # noqa: PLW2901 - no more than we have
-            # A second of grace between the signal that can be caught and the one that cannot.
-            resource.setrlimit(kind, (number, number + 1 if kind == resource.RLIMIT_CPU else number))
+            resource.setrlimit(kind, bounds(kind, number, resource.getrlimit(kind)[1]))
     if _prctl is not None:
         if not limits.may_gain_privileges:
             _prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
