@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg.errors import ReadOnlySqlTransaction, UniqueViolation
 
-from taskyard.core.changes import AuditRecord
+from taskyard.core.changes import AuditRecord, Kept
 from taskyard.store.port import Identity, StoreBroken, StoreUnavailable, TaskFilter
 from taskyard.store.postgres import Candidate, PostgresStore
 from taskyard.store.postgres.image import TASKS_PER_QUERY
@@ -15,7 +15,7 @@ from taskyard.store.postgres.partitions import COMMITS, WEEK_MS
 from taskyard.store.postgres.reader import COMMITS_PER_QUERY, PostgresReader
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import placed
-from taskyard.vocabulary import Status
+from taskyard.vocabulary import Keeps, Status
 from tests.support.postgres import LOOKS_MAX, Cluster
 from tests.support.records import NOW, USER, Yard, a_batch, a_task, an_event, ended
 
@@ -357,3 +357,41 @@ def test_a_session_knows_that_it_is_closed(url: str) -> None:
     assert not session.has_ended
     session.close()
     assert session.has_ended
+
+
+def blocks_of_lives(url: str, first: int, count: int) -> int:
+    """How many blocks of the tables that each commit writes were looked at for so many lives."""
+    blocks = (
+        "SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::bigint FROM pg_statio_user_tables"
+        " WHERE schemaname = 'taskyard' AND relname IN ('task', 'kept', 'numbering')"
+    )
+    with psycopg.connect(url, autocommit=True) as operator:
+        (before,) = operator.execute(blocks).fetchone() or (0,)
+        # A session tells what it did at its end, and whoever looked keeps what it saw for a moment.
+        store = PostgresStore(url, new_cluster_id="c_test", candidate=Candidate("h_test"))
+        yard = Yard(store)
+        for number in range(first, first + count):
+            task = a_task(number=number)
+            yard.has(task, kept=[Kept(Keeps.USAGE, "u", b"{}")])
+            yard.has(ended(task), bodies=[], kept=[Kept(Keeps.USAGE, "u", b"[]")])
+        yard.reader.close()
+        store.close()
+        for _ in range(LOOKS_MAX):
+            if not operator.execute("SELECT 1 FROM pg_stat_activity WHERE application_name ~ 'writer'").fetchall():
+                break
+        (after,) = operator.execute(blocks).fetchone() or (0,)
+    return int(after - before)
+
+
+def test_a_snapshot_that_somebody_holds_open_makes_no_commit_dearer(url: str) -> None:
+    # Given somebody who may still see all that commits leave behind
+    with psycopg.connect(url) as held, psycopg.connect(url, autocommit=True) as operator:
+        held.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        held.execute("SELECT count(*) FROM taskyard.task")
+        blocks_of_lives(url, 1, 20)
+        fresh = blocks_of_lives(url, 21, 30)
+        # When many have come and gone, and the server takes the tables for empty
+        blocks_of_lives(url, 51, 300)
+        operator.execute("VACUUM ANALYZE taskyard.task, taskyard.kept, taskyard.numbering")
+        # Then as many lives look at as many blocks
+        assert blocks_of_lives(url, 351, 30) < 2 * fresh

@@ -122,7 +122,7 @@ def test_a_commit_that_is_under_way_when_another_takes_over_counts_and_is_loaded
     batch = a_batch(first.open(), created=[task])
     identity: list[Identity] = []
     with psycopg.connect(cluster().url(database)) as somebody:
-        somebody.execute("INSERT INTO taskyard.numbering VALUES (%s, 1, 0)", [USER])
+        somebody.execute("INSERT INTO taskyard.numbering VALUES (%s, %s, 0)", [USER, task.number])
         commit = threading.Thread(target=first.write, args=(batch,))
         commit.start()
         cluster().until_waiting(database, 1)

@@ -6,7 +6,6 @@ if it fails. What is rare needs to see what other parts did (`past.py`) and take
 
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import chain
 from operator import attrgetter
 from typing import Final
 from zlib import crc32
@@ -16,6 +15,7 @@ from taskyard.store.port import REQUESTS_KEPT_MS
 from taskyard.store.postgres.arrays import blobs, ids, numbers, texts, words
 from taskyard.store.postgres.session import Value
 from taskyard.store.postgres.statements import PARTS, Statement, placed
+from taskyard.store.postgres.versions import Place, Versions
 from taskyard.store.records import checksum, columns_of, encode, encode_events, ended_at, numbered
 
 INLINE_BYTES_MAX: Final = 1_000
@@ -37,9 +37,9 @@ def statement_of(parts: tuple[str, ...], checks: tuple[str, ...]) -> Statement:
 
 
 class Commit:
-    """What a batch writes. `after` is the batch id of the commit it was built upon."""
+    """What a batch writes. `after` is the batch id of the commit it was built upon, `versions` what that left."""
 
-    def __init__(self, batch: Batch, *, after: str) -> None:
+    def __init__(self, batch: Batch, *, after: str, versions: Versions) -> None:
         events = encode_events(batch.events)
         self.parameters: Parameters = {
             "seq": batch.seq,
@@ -54,10 +54,15 @@ class Commit:
         self._checks: list[str] = []
         self._outcomes = dict(batch.outcomes)
         self._bodies = dict(batch.bodies)
+        self.raised = versions.raised_by(batch) if batch.bodies else {}
+        self.kept: dict[Place, bytes | None] = {(each.kind, each.name): each.record for each in batch.kept}
         self._add_tasks(batch)
+        if self.raised:
+            self._add_numbers(versions)
         self._add_contents(batch)
         self._add_people(batch)
-        self._add_kept(batch)
+        if self.kept:
+            self._add_kept(versions)
         self._add_requests(batch)
 
     @property
@@ -73,8 +78,6 @@ class Commit:
     def _add_tasks(self, batch: Batch) -> None:
         if batch.created:
             self._add("insert_task", **self._new_rows(batch.created, "created_"))
-        if batch.bodies:
-            self._add_numbers(batch)
         if batch.changed:
             self._add("update_task", changed_count=len(batch.changed), **changed_rows(batch.changed, "changed_"))
             self._checks.append("check_changed")
@@ -133,18 +136,15 @@ class Commit:
             f"{prefix}key": words([row.task.key for row in rows]),
         }
 
-    def _add_numbers(self, batch: Batch) -> None:
-        """Only new tasks, which come with a body, have new numbers; some of them may have ended already."""
-        highest: dict[str, int] = {}
-        for row in chain(batch.created, batch.ended):
-            task = row.task
-            if task.number > highest.get(task.user_id, 0):
-                highest[task.user_id] = task.number
+    def _add_numbers(self, versions: Versions) -> None:
+        passed = [(user_id, versions.numbers[user_id]) for user_id in self.raised if user_id in versions.numbers]
         self._add(
             "raise_number",
-            highest_user=words(list(highest)),
-            highest_number=numbers(list(highest.values())),
-            highest_crc=numbers([checksum(b"", user_id, number) for user_id, number in highest.items()]),
+            highest_user=words(list(self.raised)),
+            highest_number=numbers(list(self.raised.values())),
+            highest_crc=numbers([checksum(b"", user_id, number) for user_id, number in self.raised.items()]),
+            passed_user=words([user_id for user_id, _ in passed]),
+            passed_number=numbers([number for _, number in passed]),
         )
 
     # --- what belongs to tasks ---
@@ -223,9 +223,8 @@ class Commit:
                 },
             )
 
-    def _add_kept(self, batch: Batch) -> None:
-        newest = {(each.kind, each.name): each.record for each in batch.kept}
-        written = [(kind, name, record) for (kind, name), record in newest.items() if record is not None]
+    def _add_kept(self, versions: Versions) -> None:
+        written = [(kind, name, record) for (kind, name), record in self.kept.items() if record is not None]
         if written:
             self._add(
                 "upsert_kept",
@@ -234,12 +233,13 @@ class Commit:
                 kept_record=blobs([record for _, _, record in written]),
                 kept_crc=numbers([crc32(record) for _, _, record in written]),
             )
-        dropped = [place for place, record in newest.items() if record is None]
-        if dropped:
+        before = versions.before(self.kept)
+        if before:
             self._add(
                 "delete_kept",
-                dropped_kind=words([kind for kind, _ in dropped]),
-                dropped_name=words([name for _, name in dropped]),
+                dropped_kind=words([kind for kind, _, _ in before]),
+                dropped_name=words([name for _, name, _ in before]),
+                dropped_seq=numbers([seq for _, _, seq in before]),
             )
 
     def _add_requests(self, batch: Batch) -> None:

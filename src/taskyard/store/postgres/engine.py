@@ -35,6 +35,7 @@ from taskyard.store.postgres.past import touches_the_past, write_past
 from taskyard.store.postgres.reader import PostgresReader
 from taskyard.store.postgres.session import Session, Value, public_url
 from taskyard.store.postgres.statements import SQL
+from taskyard.store.postgres.versions import Versions, versions_of
 from taskyard.store.records import checksum
 
 T = TypeVar("T")
@@ -80,6 +81,8 @@ class PostgresStore:
         self._session: Session | None = None
         self._lead: Lead | None = None
         """None: the store is not open."""
+        self._versions: Versions | None = None
+        """None: of another hub's making, as far as we know."""
         self._at = 0
         """The instant of the last commit."""
         self._tended: tuple[int, int] | None = None
@@ -119,7 +122,7 @@ class PostgresStore:
         except BaseException:
             self._disconnect()
             raise
-        self._lead = lead
+        self._lead, self._versions = lead, None
         if self._lease is not None:
             self._lease.begin(lead.identity.epoch)
         return lead.identity
@@ -153,16 +156,16 @@ class PostgresStore:
 
     def load(self) -> Image:
         try:
-            self._lead, image = self._asked_twice(self._load)
+            self._lead, image, self._versions = self._asked_twice(self._load)
         except StoreBroken as error:
             raise self._distrusted(error) from error
         self._mirror = None
         return image
 
-    def _load(self, session: Session) -> tuple[Lead, Image]:
+    def _load(self, session: Session) -> tuple[Lead, Image, Versions]:
         with session.snapshot(), session.patient(LOAD_S):
             lead = lead_of(session, self._led.identity)
-            return lead, load_image(session, hot_tasks(session, self._mirror))
+            return lead, load_image(session, hot_tasks(session, self._mirror)), versions_of(session)
 
     # --- writing ---
 
@@ -170,7 +173,11 @@ class PostgresStore:
         lead = self._led
         assert batch.seq == lead.identity.seq + 1, "a batch follows the last commit"
         assert batch.epoch == lead.identity.epoch, "a batch belongs to the epoch of its hub"
-        self._send(batch, Commit(batch, after=lead.batch_id))
+        if self._versions is None:
+            self._versions = self._asked_twice(versions_of)
+        commit = Commit(batch, after=lead.batch_id, versions=self._versions)
+        self._send(batch, commit)
+        self._versions.note(batch.seq, commit.raised, commit.kept)
         identity = Identity(cluster_id=lead.identity.cluster_id, epoch=batch.epoch, seq=batch.seq)
         self._lead = Lead(identity=identity, batch_id=batch.batch_id)
         self._at = batch.at

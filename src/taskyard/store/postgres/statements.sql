@@ -5,6 +5,10 @@
 -- A commit is one statement, made of those parts that its batch needs (`commit.py`). Each begins with the name that the
 -- others know it by, and writes only if `fence` did. They all see the state before the commit, so no two of them may
 -- write the same row.
+--
+-- Where rows are changed or deleted, the place of each is looked up first, by its key (`OFFSET 0` keeps that so). Left to
+-- the planner, a join walks the whole index once the table was found empty a while ago: it then believes that there is
+-- nothing to walk, and there may be all that a snapshot somewhere keeps from being tidied away.
 
 -- insert_commit
 -- The fence. Zero rows: another hub wrote at this place of the log, or the last commit is not the one this was built
@@ -34,9 +38,13 @@ created AS (
 -- Fewer rows than were given: the core thinks that a task is hot and it is not; the batch fails whole.
 changed AS (
     UPDATE task SET status = new.status, level = new.level, record = new.record, crc = new.crc, seq = :seq
-    FROM unnest(:changed_id, :changed_status, :changed_level, :changed_record, :changed_crc)
-        AS new (id, status, level, record, crc)
-    WHERE task.id = new.id AND (SELECT count(*) FROM fence) = 1
+    FROM (
+        SELECT new.*, (SELECT ctid FROM task WHERE task.id = new.id) AS place
+        FROM unnest(:changed_id, :changed_status, :changed_level, :changed_record, :changed_crc)
+            AS new (id, status, level, record, crc)
+        OFFSET 0
+    ) AS new
+    WHERE task.ctid = new.place AND (SELECT count(*) FROM fence) = 1
     RETURNING 1
 )
 
@@ -46,9 +54,14 @@ changed AS (
 -- Fewer rows than were given: the same as for `update_task`.
 gone AS (
     DELETE FROM task
-    USING unnest(:ended_id, :ended_status, :ended_level, :ended_record, :ended_crc, :ended_outcome, :ended_outcome_crc,
-        :ended_at, :ended_key) AS new (id, status, level, record, crc, outcome, outcome_crc, completed_at, key)
-    WHERE task.id = new.id AND (SELECT count(*) FROM fence) = 1
+    USING (
+        SELECT new.*, (SELECT ctid FROM task WHERE task.id = new.id) AS place
+        FROM unnest(:ended_id, :ended_status, :ended_level, :ended_record, :ended_crc, :ended_outcome,
+            :ended_outcome_crc, :ended_at, :ended_key)
+            AS new (id, status, level, record, crc, outcome, outcome_crc, completed_at, key)
+        OFFSET 0
+    ) AS new
+    WHERE task.ctid = new.place AND (SELECT count(*) FROM fence) = 1
     RETURNING task.id, task.user_id, task.number, new.status, new.level, task.queue, task.type, task.source,
         task.correlation_id, task.parent_id, new.record, new.crc, task.body, task.body_crc,
         CASE WHEN new.outcome_crc IS NULL THEN task.outcome ELSE new.outcome END,
@@ -112,13 +125,18 @@ log_written AS (
 )
 
 -- raise_number
--- Zero rows changed: the number is not the highest.
+-- The number before goes by its own key (`versions.py`); zero rows deleted: this is the user's first.
 numbers_raised AS (
     INSERT INTO numbering (user_id, number, crc)
     SELECT new.* FROM unnest(:highest_user, :highest_number, :highest_crc) AS new
     WHERE (SELECT count(*) FROM fence) = 1
-    ON CONFLICT (user_id) DO UPDATE SET number = excluded.number, crc = excluded.crc
-    WHERE excluded.number > numbering.number
+), numbers_passed AS (
+    DELETE FROM numbering USING (
+        SELECT (SELECT ctid FROM numbering WHERE user_id = old.user_id AND number = old.number) AS place
+        FROM unnest(:passed_user, :passed_number) AS old (user_id, number)
+        OFFSET 0
+    ) AS old
+    WHERE numbering.ctid = old.place AND (SELECT count(*) FROM fence) = 1
 )
 
 -- upsert_user
@@ -144,17 +162,20 @@ daemon_written AS (
 
 -- upsert_kept
 kept_written AS (
-    INSERT INTO kept (kind, name, record, crc)
-    SELECT new.* FROM unnest(:kept_kind, :kept_name, :kept_record, :kept_crc) AS new
+    INSERT INTO kept (kind, name, record, crc, seq)
+    SELECT new.*, :seq FROM unnest(:kept_kind, :kept_name, :kept_record, :kept_crc) AS new
     WHERE (SELECT count(*) FROM fence) = 1
-    ON CONFLICT (kind, name) DO UPDATE SET record = excluded.record, crc = excluded.crc
 )
 
 -- delete_kept
--- Zero rows: it came and went within one batch.
+-- What was dropped, and the versions before those that are written, each by its own key (`versions.py`).
 kept_dropped AS (
-    DELETE FROM kept USING unnest(:dropped_kind, :dropped_name) AS old (kind, name)
-    WHERE kept.kind = old.kind AND kept.name = old.name AND (SELECT count(*) FROM fence) = 1
+    DELETE FROM kept USING (
+        SELECT (SELECT ctid FROM kept WHERE kind = old.kind AND name = old.name AND seq = old.seq) AS place
+        FROM unnest(:dropped_kind, :dropped_name, :dropped_seq) AS old (kind, name, seq)
+        OFFSET 0
+    ) AS old
+    WHERE kept.ctid = old.place AND (SELECT count(*) FROM fence) = 1
 )
 
 -- insert_audit
@@ -299,6 +320,9 @@ SELECT id, record, crc FROM daemon ORDER BY id;
 
 -- every_kept
 SELECT kind, name, record, crc FROM kept ORDER BY kind, name;
+
+-- kept_versions
+SELECT kind, name, seq FROM kept;
 
 -- every_number
 SELECT user_id, number, crc FROM numbering;

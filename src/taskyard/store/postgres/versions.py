@@ -1,0 +1,56 @@
+"""Under which key each of the records lies that nearly every commit writes anew.
+
+They are never changed in place (`migrations/0003_versions.sql`): each version has its own key, and a commit deletes the
+one before by it. Whoever leads is the only one who writes, so it need not ask the database which that is.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct, field
+
+from taskyard.core.changes import Batch
+from taskyard.store.postgres.arrays import unescaped
+from taskyard.store.postgres.session import Session
+from taskyard.store.postgres.statements import SQL
+
+Place = tuple[str, str]
+"""Of a kept record: kind and name."""
+
+
+class Versions(Struct):
+    numbers: dict[str, int] = field(default_factory=dict)
+    """By user, the highest task number that is written down."""
+    kept: dict[Place, int] = field(default_factory=dict)
+    """By place, the commit that wrote what is there."""
+
+    def raised_by(self, batch: Batch) -> dict[str, int]:
+        """The highest number of each user to whom it gave one. Only new tasks have new numbers; some of them may have
+        ended already."""
+        highest: dict[str, int] = {}
+        for rows in (batch.created, batch.ended):
+            for row in rows:
+                task = row.task
+                if task.number > highest.get(task.user_id, self.numbers.get(task.user_id, 0)):
+                    highest[task.user_id] = task.number
+        return highest
+
+    def before(self, places: Iterable[Place]) -> list[tuple[str, str, int]]:
+        """What lies at these places, by its key."""
+        return [(*place, self.kept[place]) for place in places if place in self.kept]
+
+    def note(self, seq: int, raised: Mapping[str, int], kept: Mapping[Place, bytes | None]) -> None:
+        """That commit was made, and wrote these."""
+        self.numbers.update(raised)
+        for place, record in kept.items():
+            if record is None:
+                self.kept.pop(place, None)
+            else:
+                self.kept[place] = seq
+
+
+def versions_of(session: Session) -> Versions:
+    """What is written down. The caller holds the snapshot, or is the only one who writes."""
+    return Versions(
+        numbers={unescaped(user_id): number for user_id, number, _ in session.rows(SQL["every_number"])},
+        kept={(kind, unescaped(name)): seq for kind, name, seq in session.rows(SQL["kept_versions"])},
+    )
