@@ -44,6 +44,11 @@ class Machine:
         tool.write_text(SYSTEMCTL.format(told=self.told, fails=fails))
         tool.chmod(0o700)
 
+    def has_program(self, name: str) -> None:
+        program = self.tools / name
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o700)
+
     def taskyard(self, *arguments: str, **env: str) -> Said:
         known = {"HOME": str(self.home), "PATH": str(self.tools), "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": ""}
         hub = {"TASKYARD_HUB": "http://hub:8420", "TASKYARD_KEY": KEY}
@@ -158,6 +163,50 @@ def test_an_installed_daemon_is_told_to_systemd_and_its_key_is_in_a_private_file
     assert f'TASKYARD_KEY="{KEY}"' in machine.variables.read_text()
     assert machine.variables.stat().st_mode & 0o777 == 0o600
     assert "enable-linger" in said.err
+
+
+PROVIDERS_KEY: Final = "sk-of-the-provider$1"
+
+
+def test_a_key_that_its_agents_read_is_kept_for_the_service_if_asked_for(machine: Machine) -> None:
+    # Given an agent whose key is in this terminal's environment
+    machine.has_systemd()
+    machine.has_program("claude")
+    install = ["daemon", "install", "--name", "mill", "--agent", "claude", "--env", "ANTHROPIC_API_KEY"]
+
+    # When it is installed with that variable, first for show
+    shown = machine.taskyard(*install, "--dry-run", ANTHROPIC_API_KEY=PROVIDERS_KEY)
+    said = machine.taskyard(*install, ANTHROPIC_API_KEY=PROVIDERS_KEY)
+
+    # Then the key is in the private file alone, and nothing is missed
+    assert 'ANTHROPIC_API_KEY="…"' in shown.out
+    assert PROVIDERS_KEY not in shown.out + shown.err + said.out + said.err + machine.unit.read_text()
+    assert 'ANTHROPIC_API_KEY="sk-of-the-provider\\$1"' in machine.variables.read_text()
+    assert "of-the-provider" not in shown.out
+    assert "will not have" not in shown.err + said.err
+
+
+@pytest.mark.parametrize(
+    ("serving", "variable"),
+    [
+        (["--agent", "claude"], "ANTHROPIC_API_KEY"),
+        (["--openai", "http://ai/v1", "--model", "m"], "TASKYARD_OPENAI_KEY"),
+    ],
+)
+def test_a_key_that_the_service_would_miss_is_named(machine: Machine, serving: list[str], variable: str) -> None:
+    machine.has_program("claude")
+    said = machine.taskyard("daemon", "install", "--name", "mill", *serving, "--dry-run", **{variable: PROVIDERS_KEY})
+    assert said.code == 0, said.err
+    assert f"{variable} is set here, and the service will not have it" in said.err
+    assert f"--env {variable}" in said.err
+    assert PROVIDERS_KEY not in said.out + said.err
+
+
+def test_a_variable_that_is_not_set_cannot_be_kept(machine: Machine) -> None:
+    said = machine.taskyard("daemon", "install", "--name", "mill", "--env", "NOBODYS_KEY", "--dry-run")
+    assert said.code == 2
+    assert "NOBODYS_KEY is not set here" in said.err
+    assert machine.files == []
 
 
 def test_what_was_installed_is_stopped_and_removed(machine: Machine) -> None:

@@ -3,6 +3,7 @@
 By systemd for a user, or launchd; nothing here needs root. What cannot be done is said before anything is written.
 """
 
+import dataclasses
 import os
 import shutil
 import socket
@@ -16,13 +17,19 @@ from typer.core import TyperGroup
 
 from taskyard.cli import output, units
 from taskyard.cli.options import Yard, expanded
-from taskyard.cli.yard import DaemonOptions, daemon, make_daemon
+from taskyard.cli.yard import DaemonOptions, daemon, daemon_and_variables
 
 NO: Final = 1
 COMMAND_S: Final = 30
 PRIVATE: Final = 0o600
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and change nothing.")]
+EnvOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env", metavar="NAME", help="Keep this variable for it, in a file that only you can read. Can be repeated."
+    ),
+]
 NameOption = Annotated[str | None, typer.Option("--name", help="Its name [this machine's].")]
 
 
@@ -49,20 +56,19 @@ class CannotInstall(Exception):
 
 @app.command()
 @expanded
-def install(options: DaemonOptions, yard: Yard, dry_run: DryRunOption = False) -> int:
+def install(options: DaemonOptions, yard: Yard, env: EnvOption = None, dry_run: DryRunOption = False) -> int:
     """Keep a daemon with these options running, also after a restart of the machine. Takes what `daemon` takes."""
     try:
-        service = _service(options, yard)
-        files = _files(service)
+        service = _service(options, yard, env or [])
         if dry_run:
-            for path, content in files.items():
-                output.say(f"# {path}\n{_without_key(content, service)}")
+            for path, content in _files(_without_secrets(service, env or [])).items():
+                output.say(f"# {path}\n{content}")
             return 0
         supervisor = _supervisor()
     except CannotInstall as error:
         output.note(f"taskyard: {error}")
         return NO
-    for path, content in files.items():
+    for path, content in _files(service).items():
         _write(path, content)
     for command in supervisor.begins(service.name):
         if (trouble := _trouble(command)) is not None:
@@ -124,18 +130,27 @@ def status(yard: Yard, name: NameOption = None) -> int:
 # --- what is written -----------------------------------------------------------------------------------------------
 
 
-def _service(options: DaemonOptions, yard: Yard) -> units.Service:
+def _service(options: DaemonOptions, yard: Yard, kept: list[str]) -> units.Service:
     """As `taskyard daemon` would run it here and now: what that refuses is refused here."""
     from taskyard.sdk.credentials import data_directory
 
     options.name = options.name or socket.gethostname()
     if units.NAME.fullmatch(options.name) is None:
         raise CannotInstall(f"{options.name!r} cannot be a service's name: give it letters, digits, . _ - with --name.")
-    made = make_daemon(options, yard=yard)
+    if unset := [name for name in kept if name not in os.environ]:
+        raise typer.BadParameter(f"{unset[0]} is not set here", param_hint="--env")
+    made, read = daemon_and_variables(options, yard=yard)
     data = data_directory(yard.data).resolve()
     environment = {"TASKYARD_DATA": str(data), "PATH": os.environ.get("PATH", os.defpath)}
     if yard.key or os.environ.get("TASKYARD_KEY"):
         environment |= {"TASKYARD_HUB": made.hub, "TASKYARD_KEY": yard.key or os.environ["TASKYARD_KEY"]}
+    for name in dict.fromkeys(read):
+        if name in os.environ and name not in kept:
+            output.note(
+                f"{name} is set here, and the service will not have it. "
+                f"If its agents need it, install with --env {name}: that keeps it in a file only you can read."
+            )
+    environment |= {name: os.environ[name] for name in kept}
     return units.Service(
         name=options.name,
         command=[sys.executable, "-m", "taskyard.cli", "daemon", *units.arguments_of(options)],
@@ -165,9 +180,10 @@ def _files(service: units.Service) -> dict[Path, str]:
     return {places[0]: units.systemd_unit(service, places[1]), places[1]: units.systemd_environment(service)}
 
 
-def _without_key(content: str, service: units.Service) -> str:
-    key = service.environment.get("TASKYARD_KEY")
-    return content if key is None else content.replace(key, "…")
+def _without_secrets(service: units.Service, kept: list[str]) -> units.Service:
+    hidden = ("TASKYARD_KEY", *kept)
+    shown = {name: "…" if name in hidden else value for name, value in service.environment.items()}
+    return dataclasses.replace(service, environment=shown)
 
 
 def _write(path: Path, content: str) -> None:

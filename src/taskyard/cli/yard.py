@@ -161,9 +161,15 @@ class Notes(logging.Handler):
 
 
 def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
+    return daemon_and_variables(options, yard=yard)[0]
+
+
+def daemon_and_variables(options: DaemonOptions, *, yard: Yard) -> "tuple[Daemon, list[str]]":
+    """Also which variables of the environment its agents read."""
     from taskyard.daemon.builtin import BUILTIN
     from taskyard.daemon.command.configuration import FILE_NAME
     from taskyard.daemon.daemon import Daemon
+    from taskyard.daemon.openai.configuration import key_names
     from taskyard.sdk.credentials import data_directory, find_credentials
 
     data = data_directory(yard.data)
@@ -215,7 +221,8 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
         raise typer.BadParameter(f"{error}: give each types of its own", param_hint="--openai") from error
     if not agents and not endpoints:
         made.use_builtin()
-    return made
+    read = [name for agent in agents for name in agent.inherit]
+    return made, [*read, *(name for endpoint in endpoints for name in key_names(endpoint.endpoint))]
 
 
 def _own_section(config: Path) -> "OwnSection":

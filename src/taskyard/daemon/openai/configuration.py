@@ -150,12 +150,16 @@ def _of_numbers(endpoint: Endpoint) -> Iterator[str]:
         yield f"log_bytes_max must be at most {BYTES_MAX}"
 
 
+def key_names(endpoint: Endpoint) -> tuple[str, ...]:
+    """The variables that its key may be in. What everybody's environment holds for OpenAI is shown to OpenAI alone."""
+    if endpoint.key_env:
+        return (endpoint.key_env,)
+    return (OWN_KEY, OPENAI_KEY) if endpoint.host == OPENAI_HOST else (OWN_KEY,)
+
+
 def key_of(endpoint: Endpoint, environment: Mapping[str, str]) -> str | None:
-    """The key to show there. What everybody's environment holds for OpenAI is shown to OpenAI alone."""
-    names = [endpoint.key_env] if endpoint.key_env else [OWN_KEY]
-    if endpoint.key_env is None and endpoint.host == OPENAI_HOST:
-        names.append(OPENAI_KEY)
-    for name in names:
+    """The key to show there."""
+    for name in key_names(endpoint):
         key = environment.get(name, "").strip()
         if key:
             if not key.isascii() or not key.isprintable():
