@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,7 @@ def test_in_a_directory_that_is_given_nothing_of_ours_stays(tmp_path: Path) -> N
     place = tmp_path / "repository"
     place.mkdir()
     agent = script(
-        tmp_path, 'cat "$TASKYARD_PROMPT_FILE"; cat .taskyard/.gitignore; echo x > made', directory=str(place)
+        tmp_path, 'cat "$TASKYARD_PROMPT_FILE"; cat .taskyard/t1-1/.gitignore; echo x > made', directory=str(place)
     )
 
     # When a task ran there, then its own files are gone and what it made is there
@@ -377,6 +378,26 @@ def test_a_refusal_on_standard_error_is_a_rate_limit_and_one_in_the_output_is_no
     failed = run(tmp_path, script(tmp_path, f'echo "{said}"; exit 1')).error
     assert (failed.code, failed.message) == ("EXECUTION_ERROR", "it exited with 1")
     assert run(tmp_path, script(tmp_path, f'echo "{said}" >&2; echo fine')).result == "fine"
+
+
+# --- several in one directory ------------------------------------------------------------------------------
+
+
+def test_attempts_that_share_a_directory_leave_each_others_files_alone(tmp_path: Path) -> None:
+    """Also those of several daemons, so that no lock of one would do."""
+    lost: list[str] = []
+
+    def come_and_go(who: int) -> None:
+        for number in range(300):
+            files = Files(tmp_path, f"t{who}-{number}")
+            files.make(read_task(execute("t1", 1)), b"{}", "go")
+            lost.extend(name for name in ("task_file", "prompt_file") if not files.places[name].exists())
+            files.remove()
+
+    with ThreadPoolExecutor(4) as several:
+        list(several.map(come_and_go, range(4)))
+    assert lost == []
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- what an earlier daemon left ---------------------------------------------------------------------------

@@ -6,18 +6,19 @@ program left is opened without following links: it may have put one to a file th
 
 import contextlib
 import os
-import shutil
 import stat
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from taskyard.daemon.process.removal import remove_tree
 from taskyard.daemon.task import Task
 
 DIRECTORY: Final = ".taskyard"
 RESULT: Final = "result.json"
 CHECKPOINT: Final = "checkpoint.json"
+TRIES_MAX: Final = 100
 RESULT_BYTES_MAX: Final = 16 * 1024 * 1024
 """Of a result in a file. One over the wire's limit is kept whole by the daemon; this is where even that ends."""
 
@@ -38,13 +39,21 @@ class Files:
         self._seen: tuple[int, int, int] | None = None
 
     def make(self, task: Task, whole: bytes, prompt: str) -> None:
-        self._path.mkdir(mode=0o700, parents=True)
+        self._make_directory()
         # In a repository these would be one `git add` away from a commit.
-        _write(self._path.parent / ".gitignore", b"*\n")
+        _write(self._path / ".gitignore", b"*\n")
         _write(self._path / "task.json", whole)
         _write(self._path / "prompt.txt", prompt.encode("utf-8", "replace"))
         if task.checkpoint is not None:
             _write(self._path / CHECKPOINT, _encode(task.checkpoint))
+
+    def _make_directory(self) -> None:
+        """Others may run in the same workspace, and the last of them takes the directory along."""
+        for _ in range(TRIES_MAX - 1):
+            with contextlib.suppress(FileNotFoundError, FileExistsError):
+                self._path.mkdir(mode=0o700, parents=True)
+                return
+        self._path.mkdir(mode=0o700, parents=True)
 
     def open(self) -> None:
         """Whatever is put in its place afterwards, this directory is the one that is read."""
@@ -84,11 +93,9 @@ class Files:
 
     def remove(self) -> None:
         """These files, and not the workspace they lie in."""
-        shutil.rmtree(self._path, ignore_errors=True)
+        remove_tree(self._path)
         with contextlib.suppress(OSError):
-            # Others may run in the same directory; the last one takes the rest along.
-            if [entry.name for entry in self._path.parent.iterdir()] == [".gitignore"]:
-                shutil.rmtree(self._path.parent)
+            self._path.parent.rmdir()  # unless others are in it
 
     def _read(self, name: str, bytes_max: int) -> bytes | None:
         if self._handle is None:
