@@ -9,7 +9,7 @@ from taskyard.daemon.orders import Batch, Key, Memory, Orders, Start, Stop, Whol
 from taskyard.daemon.protocol import Ended, Protocol
 from taskyard.vocabulary import CancelReason, InventoryVerdict
 from taskyard.wire import frames
-from taskyard.wire.frames import FromDaemon, TaskCompleted, TaskExecute, TaskFailed, ToDaemon, WireError
+from taskyard.wire.frames import FromDaemon, Hello, TaskCompleted, TaskExecute, TaskFailed, ToDaemon, WireError
 
 ONE: Key = ("t1", 1)
 TWO: Key = ("t2", 1)
@@ -40,6 +40,9 @@ def done(key: Key = ONE, result: bytes = b"42") -> TaskCompleted:
 
 def broken(key: Key = ONE) -> TaskFailed:
     return TaskFailed(*key, WireError("EXECUTION_ERROR", "no"))
+
+
+OWED = frames.encode(done())
 
 
 class Scene:
@@ -163,3 +166,15 @@ class Scene:
     def tick(self) -> None:
         self.machine.tick(self.now)
         self.carry_out()
+
+
+def hello(scene: Scene) -> Hello:
+    greeting = scene.sent[0]
+    assert isinstance(greeting, Hello)
+    return greeting
+
+
+def answer_heartbeats(scene: Scene, ms: int) -> None:
+    for _ in range(ms // 5_000):
+        scene.passes(5_000)
+        scene.hears(frames.HeartbeatAck("c1", 1, 1))
