@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from itertools import count
@@ -63,6 +63,8 @@ class Cluster:
         self.port = _free_port()
         self._data = directory / "data"
         self._user = _user_of_the_server()
+        self.prefix: Sequence[str] = ()
+        """What the server's own command is put behind, from its next start on."""
         self._numbers = count(1)
         self._process: subprocess.Popen[bytes] | None = None
         if self._user is not None:
@@ -95,7 +97,7 @@ class Cluster:
         rules.write_text(f"host all {GUARDED} 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
 
     def start(self) -> None:
-        command = self._command(binary("postgres"), "-D", str(self._data))
+        command = [*self.prefix, *self._command(binary("postgres"), "-D", str(self._data))]
         with (self.directory / "log").open("a") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory)
         until = time.monotonic() + START_S
@@ -116,6 +118,11 @@ class Cluster:
         assert self._process is not None
         self._process.send_signal(how)
         self._process.wait(START_S)
+
+    def seen(self, path: Path) -> Path:
+        """A path of ours as the server sees it, which may have file systems of its own."""
+        assert self._process is not None
+        return Path(f"/proc/{self._process.pid}/root{path}")
 
     def url(self, database: str = "postgres", *, port: int | None = None) -> str:
         return f"postgresql://yard@127.0.0.1:{port or self.port}/{database}"
