@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
-from taskyard.core.occurrences import is_empty
-from taskyard.vocabulary import Status
+from taskyard.core.occurrences import REMEMBERED_MAX, is_empty, remember
+from taskyard.core.schedule_records import Occurrence, RunsRecord
+from taskyard.vocabulary import SkipReason, Status
 from tests.support.schedules import MINUTE, Scheduled, a_what
 
 
@@ -89,3 +90,54 @@ def test_a_run_that_ends_as_it_begins_is_known_to_have_ended() -> None:
 @pytest.mark.parametrize(("said", "empty"), [(b"", True), (b" null\n", True), (b"0.5", False), (b'"no"', False)])
 def test_what_says_that_there_is_nothing(said: bytes, empty: bool) -> None:
     assert is_empty(said) is empty
+
+
+def test_what_became_of_due_runs_is_remembered_with_task_or_reason() -> None:
+    hub = Scheduled()
+    hub.daemon()
+    beat = hub.schedule(every=MINUTE)
+    hub.live(s=MINUTE)
+    first = hub.state.tasks[hub.runs(beat).last_task_id or ""]
+    # Given that it is not finished for two more
+    hub.live(s=2 * MINUTE)
+    hub.finish(beat)
+    hub.live(s=MINUTE)
+
+    due = beat.created_at
+    made, skipped, again = hub.runs(beat).recent
+    assert (made.task_id, made.due_at, made.reason) == (first.id, due + 60_000, None)
+    assert (skipped.task_id, skipped.reason, skipped.count) == (None, SkipReason.UNFINISHED, 2)
+    assert (skipped.due_at, skipped.at) == (due + 120_000, due + 180_000)
+    assert again.task_id == hub.runs(beat).last_task_id
+    assert hub.restarted().state.schedule_runs[beat.id].recent == hub.runs(beat).recent
+
+
+def test_a_run_that_a_person_began_is_remembered_too() -> None:
+    hub = Scheduled()
+    beat = hub.schedule(every=MINUTE)
+    hub.run_now(beat)
+    [task] = hub.made(beat)
+    [run] = hub.runs(beat).recent
+    assert (run.task_id, run.due_at) == (task.id, hub.now.wall)
+
+
+def test_so_many_are_remembered_and_no_more() -> None:
+    runs = RunsRecord(through=0)
+    for at in range(REMEMBERED_MAX + 5):
+        remember(runs, Occurrence(at, at, task_id=f"t_{at}"))
+    assert [one.at for one in runs.recent] == list(range(5, REMEMBERED_MAX + 5))
+
+
+def test_skips_for_other_reasons_are_told_apart() -> None:
+    runs = RunsRecord(through=0)
+    for at, (reason, code) in enumerate(
+        [
+            (SkipReason.REFUSED, "A"),
+            (SkipReason.REFUSED, "A"),
+            (SkipReason.REFUSED, "B"),
+            (SkipReason.MISSED, None),
+        ]
+    ):
+        remember(runs, Occurrence(at, at, reason=reason, code=code))
+    assert [(one.at, one.due_at, one.count) for one in runs.recent] == [(1, 0, 2), (2, 2, 1), (3, 3, 1)]
+    assert RunsRecord(through=0).recent == []

@@ -75,3 +75,40 @@ async def test_a_verdict_needs_its_particulars(owner: Client, verdict: str, miss
 async def test_anothers_dead_letters_are_not_seen(owner: Client, bob: Client) -> None:
     assert (await bob.get(LETTERS)).json == []
     assert (await bob.post(f"{LETTERS}/T-003/review", {"verdict": "retry", "reason": ""})).status == 404
+
+
+async def test_patterns_are_told_with_a_sample_the_most_frequent_first(owner: Client, bob: Client) -> None:
+    alike, other = (await owner.get(f"{LETTERS}/patterns")).json
+    letters = {one["ref"]: one for one in (await owner.get(LETTERS)).json}
+    assert (alike["pattern"], alike["code"], alike["count"]) == ("no file …", "INVALID_INPUT", 2)
+    assert (alike["sample_id"], alike["sample_message"]) == (letters["T-002"]["id"], "no file 42")
+    assert (alike["type"], alike["same_daemon"]) == ("general", "mac-1")
+    pattern = letters["T-001"]["pattern"]
+    assert alike["fingerprint"] == pattern["fingerprint"]
+    assert (alike["first_at"], alike["last_at"]) == (pattern["first_at"], pattern["last_at"])
+    assert (other["pattern"], other["count"]) == ("not allowed", 1)
+    assert (await bob.get(f"{LETTERS}/patterns")).json == []
+
+
+async def test_one_verdict_for_those_that_are_named(owner: Client, bob: Client, admin: Client) -> None:
+    verdict = {"verdict": "discard", "reason": "seen"}
+    letters = {one["ref"]: one["id"] for one in (await owner.get(LETTERS)).json}
+    body = {**verdict, "ids": ["T-001", letters["T-003"], letters["T-001"], "T-099"]}
+    # What is another's is as unknown as what is not there
+    assert (await bob.post(f"{LETTERS}/review", body)).json == {
+        "reviewed": [],
+        "rejected": list(dict.fromkeys(body["ids"])),
+    }
+    answer = (await owner.post(f"{LETTERS}/review", body)).json
+    assert answer == {"reviewed": [letters["T-001"], letters["T-003"]], "rejected": ["T-099"]}
+    assert [one["ref"] for one in (await owner.get(LETTERS)).json] == ["T-002"]
+    again = (await owner.post(f"{LETTERS}/review", {**verdict, "ids": ["T-001"]})).json
+    assert again == {"reviewed": [], "rejected": [letters["T-001"]]}
+    everybodys = {**verdict, "ids": [letters["T-002"]]}
+    assert (await admin.post(f"{LETTERS}/review?user=*", everybodys)).json["reviewed"] == [letters["T-002"]]
+
+
+@pytest.mark.parametrize("named", [{}, {"fingerprint": "a", "ids": ["b"]}, {"ids": []}, {"ids": ["a"] * 501}])
+async def test_a_verdict_for_many_says_for_which(owner: Client, named: dict[str, Any]) -> None:
+    response = await owner.post(f"{LETTERS}/review", {"verdict": "retry", **named})
+    assert (response.status, response.json["code"]) == (422, "INVALID_INPUT")

@@ -264,3 +264,19 @@ async def test_a_schedule_can_be_tried_before_it_is_written_down(ann: Client) ->
 async def test_presets_are_listed(ann: Client) -> None:
     found = (await ann.get(f"{SCHEDULES}/presets")).json
     assert [preset["name"] for preset in found] == ["every-5-minutes", "hourly", "daily", "weekly"]
+
+
+async def test_what_became_of_due_runs_is_told_newest_first(hub: GatewayHub, ann: Client, bob: Client) -> None:
+    await ann.post(SCHEDULES, HOURLY)
+    assert (await ann.get(f"{SCHEDULES}/prices/runs")).json == []
+    pass_time(hub, s=3600)
+    pass_time(hub, s=3600)
+    pass_time(hub, s=3600)
+    await ann.request("DELETE", "/api/v1/tasks/T-001")
+    pass_time(hub, s=3600)
+    newest, skipped, first = (await ann.get(f"{SCHEDULES}/prices/runs")).json
+    assert (first["ref"], first["status"], first["reason"]) == ("T-001", "cancelled", None)
+    assert (skipped["task_id"], skipped["reason"], skipped["count"]) == (None, "unfinished", 2)
+    assert (skipped["due_at"], skipped["at"]) == ("2027-01-15T10:00:00Z", "2027-01-15T11:00:00Z")
+    assert (newest["ref"], newest["status"], newest["due_at"]) == ("T-002", "queued", "2027-01-15T12:00:00Z")
+    assert (await bob.get(f"{SCHEDULES}/prices/runs")).status == 404

@@ -17,10 +17,19 @@ from taskyard.core.commands import Draft, SubmitTasks
 from taskyard.core.cron import Cron, Heartbeat, Timing, zone_of
 from taskyard.core.effects import AskProbe, Refused
 from taskyard.core.intake import take
-from taskyard.core.occurrences import keep_runs
+from taskyard.core.occurrences import keep_runs, remember
 from taskyard.core.priority import lower_of
 from taskyard.core.schedule_commands import AnswerProbe
-from taskyard.core.schedule_records import HttpProbe, Probing, RunsRecord, ScheduleRecord, Skip, TaskProbe, What
+from taskyard.core.schedule_records import (
+    HttpProbe,
+    Occurrence,
+    Probing,
+    RunsRecord,
+    ScheduleRecord,
+    Skip,
+    TaskProbe,
+    What,
+)
 from taskyard.core.state import State, Turn
 from taskyard.core.task import ms_of
 from taskyard.core.timers import Clock, Due
@@ -111,6 +120,7 @@ def make(
     """The task of a run, or intake's refusal."""
     refused = _take(turn, record, record.what, task_id, ceiling)
     if refused is None:
+        remember(turn.state.schedule_runs[record.id], Occurrence(turn.now.wall, due_at, task_id))
         said: Data = {"task": turn.state.tasks[task_id].ref, "task_id": task_id}
         turn.announce(EventName.SCHEDULE_RAN, record.user_id, _facts(record, due_at) | said)
     return refused
@@ -138,6 +148,7 @@ def _take(turn: Turn, record: ScheduleRecord, what: What, task_id: str, ceiling:
 def _skip(turn: Turn, record: ScheduleRecord, runs: RunsRecord, skip: Skip) -> None:
     runs.skipped += skip.count
     runs.last_skip = skip
+    remember(runs, Occurrence(skip.at, skip.due_at, None, skip.reason, skip.code, skip.count))
     said: Data = {"reason": skip.reason, "code": skip.code, "count": skip.count}
     turn.announce(EventName.SCHEDULE_SKIPPED, record.user_id, _facts(record, skip.due_at) | said)
 

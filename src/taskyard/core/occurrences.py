@@ -8,12 +8,14 @@ from typing import Final
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
+from msgspec.structs import replace
 
-from taskyard.core.schedule_records import Probing, RunsRecord
+from taskyard.core.schedule_records import Occurrence, Probing, RunsRecord
 from taskyard.core.state import State, Turn
 from taskyard.core.task import Task
 from taskyard.vocabulary import Keeps, SkipReason, Status
 
+REMEMBERED_MAX: Final = 50
 EMPTY: Final = frozenset({b"", b"null", b"false", b"0", b'""', b"[]", b"{}"})
 # What says that there is nothing to do.
 
@@ -69,6 +71,17 @@ def hear_end(turn: Turn, task: Task, schedule_id: str, status: Status) -> None:
     else:
         return
     keep_runs(turn, schedule_id, runs)
+
+
+def remember(runs: RunsRecord, newest: Occurrence) -> None:
+    """What became of a due run, for whoever looks back. Skips in a row for the same reason are one."""
+    recent = runs.recent
+    last = recent[-1] if recent else None
+    if last is not None and last.reason is not None and (last.reason, last.code) == (newest.reason, newest.code):
+        recent[-1] = replace(last, at=newest.at, count=last.count + newest.count)
+        return
+    recent.append(newest)
+    del recent[:-REMEMBERED_MAX]
 
 
 def keep_runs(turn: Turn, schedule_id: str, runs: RunsRecord) -> None:

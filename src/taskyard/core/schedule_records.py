@@ -81,6 +81,20 @@ class Skip(Struct, frozen=True, omit_defaults=True):
     count: int = 1
 
 
+class Occurrence(Struct, frozen=True, omit_defaults=True):
+    """What became of a due run: a task, or a skip; or of several in a row that were skipped for the same reason."""
+
+    at: int
+    """The last."""
+    due_at: int
+    """The first."""
+    task_id: str | None = None
+    """None: it was skipped, and `reason` says why."""
+    reason: SkipReason | None = None
+    code: str | None = None
+    count: int = 1
+
+
 class Probing(Struct, omit_defaults=True):
     """A due run that waits for its probe's answer."""
 
@@ -107,3 +121,5 @@ class RunsRecord(Struct, omit_defaults=True):
     making_up_until: int = 0
     """Due times up to this one are made up one after the other, past the guard."""
     probing: Probing | None = None
+    recent: list[Occurrence] = []
+    """What became of the last due runs, oldest first."""

@@ -8,7 +8,7 @@ from taskyard.gateway.route import OWNER, Route, get
 from taskyard.gateway.task_routes import V1
 from taskyard.vocabulary import Refusal
 from taskyard.wire.fields import Instant
-from taskyard.wire.schedules import NewSchedule, Preset, ScheduleAnswer, ScheduleChange
+from taskyard.wire.schedules import NewSchedule, Preset, RunAnswer, ScheduleAnswer, ScheduleChange
 from taskyard.wire.tasks import OkAnswer, TaskAnswer
 
 NO_SCHEDULE: Final = (Refusal.SCHEDULE_NOT_FOUND,)
@@ -99,6 +99,15 @@ SCHEDULE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
             Refusal.RATE_LIMITED,
             Refusal.BACKPRESSURE,
         ),
+    ),
+    get(
+        f"{V1}/schedules/{{id}}/runs",
+        schedules.runs,
+        policy=OWNER,
+        summary="What became of a schedule's last 50 due runs, newest first",
+        query=OfUser,
+        answer=list[RunAnswer],
+        refusals=NO_SCHEDULE,
     ),
     get(
         f"{V1}/schedules/{{id}}/next",

@@ -6,7 +6,7 @@ They are copies: nobody who holds one can change the hub, and they travel over t
 from msgspec import Struct
 
 from taskyard.core.notices import Delivery
-from taskyard.core.schedule_records import Probe, Skip
+from taskyard.core.schedule_records import Occurrence, Probe, Skip
 from taskyard.vocabulary import (
     BreakerState,
     CatchUp,
@@ -67,6 +67,8 @@ class BreakerView(Struct):
     """The id of the task that tries."""
     failure_threshold: int
     cooldown: float
+    user_id: str = ""
+    """Whose; a hub of the version before does not say."""
 
 
 class HookView(Struct):
@@ -128,6 +130,8 @@ class ScheduleView(Struct):
     runs: int
     skipped: int
     last_skip: Skip | None
+    recent: list[Occurrence] = []
+    """What became of the last due runs, oldest first; in lists of schedules it is left out."""
 
 
 class UsageView(Struct):

@@ -1,11 +1,13 @@
 """Bodies about users, keys, dead letters, daemons and the hub itself."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from taskyard.vocabulary import DaemonStatus, Level, Profile, Scope, SourceType, Verdict
 from taskyard.wire.fields import Instant, Name, Text
+
+REVIEWED_MAX: Final = 500
 
 Bound = Annotated[int, Meta(ge=0, le=1_000_000)]
 Minutes = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -100,9 +102,29 @@ class Review(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class PatternReview(Review, forbid_unknown_fields=True, kw_only=True):
-    """One verdict for every dead letter of a pattern."""
+    """One verdict for every dead letter of a pattern, or for those that are named by id or ref."""
 
-    fingerprint: Name
+    fingerprint: Name | None = None
+    ids: Annotated[list[Name], Meta(min_length=1, max_length=REVIEWED_MAX)] | None = None
+
+
+class PatternAnswer(Struct, kw_only=True):
+    """What some dead letters have in common."""
+
+    fingerprint: str
+    pattern: str
+    """How their errors read, with what differs left out."""
+    code: str | None
+    """Of their errors; None: they have none."""
+    type: str | None
+    """Of all of them; None: they are of several."""
+    count: int
+    first_at: Instant
+    last_at: Instant
+    same_daemon: str | None
+    sample_id: str
+    """The newest."""
+    sample_message: str | None
 
 
 class PatternReviewAnswer(Struct):

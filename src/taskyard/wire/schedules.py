@@ -70,6 +70,23 @@ class SkipAnswer(Struct, kw_only=True):
     count: int
 
 
+class RunAnswer(Struct, kw_only=True):
+    """What became of a due run: a task, or a skip; skips in a row for the same reason are told as one."""
+
+    at: Instant
+    """The last, if there are several."""
+    due_at: Instant
+    """The first."""
+    task_id: str | None
+    """None: it was skipped."""
+    ref: str | None
+    status: Status | None
+    """Of the task, as it stands now."""
+    reason: SkipReason | None
+    code: str | None
+    count: int
+
+
 class ScheduleAnswer(Struct, kw_only=True):
     id: str
     user_id: str

@@ -44,7 +44,7 @@ async def act(call: Call[OfUser], body: BulkAct) -> Reply:
     _check(body)
     user_id = call.users(call.query.user)
     names = list(dict.fromkeys(body.ids))
-    found = await _find(call, user_id, names)
+    found = await find_named(call, user_id, names)
     if body.preview:
         told = {name: _foreseen(body, task) for name, task in found.items()}
         allowed = [task.id for name, task in found.items() if told[name].code is None]
@@ -52,7 +52,7 @@ async def act(call: Call[OfUser], body: BulkAct) -> Reply:
         return _reply(body, names, found, told, also)
     told = await _ask_all(call, body, found)
     also = list(dict.fromkeys(heir for one in told.values() for heir in one.also))
-    now = await _find(call, user_id, [task.id for task in found.values()])
+    now = await find_named(call, user_id, [task.id for task in found.values()])
     found = {name: now.get(task.id, task) for name, task in found.items()}
     return _reply(body, names, found, _with_heirs(body, found, told, also), also)
 
@@ -63,15 +63,15 @@ def _check(body: BulkAct) -> None:
         raise RequestRefused(Refusal.INVALID_INPUT, f"`priority` {message}.", errors=(FieldError("priority", message),))
 
 
-async def _find(call: Call[OfUser], user_id: str | None, names: list[str]) -> dict[str, Task]:
-    """By the name that each was given, if it is the caller's to see."""
+async def find_named(call: Call[OfUser], user_id: str | None, names: list[str]) -> dict[str, Task]:
+    """By the name that each was given and in that order, if it is the caller's to see."""
     refs = tuple(name for name in names if number_of(name) is not None) if user_id is not None else ()
     ids = tuple(name for name in names if name not in refs)
 
     def look(reader: Reader) -> dict[str, Task]:
         known = reader.known(user_id=user_id, ids=ids, refs=refs, keys=())
-        of_ids = {name: known.tasks[name] for name in ids if name in known.tasks}
-        return of_ids | {ref: known.tasks[id_] for ref, id_ in known.refs.items()}
+        named = ((name, known.tasks.get(known.refs.get(name, name))) for name in names)
+        return {name: task for name, task in named if task is not None}
 
     return await call.hub.read(look)
 

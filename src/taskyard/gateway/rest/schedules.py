@@ -8,8 +8,8 @@ from msgspec import Meta, Raw, UnsetType
 
 from taskyard.core.cron import Cron, Heartbeat, Timing, fault_of, zone_of
 from taskyard.core.schedule_commands import ChangeSchedule, CreateSchedule, DeleteSchedule, RunSchedule
-from taskyard.core.schedule_records import HttpProbe, Probe, ScheduleRecord, TaskProbe, Template, What
-from taskyard.core.task import ms_of
+from taskyard.core.schedule_records import HttpProbe, Occurrence, Probe, ScheduleRecord, TaskProbe, Template, What
+from taskyard.core.task import Task, ms_of
 from taskyard.core.told import KEEP
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.destinations import BadDestination, objection_to, read_allowed, read_destination
@@ -26,6 +26,7 @@ from taskyard.wire.schedules import (
     Every,
     NewSchedule,
     ProbeBody,
+    RunAnswer,
     ScheduleAnswer,
     ScheduleChange,
     SkipAnswer,
@@ -138,6 +139,27 @@ async def run(call: Call[OfUser], _body: Empty) -> Reply:
     stored = written.get(done.task_id)
     shown = await whole(call, user_id, done.task_id) if stored is None else Reply(task_answer(stored))
     return Reply(shown.value, status=201)
+
+
+async def runs(call: Call[OfUser], _body: Empty) -> Reply:
+    """The newest first, as many as are remembered."""
+    view = await _view(call, call.user_id(call.query.user), call.id)
+    made = tuple(one.task_id for one in view.recent if one.task_id is not None)
+    known = await call.hub.read(lambda reader: reader.known(user_id=view.user_id, ids=made, refs=(), keys=()))
+    return Reply([_run(one, known.tasks.get(one.task_id or "")) for one in reversed(view.recent)])
+
+
+def _run(one: Occurrence, task: Task | None) -> RunAnswer:
+    return RunAnswer(
+        at=instant_of(one.at),
+        due_at=instant_of(one.due_at),
+        task_id=one.task_id,
+        ref=None if task is None else task.ref,
+        status=None if task is None else task.status,
+        reason=one.reason,
+        code=one.code,
+        count=one.count,
+    )
 
 
 async def next_runs(call: Call[NextQuery], _body: Empty) -> Reply:
