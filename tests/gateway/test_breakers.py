@@ -17,6 +17,7 @@ TASKS = "/api/v1/tasks"
 AT = "2027-01-15T08:00:00Z"
 CLOSED = {
     "type": "general",
+    "user_id": "u_ann",
     "state": "closed",
     "failures": 0,
     "last_failure_at": None,
@@ -110,6 +111,14 @@ async def test_breakers_are_ones_own_unless_an_admin_asks(ann: Client, bob: Clie
     assert (await admin.get(f"{BREAKERS}?user=nobody")).json["code"] == "USER_NOT_FOUND"
     assert (await admin.post(f"{BREAKERS}/general/reset?user=ann")).json["state"] == "closed"
     assert (await ann.get(BREAKERS)).json == []
+
+
+async def test_an_admin_sees_everybodys_breakers_and_whose_they_are(ann: Client, bob: Client, admin: Client) -> None:
+    await ann.post(f"{BREAKERS}/general/open")
+    await bob.post(f"{BREAKERS}/docs/open")
+    seen = {(one["user_id"], one["type"]) for one in (await admin.get(f"{BREAKERS}?user=*")).json}
+    assert seen == {("u_ann", "general"), ("u_bob", "docs")}
+    assert (await bob.get(f"{BREAKERS}?user=*")).status == 403
 
 
 async def test_who_opened_and_who_reset_is_in_the_audit(hub: GatewayHub, ann: Client, admin: Client) -> None:

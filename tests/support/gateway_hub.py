@@ -325,7 +325,7 @@ class GatewayHub(Stamps):
             raise self.down
         return self._spent.spend(ticket_id, expires_at=expires_at, now_ms=self.wall_ms)
 
-    async def breakers(self, user_id: str) -> list[BreakerView]:
+    async def breakers(self, user_id: str | None) -> list[BreakerView]:
         return breaker_views(self.core.state, user_id, self.wall_ms)
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:

@@ -161,8 +161,8 @@ class Hub(Protocol):
     async def queues(self, user_id: str | None) -> list[QueueView]:
         """As this user sees them; None: an admin, who sees everybody's."""
 
-    async def breakers(self, user_id: str) -> list[BreakerView]:
-        """Those of a user that count something or hold something back, the newest failure first."""
+    async def breakers(self, user_id: str | None) -> list[BreakerView]:
+        """Those of a user that count something or hold something back, the newest failure first; None: everybody's."""
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
         """One of them; what never failed is closed."""

@@ -69,6 +69,8 @@ class BreakerView(Struct):
     cooldown: float
     user_id: str = ""
     """Whose; a hub of the version before does not say."""
+    user_id: str = ""
+    """Whose; a hub of the version before does not say."""
 
 
 class HookView(Struct):

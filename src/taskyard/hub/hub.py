@@ -290,7 +290,7 @@ class Hub(Stamps):
     async def redeem(self, ticket_id: str, expires_at: int) -> bool:
         return self._spent.spend(ticket_id, expires_at=expires_at, now_ms=self.now_ms())
 
-    async def breakers(self, user_id: str) -> list[BreakerView]:
+    async def breakers(self, user_id: str | None) -> list[BreakerView]:
         return breaker_views(self.state, user_id, self.now_ms())
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:

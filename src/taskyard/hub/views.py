@@ -18,11 +18,12 @@ def daemon_views(state: State) -> list[DaemonView]:
     return [_view(daemon) for daemon in state.daemons.values() if not is_free(daemon)]
 
 
-def breaker_views(state: State, user_id: str, now_ms: int) -> list[BreakerView]:
+def breaker_views(state: State, user_id: str | None, now_ms: int) -> list[BreakerView]:
     """The newest failure or opening first."""
-    user = state.users[user_id]
-    newest = sorted(user.breakers.values(), key=lambda b: max(b.opened_at or 0, b.last_failure_at or 0), reverse=True)
-    return [breaker_view(state, user_id, breaker.type, now_ms) for breaker in newest]
+    users = state.users if user_id is None else (user_id,)
+    found = [(one, breaker) for one in users for breaker in state.users[one].breakers.values()]
+    found.sort(key=lambda pair: max(pair[1].opened_at or 0, pair[1].last_failure_at or 0), reverse=True)
+    return [breaker_view(state, one, breaker.type, now_ms) for one, breaker in found]
 
 
 def breaker_view(state: State, user_id: str, type: str, now_ms: int) -> BreakerView:
@@ -38,6 +39,7 @@ def breaker_view(state: State, user_id: str, type: str, now_ms: int) -> BreakerV
         probe=probe_of(user, breaker),
         failure_threshold=numbers.failure_threshold,
         cooldown=numbers.cooldown,
+        user_id=user_id,
     )
 
 

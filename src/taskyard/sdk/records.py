@@ -47,6 +47,7 @@ class BreakerRecord(Struct, kw_only=True):
     """Of one type of task: what failed lately, and whether it is held back for that."""
 
     type: str
+    user_id: str = ""
     state: str
     failures: int = 0
     last_failure_at: datetime | None = None

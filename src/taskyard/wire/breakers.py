@@ -8,6 +8,7 @@ from taskyard.wire.fields import Instant
 
 class BreakerAnswer(Struct, kw_only=True):
     type: str
+    user_id: str
     state: BreakerState
     failures: int
     """Failed attempts in a row."""

@@ -11,8 +11,7 @@ from taskyard.wire.problems import FieldError
 
 
 async def list_breakers(call: Call[OfUser], _body: Empty) -> Reply:
-    user_id = call.user_id(call.query.user)
-    return Reply([_answer(view) for view in await call.hub.breakers(user_id)])
+    return Reply([_answer(view) for view in await call.hub.breakers(call.users(call.query.user))])
 
 
 async def reset(call: Call[OfUser], _body: Empty) -> Reply:
@@ -39,6 +38,7 @@ def _type(call: Call[OfUser]) -> str:
 def _answer(view: BreakerView) -> BreakerAnswer:
     return BreakerAnswer(
         type=view.type,
+        user_id=view.user_id,
         state=view.state,
         failures=view.failures,
         last_failure_at=instant_or_none(view.last_failure_at),

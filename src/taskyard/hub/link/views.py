@@ -38,7 +38,7 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "heirs": (tuple[list[str]], list[str]),
     "ties": (tuple[list[str]], list[str]),
     "queues": (tuple[str | None], list[QueueView]),
-    "breakers": (tuple[str], list[BreakerView]),
+    "breakers": (tuple[str | None], list[BreakerView]),
     "breaker": (tuple[str, str], BreakerView),
     "schedules": (tuple[str | None], list[ScheduleView]),
     "schedule": (tuple[str, str], ScheduleView | None),
@@ -96,7 +96,7 @@ class LiveViews:
     async def queues(self, user_id: str | None) -> list[QueueView]:
         return await self._look("queues", user_id)  # type: ignore[no-any-return]
 
-    async def breakers(self, user_id: str) -> list[BreakerView]:
+    async def breakers(self, user_id: str | None) -> list[BreakerView]:
         return await self._look("breakers", user_id)  # type: ignore[no-any-return]
 
     async def breaker(self, user_id: str, type: str) -> BreakerView:
