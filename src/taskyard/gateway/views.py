@@ -69,8 +69,6 @@ class BreakerView(Struct):
     cooldown: float
     user_id: str = ""
     """Whose; a hub of the version before does not say."""
-    user_id: str = ""
-    """Whose; a hub of the version before does not say."""
 
 
 class HookView(Struct):
