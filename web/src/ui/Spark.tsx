@@ -27,9 +27,10 @@ export function Spark({ values, label, className = "text-accent" }: Props) {
     >
       <line x1="0" x2={WIDTH} y1={HEIGHT - 1} y2={HEIGHT - 1} stroke="var(--color-line)" vectorEffect="non-scaling-stroke" />
       {pieces(values).map((piece) => (
+        // A line of one point is a dot: its round ends.
         <polyline
           key={piece.from}
-          points={piece.values.map((value, index) => `${String(EDGE + (piece.from + index) * step)},${String(y(value))}`).join(" ")}
+          points={pointsOf(piece, step, y)}
           fill="none"
           stroke="currentColor"
           strokeWidth="1.5"
@@ -40,6 +41,11 @@ export function Spark({ values, label, className = "text-accent" }: Props) {
       ))}
     </svg>
   );
+}
+
+function pointsOf(piece: { from: number; values: number[] }, step: number, y: (value: number) => number): string {
+  const points = piece.values.map((value, index) => `${String(EDGE + (piece.from + index) * step)},${String(y(value))}`);
+  return (points.length === 1 ? [...points, ...points] : points).join(" ");
 }
 
 /** Where the hub was away there is no line. */

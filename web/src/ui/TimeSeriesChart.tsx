@@ -40,7 +40,7 @@ export default function TimeSeriesChart({ label, times, series, height, format =
   const [pointed, setPointed] = useState<number | null>(null);
   const isDark = useIsDark();
   const zone = useZone();
-  const looks = series.map((one) => [one.label, one.colour, one.filled, one.dashed].join()).join(";");
+  const looks = series.map((one) => [one.label, one.colour, one.filled, one.dashed, isSparse(one)].join()).join(";");
 
   useEffect(() => {
     const element = place.current;
@@ -81,7 +81,7 @@ export default function TimeSeriesChart({ label, times, series, height, format =
               width: 1.5,
               ...(one.filled === true ? { fill: faded(colour) } : {}),
               ...(one.dashed === true ? { dash: [4, 3] } : {}),
-              points: { show: false },
+              points: { show: isSparse(one), size: 5, fill: colour },
               spanGaps: false,
             };
           }),
@@ -125,6 +125,11 @@ export default function TimeSeriesChart({ label, times, series, height, format =
       </figcaption>
     </figure>
   );
+}
+
+/** A line of a single point would not be seen. */
+function isSparse(series: Series): boolean {
+  return series.values.filter((value) => value !== null).length < 3;
 }
 
 /** Computed colours are always written "rgb(…)". */

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import type { Whose } from "~/lib/whose";
 
-import { answer, api, page } from "../client";
+import { answer, api, page, type Schemas, type Task } from "../client";
 import type { paths } from "../schema.gen";
 
 export type TaskFilters = NonNullable<paths["/api/v1/tasks"]["get"]["parameters"]["query"]>;
@@ -31,6 +31,13 @@ export const someTasksQuery = (filters: TaskFilters) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/tasks", { params: { query: filters }, signal })),
   });
 
+/** How many there are of each status. */
+export const countsQuery = (whose: Whose) =>
+  queryOptions({
+    queryKey: ["tasks", "counts", whose],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/tasks/counts", { params: { query: whose }, signal })),
+  });
+
 export const taskQuery = (id: string, whose: Whose) =>
   queryOptions({
     queryKey: ["tasks", "one", id, whose],
@@ -51,9 +58,38 @@ export const taskEventsQuery = (id: string, whose: Whose) =>
       answer(api.GET("/api/v1/tasks/{id}/events", { params: { path: { id }, query: whose }, signal })),
   });
 
-export const taskLogQuery = (id: string, whose: Whose) =>
+/** Of one attempt; of all of them without a number. */
+export const taskLogQuery = (id: string, whose: Whose, attempt: number | undefined) =>
   queryOptions({
-    queryKey: ["log", id, whose],
+    queryKey: ["log", id, whose, attempt],
     queryFn: ({ signal }) =>
-      answer(api.GET("/api/v1/tasks/{id}/log", { params: { path: { id }, query: whose }, signal })),
+      answer(api.GET("/api/v1/tasks/{id}/log", { params: { path: { id }, query: { ...whose, attempt } }, signal })),
+    // Megabytes at times: comparing them with what was there costs more than showing them.
+    structuralSharing: false,
+  });
+
+/** What it is tied to by dependencies and as a part of another. */
+export const taskGraphQuery = (id: string, whose: Whose) =>
+  queryOptions({
+    queryKey: ["tasks", "graph", id, whose],
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/tasks/{id}/graph", { params: { path: { id }, query: whose }, signal })),
+  });
+
+export type Action = Schemas["BulkAct"]["action"];
+
+/** What an action would do to a task as it stands, or why it cannot be done. */
+export const foreseenQuery = (task: Task, action: Action, whose: Whose) =>
+  queryOptions({
+    queryKey: ["tasks", "foreseen", task.id, action, task.status],
+    queryFn: ({ signal }) =>
+      answer(
+        api.POST("/api/v1/tasks/bulk", {
+          params: { query: whose },
+          body: { action, ids: [task.id], preview: true, ...(action === "reprioritise" ? { priority: task.priority } : {}) },
+          signal,
+        }),
+      ),
+    // It depends on where the task stands, which is part of the key.
+    meta: { live: false },
   });

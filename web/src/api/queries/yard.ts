@@ -30,6 +30,13 @@ export const deadLettersQuery = (query: Whose & { limit?: number; fingerprint?: 
     queryFn: ({ signal }) => answer(api.GET("/api/v1/dead-letters", { params: { query }, signal })),
   });
 
+/** What the newest dead letters have in common, the most frequent first. */
+export const patternsQuery = (whose: Whose) =>
+  queryOptions({
+    queryKey: ["dead-letters", "patterns", whose],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/dead-letters/patterns", { params: { query: whose }, signal })),
+  });
+
 /** How many of one's tasks run and wait, and what holds most of them back. */
 export const overviewQuery = (whose: Whose) =>
   queryOptions({

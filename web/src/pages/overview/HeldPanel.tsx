@@ -4,6 +4,7 @@ import type { Held } from "~/api/queries/yard";
 import { counted } from "~/lib/format";
 import { EmptyState } from "~/ui/EmptyState";
 import { Panel } from "~/ui/Panel";
+import { Sentence } from "~/ui/Sentence";
 
 const SHOWN_MAX = 6;
 
@@ -20,9 +21,13 @@ export function HeldPanel({ held }: { held: readonly Held[] }) {
               <div className="min-w-0 flex-1">
                 <p>
                   {one.user !== undefined && <span className="font-medium">{one.user.name}: </span>}
-                  {one.message}
+                  <Sentence text={one.message} />
                 </p>
-                {one.would_help != null && <p className="text-ink-2">Would help: {one.would_help}.</p>}
+                {one.would_help != null && (
+                  <p className="text-ink-2">
+                    <Sentence text={one.would_help} />
+                  </p>
+                )}
               </div>
               <Link
                 to="/tasks/$id"

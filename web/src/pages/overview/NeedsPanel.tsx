@@ -1,23 +1,16 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CircleCheck } from "lucide-react";
 
-import { metricsQuery } from "~/api/queries/figures";
-import { useIsAdmin } from "~/api/queries/session";
-import { someTasksQuery } from "~/api/queries/tasks";
-import { breakersQuery, daemonsQuery, deadLettersQuery, type Held, queuesQuery } from "~/api/queries/yard";
 import { cx } from "~/lib/classes";
-import { useNow } from "~/lib/now";
-import { useWhose, useWhoseOwn } from "~/lib/whose";
 import { DOTS } from "~/ui/Badge";
 import { Panel } from "~/ui/Panel";
+import { Sentence } from "~/ui/Sentence";
 import { SkeletonRows } from "~/ui/Skeleton";
 
-import { LISTED_MAX, type Need, needsOf } from "./needs";
+import type { Need } from "./needs";
 
 /** What waits for a person, each with the way to where it is solved. */
-export function NeedsPanel({ held }: { held: readonly Held[] }) {
-  const needs = useNeeds(held);
+export function NeedsPanel({ needs }: { needs: readonly Need[] | null }) {
   return (
     <Panel title="Needs a person now" flush>
       {needs === null ? (
@@ -49,33 +42,10 @@ function Row({ need }: { need: Need }) {
         <span aria-hidden className={cx("mt-1.5 size-2 shrink-0 rounded-full", DOTS[need.tone])} />
         <span className="min-w-0 flex-1">
           <span className="block font-medium">{need.text}</span>
-          {need.note !== null && <span className="line-clamp-2 text-ink-2">{need.note}</span>}
+          {need.note !== null && <span className="line-clamp-2 text-ink-2"><Sentence text={need.note} /></span>}
         </span>
         <span className="shrink-0 font-medium text-accent">{need.action}</span>
       </Link>
     </li>
   );
-}
-
-function useNeeds(held: readonly Held[]): Need[] | null {
-  const whose = useWhose();
-  const letters = useQuery(deadLettersQuery({ ...whose, limit: LISTED_MAX }));
-  const blocked = useQuery(someTasksQuery({ ...whose, status: "blocked", limit: LISTED_MAX }));
-  const breakers = useQuery(breakersQuery(useWhoseOwn()));
-  const queues = useQuery(queuesQuery(whose));
-  const daemons = useQuery(daemonsQuery(whose));
-  const metrics = useQuery({ ...metricsQuery, enabled: useIsAdmin() });
-  const now = useNow();
-  const isThere = letters.data && blocked.data && breakers.data && queues.data && daemons.data;
-  if (isThere === undefined) return null;
-  return needsOf({
-    letters: letters.data ?? [],
-    blocked: blocked.data ?? [],
-    breakers: breakers.data ?? [],
-    breakersOpen: whose.user === "*" ? (metrics.data?.breakers_open ?? null) : null,
-    queues: queues.data ?? [],
-    daemons: daemons.data ?? [],
-    held,
-    now,
-  });
 }

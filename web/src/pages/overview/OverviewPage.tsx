@@ -11,15 +11,17 @@ import { LevelsPanel } from "./LevelsPanel";
 import { NeedsPanel } from "./NeedsPanel";
 import { OwnFigures } from "./OwnFigures";
 import { useFacts } from "./useFacts";
+import { useNeeds } from "./useNeeds";
 import { VerdictLine } from "./VerdictLine";
 
 export default function OverviewPage() {
   const known = useFacts();
+  const needs = useNeeds(known.held);
   const isAdmin = useIsAdmin();
   return (
     <>
       <PageHeader title="Overview" />
-      <VerdictLine known={known} />
+      <VerdictLine known={known} needs={needs} />
       {/* One column at phone width: what needs a person comes before any figure. */}
       <div className="flex flex-col gap-4 xl:grid xl:grid-cols-[minmax(0,1fr)_24rem] xl:items-start">
         <div className="contents min-w-0 flex-col gap-4 xl:flex">
@@ -32,7 +34,7 @@ export default function OverviewPage() {
         </div>
         <div className="contents min-w-0 flex-col gap-4 xl:flex">
           <div className="order-1">
-            <NeedsPanel held={known.held} />
+            <NeedsPanel needs={needs} />
           </div>
           <div className="order-3">
             <HeldPanel held={known.held} />

@@ -4,16 +4,18 @@ import { ErrorState } from "~/ui/ErrorState";
 import { DOTS, TEXTS } from "~/ui/Badge";
 import { cx } from "~/lib/classes";
 
+import type { Need } from "./needs";
 import type { Known } from "./useFacts";
 import { type Verdict, verdictOf } from "./verdict";
 
 /** The first thing to read: is the yard well? */
-export function VerdictLine({ known }: { known: Known }) {
+export function VerdictLine({ known, needs }: { known: Known; needs: readonly Need[] | null }) {
   const isLost = useConnection() === "lost";
-  if (known.facts === null) {
+  if (known.facts === null || needs === null) {
     return known.error === null ? <Skeleton className="mb-6 h-8 w-full max-w-xl" /> : <ErrorState error={known.error} />;
   }
-  return <Said verdict={isLost ? unknown(verdictOf(known.facts)) : verdictOf(known.facts)} />;
+  const verdict = verdictOf({ ...known.facts, needs: needs.length });
+  return <Said verdict={isLost ? unknown(verdict) : verdict} />;
 }
 
 function Said({ verdict: { tone, head, says } }: { verdict: Verdict }) {

@@ -1,8 +1,8 @@
 /** What only a person can solve, the most urgent first, and where it is solved. */
 
-import type { Breaker, Daemon, Queue, Task } from "~/api/client";
+import type { Breaker, Daemon, Queue, User } from "~/api/client";
 import type { Held } from "~/api/queries/yard";
-import { counted } from "~/lib/format";
+import { count, counted } from "~/lib/format";
 import type { Filters } from "~/lib/filters";
 import type { Tone } from "~/words";
 
@@ -19,47 +19,42 @@ export interface Need {
 }
 
 export interface Found {
-  letters: readonly Task[];
-  blocked: readonly Task[];
+  /** What dead letters have in common, and how many each. */
+  patterns: readonly { count: number }[];
+  blocked: number;
   breakers: readonly Breaker[];
-  /** Open ones of everybody, for an admin; null: not known. */
-  breakersOpen: number | null;
   queues: readonly Queue[];
   daemons: readonly Daemon[];
+  /** To name owners by; empty where all of it is one user's. */
+  users: readonly User[];
   held: readonly Held[];
   now: number;
 }
 
-/** A list is fetched up to this; beyond, "100 or more" says enough. */
-export const LISTED_MAX = 100;
 const LOST_MS_MAX = 24 * 3_600_000;
 
 export function needsOf(found: Found): Need[] {
   return [...failed(found), ...broken(found), ...lost(found), ...stuck(found), ...paused(found)];
 }
 
-function many(value: number, one: string): string {
-  return value >= LISTED_MAX ? `${String(LISTED_MAX)} or more ${one}s` : counted(value, one);
-}
-
-function failed({ letters, blocked }: Found): Need[] {
+function failed({ patterns, blocked }: Found): Need[] {
   const needs: Need[] = [];
-  if (letters.length > 0) {
-    const kinds = new Set(letters.map((task) => task.pattern?.fingerprint ?? task.id)).size;
+  const letters = patterns.reduce((sum, one) => sum + one.count, 0);
+  if (letters > 0) {
     needs.push({
       id: "letters",
       tone: "failed",
-      text: `${many(letters.length, "task")} failed for good`,
-      note: kinds === 1 ? "all in the same way" : `in ${String(kinds)} different ways`,
+      text: `${counted(letters, "task")} failed for good`,
+      note: letters === 1 ? null : patterns.length === 1 ? "all in the same way" : `in ${count(patterns.length)} ways`,
       to: "/dead-letters",
       action: "Decide",
     });
   }
-  if (blocked.length > 0) {
+  if (blocked > 0) {
     needs.push({
       id: "blocked",
       tone: "attention",
-      text: `${many(blocked.length, "task")} ${blocked.length === 1 ? "is" : "are"} blocked`,
+      text: `${counted(blocked, "task")} ${blocked === 1 ? "is" : "are"} blocked`,
       note: "by a task that failed",
       to: "/queue",
       search: { status: "blocked" },
@@ -69,16 +64,17 @@ function failed({ letters, blocked }: Found): Need[] {
   return needs;
 }
 
-function broken({ breakers, breakersOpen }: Found): Need[] {
+function broken({ breakers, users }: Found): Need[] {
   const open = breakers.filter((one) => one.state === "open");
-  const number = Math.max(open.length, breakersOpen ?? 0);
-  if (number === 0) return [];
+  if (open.length === 0) return [];
+  const owner = (id: string) => users.find((user) => user.id === id)?.name;
+  const isOfMany = users.length > 1;
   return [
     {
       id: "breakers",
       tone: "failed",
-      text: `${counted(number, "breaker")} ${number === 1 ? "is" : "are"} open`,
-      note: open.length === 0 ? "of other users" : open.map((one) => one.type).join(", "),
+      text: `${counted(open.length, "breaker")} ${open.length === 1 ? "is" : "are"} open`,
+      note: named(open.map((one) => (isOfMany ? `${one.type} of ${owner(one.user_id) ?? one.user_id}` : one.type))),
       to: "/breakers",
       action: "Look",
     },

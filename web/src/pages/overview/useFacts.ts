@@ -6,7 +6,9 @@ import { useIsAdmin } from "~/api/queries/session";
 import { type Held, heldOfAllQuery, overviewQuery } from "~/api/queries/yard";
 import { useWhose, useWhoseOwn } from "~/lib/whose";
 
-import type { Facts } from "./verdict";
+import type { Facts as All } from "./verdict";
+
+type Facts = Omit<All, "needs">;
 
 export interface Known {
   /** Null until all of it is there: half of it could say that all is well. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { type Facts, verdictOf } from "./verdict";
 
-const calm: Facts = { running: 12, waiting: 40, daemonsOnline: 3, pressure: "normal", waitS: 6, held: [] };
+const calm: Facts = { running: 12, waiting: 40, daemonsOnline: 3, pressure: "normal", waitS: 6, needs: 0, held: [] };
 const hours = { code: "USER_HOURS" as const, message: "You have used 40 of 40 hours.", tasks: 310 };
 
 test("a yard at work is well, and says when a new task would start", () => {
@@ -32,10 +32,12 @@ test("somebody else's reason names them", () => {
   expect(said.says).toBe("310 tasks wait. mira: You have used 40 of 40 hours.");
 });
 
-test("a few that are held back leave the yard well, and are told", () => {
-  const said = verdictOf({ ...calm, held: [{ ...hours, tasks: 3 }] });
-  expect(said.tone).toBe("well");
-  expect(said.says).toContain("3 of them are held back.");
+test("work that goes on while something needs a person is mostly well", () => {
+  expect(verdictOf({ ...calm, needs: 3, held: [{ ...hours, tasks: 3 }] })).toEqual({
+    tone: "attention",
+    head: "Mostly well",
+    says: "12 running, 40 waiting, a new task would start in about 6 s. 3 things need a person.",
+  });
 });
 
 test("without a daemon it stands still", () => {

@@ -14,6 +14,8 @@ export interface Facts {
   pressure: Schemas["Pressure"];
   /** How long a task that came now would wait. */
   waitS: number | null;
+  /** How many things wait for a person. */
+  needs: number;
   held: readonly { code: Reason; message: string; tasks: number; user?: { name: string } }[];
 }
 
@@ -66,9 +68,16 @@ export function verdictOf(facts: Facts): Verdict {
   if (pressure === "warning") {
     return { tone: "attention", head: "Busy", says: `The line is long: ${standing(facts)}.` };
   }
-  if (running === 0 && waiting === 0) return { tone: "well", head: "All quiet", says: "Nothing runs and nothing waits." };
-  const but = worst === undefined ? "" : ` ${count(heldTasks)} of them ${heldTasks === 1 ? "is" : "are"} held back.`;
-  return { tone: "well", head: "All well", says: `${standing(facts)}.${but}` };
+  if (running === 0 && waiting === 0) {
+    const says = "Nothing runs and nothing waits.";
+    return { tone: facts.needs === 0 ? "well" : "attention", head: "All quiet", says: facts.needs === 0 ? says : `${says} ${needed(facts.needs)}` };
+  }
+  if (facts.needs === 0) return { tone: "well", head: "All well", says: `${standing(facts)}.` };
+  return { tone: "attention", head: "Mostly well", says: `${standing(facts)}. ${needed(facts.needs)}` };
+}
+
+function needed(needs: number): string {
+  return needs === 1 ? "One thing needs a person." : `${count(needs)} things need a person.`;
 }
 
 function standing({ running, waiting, waitS }: Facts): string {

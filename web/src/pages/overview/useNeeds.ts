@@ -1,0 +1,33 @@
+import { useQuery } from "@tanstack/react-query";
+
+import { usersQuery } from "~/api/queries/people";
+import { countsQuery } from "~/api/queries/tasks";
+import { breakersQuery, daemonsQuery, type Held, patternsQuery, queuesQuery } from "~/api/queries/yard";
+import { useNow } from "~/lib/now";
+import { useWhose } from "~/lib/whose";
+
+import { type Need, needsOf } from "./needs";
+
+/** Null until all of it is there: half of it could say that nobody is needed. */
+export function useNeeds(held: readonly Held[]): Need[] | null {
+  const whose = useWhose();
+  const patterns = useQuery(patternsQuery(whose));
+  const counts = useQuery(countsQuery(whose));
+  const breakers = useQuery(breakersQuery(whose));
+  const queues = useQuery(queuesQuery(whose));
+  const daemons = useQuery(daemonsQuery(whose));
+  const users = useQuery({ ...usersQuery, enabled: whose.user === "*" });
+  const now = useNow();
+  const isThere = [patterns, counts, breakers, queues, daemons].every((query) => query.data !== undefined);
+  if (!isThere) return null;
+  return needsOf({
+    patterns: patterns.data ?? [],
+    blocked: counts.data?.by_status.blocked ?? 0,
+    breakers: breakers.data ?? [],
+    queues: queues.data ?? [],
+    daemons: daemons.data ?? [],
+    users: users.data ?? [],
+    held,
+    now,
+  });
+}
