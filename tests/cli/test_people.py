@@ -222,3 +222,5 @@ def test_daemons_are_listed_and_drained(hub: StubHub, cli: Cli) -> None:
     hub.on("POST", "daemons/mac-1/drain", Reply(body={"ok": True}))
     assert cli("drain", "mac-1") == (0, "mac-1 drains: it finishes what it runs and gets nothing new.\n", "")
     assert json.loads(cli("drain", "mac-1", "--json").out) == {"ok": True}
+    hub.on("POST", "daemons/mac-1/resume", Reply(body={"ok": True}))
+    assert cli("drain", "mac-1", "--undo") == (0, "mac-1 gets work again.\n", "")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, Seen, Tick
+from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, ResumeDaemon, Seen, Tick
 from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Refused, Welcome
 from taskyard.core.settings import Lease, Limits, Settings
 from taskyard.core.task import Task, Terms
@@ -323,6 +323,51 @@ def test_a_network_that_blinks_does_not_undo_a_drain_and_a_new_process_does() ->
     assert hub.submit().status is Status.QUEUED
     hub.daemon(boot="boot-2")
     assert hub.submit().status is Status.SCHEDULED
+
+
+def test_a_drain_that_is_taken_back_lets_work_start_at_once() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    hub.ask(DrainDaemon(daemon.id, user_id="ann", actor="ann"))
+    task = hub.submit()
+    assert task.status is Status.QUEUED
+    assert hub.ask(ResumeDaemon(daemon.id, user_id="ann", actor="ann")) == Done()
+    assert [(a.actor, a.action, a.subject) for a in hub.batches[-1].audit] == [("ann", "daemon.resume", daemon.id)]
+    assert task.status is Status.SCHEDULED
+    # And once more is nothing more
+    assert hub.ask(ResumeDaemon(daemon.id)) == Done()
+    assert [e.data for e in hub.said(EventName.DAEMON_RESUMED)] == [{"daemon_id": "d-mac", "name": "mac"}]
+
+
+def test_a_daemon_that_is_about_to_end_is_not_kept_from_it() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    hub.drain(daemon)
+    # Nor when its connection blinked, or somebody else wants it to drain too
+    for _ in range(2):
+        answer = hub.ask(ResumeDaemon(daemon.id))
+        assert isinstance(answer, Refused)
+        assert answer.code is Refusal.DAEMON_LEAVING
+        hub.ask(DrainDaemon(daemon.id))
+        daemon = hub.daemon()
+    assert hub.submit().status is Status.QUEUED
+    # A new process of it is another matter
+    daemon = hub.daemon(boot="boot-2")
+    hub.ask(DrainDaemon(daemon.id))
+    assert hub.ask(ResumeDaemon(daemon.id)) == Done()
+
+
+def test_a_person_resumes_only_their_own_daemon_and_an_admin_any() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    daemon = hub.daemon()
+    hub.ask(DrainDaemon(daemon.id))
+    for command in (ResumeDaemon(daemon.id, user_id="bob"), ResumeDaemon("d-none", user_id="ann")):
+        answer = hub.ask(command)
+        assert isinstance(answer, Refused)
+        assert answer.code is Refusal.DAEMON_NOT_FOUND
+    assert daemon.record.draining
+    assert hub.ask(ResumeDaemon(daemon.id, user_id="ann")) == Done()
+    assert not daemon.record.draining
 
 
 def test_a_person_drains_only_their_own_daemon_and_an_admin_any() -> None:

@@ -42,7 +42,14 @@ def daemons(yard: Yard) -> None:
 
 
 @expanded
-def drain(daemon: DaemonArgument, yard: Yard) -> None:
+def drain(
+    daemon: DaemonArgument,
+    yard: Yard,
+    undo: Annotated[bool, typer.Option("--undo", help="Take it back: it gets work again.")] = False,
+) -> None:
     """Let a daemon finish what it runs and give it nothing new."""
+    if undo:
+        yard.answer(yard.client.resume_daemon(daemon), f"{daemon} gets work again.")
+        return
     drained = yard.client.drain(daemon)
     yard.answer(drained, f"{daemon} drains: it finishes what it runs and gets nothing new.")

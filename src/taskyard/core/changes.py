@@ -67,6 +67,8 @@ class DaemonRecord(Struct, omit_defaults=True):
     version: str = ""
     online: bool = False
     draining: bool = False
+    leaving: bool = False
+    """It drains of its own accord, to end."""
     last_seen_at: int = 0
     pulls: bool = False
     """A slot of an agent that claims (`claims.py`)."""

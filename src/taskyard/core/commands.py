@@ -271,6 +271,16 @@ class DrainDaemon(Told):
     reply_to: int = 0
 
 
+class ResumeDaemon(Told):
+    """Work for this daemon again: a person takes back that it was to drain."""
+
+    daemon_id: str
+    user_id: str | None = None
+    """None for an admin."""
+    actor: str = ""
+    reply_to: int = 0
+
+
 class AcceptTask(Told):
     session: int
     daemon_id: str
@@ -413,6 +423,7 @@ Command = (
     | LeaveDaemon
     | Beat
     | DrainDaemon
+    | ResumeDaemon
     | AcceptTask
     | StartTask
     | RejectTask

@@ -16,7 +16,7 @@ from taskyard.core.attempts import (
     withdraw,
 )
 from taskyard.core.changes import DaemonRecord
-from taskyard.core.commands import Beat, DrainDaemon, JoinDaemon, LeaveDaemon, Seen
+from taskyard.core.commands import Beat, DrainDaemon, JoinDaemon, LeaveDaemon, ResumeDaemon, Seen
 from taskyard.core.counts import fleet_changed, pool_changed
 from taskyard.core.effects import (
     AcknowledgeBeat,
@@ -51,6 +51,7 @@ from taskyard.vocabulary import (
 
 LOAD_MAX = 100.0
 # More than this is not a load but a mistake.
+NO_SUCH_DAEMON = "There is no such daemon."
 TOOK_OVER = "A newer connection of this daemon took over."
 NOT_ACCEPTED = "The daemon did not accept it in time."
 SUPERSEDED_MAX = 3
@@ -134,6 +135,7 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
     """Know the daemon as it now says it is; an older connection of it is superseded."""
     state = turn.state
     daemon = state.daemons.get(command.daemon_id)
+    is_same = daemon is not None and daemon.record.boot_id == command.boot_id
     record = DaemonRecord(
         id=command.daemon_id,
         user_id=command.user_id,
@@ -148,7 +150,8 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
         memory_mb=command.memory_mb,
         version=command.version,
         online=True,
-        draining=daemon is not None and daemon.record.draining and daemon.record.boot_id == command.boot_id,
+        draining=is_same and daemon is not None and daemon.record.draining,
+        leaving=is_same and daemon is not None and daemon.record.leaving,
         last_seen_at=turn.now.wall,
         pulls=command.pulls,
     )
@@ -266,9 +269,10 @@ def drain(turn: Turn, command: DrainDaemon) -> None:
     is_its = daemon is not None and command.session in (0, daemon.session)
     if daemon is None or not is_its or command.user_id not in (None, daemon.record.user_id):
         if command.reply_to:
-            turn.effects.append(Reply(command.reply_to, Refused(Refusal.DAEMON_NOT_FOUND, "There is no such daemon.")))
+            turn.effects.append(Reply(command.reply_to, Refused(Refusal.DAEMON_NOT_FOUND, NO_SUCH_DAEMON)))
         return
     daemon.record.draining = True
+    daemon.record.leaving = daemon.record.leaving or command.session != 0
     fleet_changed(turn.state, daemon)
     reconsider(turn, daemon)
     turn.tell_of_daemon(EventName.DAEMON_DRAINING, daemon)
@@ -276,6 +280,26 @@ def drain(turn: Turn, command: DrainDaemon) -> None:
     if command.reply_to:
         turn.audit(actor=command.actor, action="daemon.drain", subject=daemon.id)
         turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def resume(turn: Turn, command: ResumeDaemon) -> None:
+    """A person takes a drain back. Not that of a daemon which is about to end: it would take nothing."""
+    daemon = turn.state.daemons.get(command.daemon_id)
+    if daemon is None or command.user_id not in (None, daemon.record.user_id):
+        turn.effects.append(Reply(command.reply_to, Refused(Refusal.DAEMON_NOT_FOUND, NO_SUCH_DAEMON)))
+        return
+    if daemon.record.leaving:
+        detail = f"{daemon.record.name} drains of its own accord, to end. Start it again, and it gets work."
+        turn.effects.append(Reply(command.reply_to, Refused(Refusal.DAEMON_LEAVING, detail)))
+        return
+    if daemon.record.draining:
+        daemon.record.draining = False
+        fleet_changed(turn.state, daemon)
+        reconsider(turn, daemon)
+        turn.state.yard.wake_daemon(daemon)
+        turn.tell_of_daemon(EventName.DAEMON_RESUMED, daemon)
+        turn.audit(actor=command.actor, action="daemon.resume", subject=daemon.id)
+    turn.effects.append(Reply(command.reply_to, Done()))
 
 
 def _watch_lease(turn: Turn, daemon: Daemon) -> None:

@@ -87,6 +87,17 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=OkAnswer,
         refusals=(Refusal.DAEMON_NOT_FOUND,),
     ),
+    Route(
+        method="POST",
+        path=f"{V1}/daemons/{{id}}/resume",
+        policy=OWNER,
+        handler=daemons.resume,
+        summary="Take back that a daemon is to drain; one that is about to end of its own accord is not kept from it",
+        body=Empty,
+        query=OfUser,
+        answer=OkAnswer,
+        refusals=(Refusal.DAEMON_NOT_FOUND, Refusal.DAEMON_LEAVING),
+    ),
     get(
         f"{V1}/queues",
         queues.list_queues,

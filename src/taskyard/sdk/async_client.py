@@ -195,6 +195,10 @@ class AsyncClient(AsyncHookCalls, AsyncNotificationCalls, AsyncPeopleCalls, Asyn
     async def drain(self, daemon: str) -> Acknowledged:
         return await self.call(requests.drain_daemon(daemon))
 
+    async def resume_daemon(self, daemon: str) -> Acknowledged:
+        """Take a drain back."""
+        return await self.call(requests.resume_daemon(daemon))
+
     async def queues(self) -> list[QueueRecord]:
         """With their state, and how many of one's own tasks wait and run in each."""
         return await self.call(requests.queues())

@@ -206,6 +206,10 @@ class Client(HookCalls, NotificationCalls, PeopleCalls, ScheduleCalls):
     def drain(self, daemon: str) -> Acknowledged:
         return self.call(requests.drain_daemon(daemon))
 
+    def resume_daemon(self, daemon: str) -> Acknowledged:
+        """Take a drain back."""
+        return self.call(requests.resume_daemon(daemon))
+
     def queues(self) -> list[QueueRecord]:
         """With their state, and how many of one's own tasks wait and run in each."""
         return self.call(requests.queues())

@@ -305,6 +305,10 @@ def get_daemon(daemon: str) -> Request[DaemonRecord]:
     return get(f"/daemons/{segment(daemon)}", DaemonRecord)
 
 
+def resume_daemon(daemon: str) -> Request[Acknowledged]:
+    return send("POST", f"/daemons/{segment(daemon)}/resume", Acknowledged, None, idempotent=True)
+
+
 def drain_daemon(daemon: str) -> Request[Acknowledged]:
     return send("POST", f"/daemons/{segment(daemon)}/drain", Acknowledged, None, idempotent=True)
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from taskyard.core.commands import DrainDaemon
+from taskyard.core.commands import DrainDaemon, ResumeDaemon
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import DaemonView
@@ -36,6 +36,17 @@ async def drain(call: Call[OfUser], _body: Empty) -> Reply:
         await ask(
             call,
             DrainDaemon(daemon_id=view.id, user_id=None if is_admin else user_id, actor=call.principal.actor),
+        )
+    return Reply(OkAnswer())
+
+
+async def resume(call: Call[OfUser], _body: Empty) -> Reply:
+    is_admin = Scope.ADMIN in call.principal.scopes
+    user_id = call.users(call.query.user)
+    for view in await _named(call, user_id):
+        await ask(
+            call,
+            ResumeDaemon(daemon_id=view.id, user_id=None if is_admin else user_id, actor=call.principal.actor),
         )
     return Reply(OkAnswer())
 
