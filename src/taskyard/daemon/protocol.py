@@ -24,8 +24,6 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final, TypeAlias, assert_never
 
-from msgspec import Raw
-
 from taskyard.daemon import slots
 from taskyard.daemon.attempt import Attempt, Ending, offered
 from taskyard.daemon.departure import STOP_GRACE_MS, Departure
@@ -35,6 +33,7 @@ from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop
 from taskyard.daemon.outcome import pack
 from taskyard.daemon.redial import CLOSE_CODES, DELAY_MS_MAX, Redial
+from taskyard.daemon.telling import Telling
 from taskyard.vocabulary import InventoryState, InventoryVerdict, OnLoss
 from taskyard.wire import frames
 from taskyard.wire.frames import TaskCompleted, TaskFailed, TaskRejected, ToDaemon
@@ -53,23 +52,24 @@ class Protocol:
         self.ledger = Ledger(memory or Memory())
         self.live: dict[Key, Attempt] = {}
         """Accepted or running: what occupies a slot."""
-        self.welcomed = False
         self.trouble: str | None = None
         """Why no new work is taken, other than draining; set by a shell whose journal cannot write."""
+        self._telling = Telling()
         self._lease = Lease()
         self._redial = Redial(rng)
         self._departure: Departure | None = None
         self._error: frames.Error | None = None
         self._orders = Orders()
         self._lease_told: int | None = None
-        self._stirred: dict[Key, Attempt] = {}
-        """Attempts whose state is to be told, if they have not ended by the next `take`."""
+
+    @property
+    def welcomed(self) -> bool:
+        return self._telling.welcomed
 
     def take(self) -> Orders:
         """What to do now. Each order is handed out once."""
         orders, self._orders = self._orders, Orders()
-        if self._stirred:
-            orders.send[:0] = self._take_states()  # what else is said of an attempt comes after its state
+        orders.send = self._telling.take(self.live)
         if orders.leave is not None:
             self.ledger.hurry()
         orders.batch = self.ledger.take()
@@ -114,7 +114,7 @@ class Protocol:
         self._lease.said_hello(now_ms)
         for attempt in self.live.values():
             attempt.told = attempt.state
-        self._orders.send.append(_encode(hello(self.settings, self.ledger, self.live)))
+        self._telling.send(hello(self.settings, self.ledger, self.live))
 
     def disconnected(self, now_ms: int, *, close_code: int | None = None, reason: str = "") -> None:
         """The connection ended, or could not be made. What was not sent is told anew after a welcome."""
@@ -131,11 +131,9 @@ class Protocol:
 
     def _fall_silent(self) -> None:
         """What was said last may not have arrived. Until a welcome there is nothing but `hello`, and no heartbeat."""
-        self.welcomed = False
+        self._telling.fall_silent()
         self._lease.fell_silent()
         self.ledger.hurry()
-        self._stirred.clear()
-        self._orders.send.clear()
 
     # --- what the hub says ---------------------------------------------------------------------------------
 
@@ -181,7 +179,7 @@ class Protocol:
         if not self.ledger.heard(message, now_ms):
             self._orders.hang_up = True  # a deposed leader that does not know it yet
             return
-        self.welcomed = True
+        self._telling.welcomed = True
         self._redial.welcomed()
         self._lease.welcomed(heartbeat_s=message.heartbeat_s, lease_s=message.lease_s, now_ms=now_ms)
         self.ledger.is_daemon(message.daemon_id)
@@ -205,18 +203,17 @@ class Protocol:
     def _tell_anew(self) -> None:
         """What `hello` could not say, or what changed since."""
         if self.draining:
-            self._tell(_encode(frames.Drain()))
-        for (task_id, number), attempt in self.live.items():
+            self._telling.tell(frames.Drain())
+        for attempt in self.live.values():
             if attempt.told is not attempt.state:
-                self._tell_state(attempt)
-            if attempt.checkpoint is not None:
-                self._tell(_encode(frames.TaskCheckpoint(task_id, number, Raw(attempt.checkpoint))))
+                self._telling.tell_state(attempt)
+            self._telling.tell_checkpoint(attempt)
         self.ledger.tell_all_anew()
         self._tell_owed()
 
     def _tell_owed(self) -> None:
         for key in self.ledger.untold():
-            self._tell(self.ledger.ended[key])
+            self._telling.tell_outcome(self.ledger.ended[key])
 
     def _execute(self, message: frames.TaskExecute, now_ms: int) -> None:
         if (offer := offered(message)) is None:
@@ -224,17 +221,17 @@ class Protocol:
         attempt, task = offer
         key = attempt.key
         if (known := self.live.get(key)) is not None:
-            self._tell_state(known)
+            self._telling.tell_state(known)
             return
         if (outcome := self.ledger.ended.get(key)) is not None:
-            self._tell(outcome)
+            self._telling.tell_outcome(outcome)
             return
         if (objection := self._objection(attempt, now_ms)) is not None:
-            self._tell(_encode(frames.TaskRejected(*key, objection)))
+            self._telling.tell(frames.TaskRejected(*key, objection))
             return
         self.live[key] = attempt
         self._orders.start.append(Start(key, message, task))
-        self._tell_state(attempt)
+        self._telling.tell_state(attempt)
 
     def _objection(self, attempt: Attempt, now_ms: int) -> str | None:
         """Why this daemon cannot take another attempt now."""
@@ -267,7 +264,7 @@ class Protocol:
             self._orders.stop.append(Stop(key, message.reason, int(message.grace_s * 1000)))
         elif key not in self.ledger.ended:
             # Never arrived here, or died with an earlier process: not running is what the hub waits for.
-            self._tell(_encode(frames.TaskCancelled(*key, message.reason)))
+            self._telling.tell(frames.TaskCancelled(*key, message.reason))
 
     # --- what the work says --------------------------------------------------------------------------------
 
@@ -276,7 +273,7 @@ class Protocol:
         attempt.state = InventoryState.RUNNING
         if attempt.timeout_ms > 0:
             attempt.deadline_at = now_ms + attempt.timeout_ms + TIMEOUT_SLACK_MS
-        self._tell_state(attempt)
+        self._telling.tell_state(attempt)
 
     def work_progressed(
         self, key: Key, now_ms: int, *, percent: float | None = None, message: str | None = None, log: str = ""
@@ -286,14 +283,14 @@ class Protocol:
             return
         attempt.note(percent, message, log)
         if now_ms >= attempt.progress_at:
-            self._tell_progress(attempt, now_ms)
+            self._telling.tell_progress(attempt, now_ms)
 
     def work_checkpointed(self, key: Key, data: bytes) -> None:
         """`data` is JSON. The newest one is kept, and told again after a reconnect."""
         if (attempt := self.live.get(key)) is None:
             return
         attempt.checkpoint = data
-        self._tell(_encode(frames.TaskCheckpoint(*key, Raw(data))))
+        self._telling.tell_checkpoint(attempt)
 
     def work_ended(self, message: Ended, now_ms: int) -> None:
         """It succeeded or failed by itself, asked to stop or not; or it could not be begun here."""
@@ -303,7 +300,7 @@ class Protocol:
             self._give_back(key, message, now_ms)
             return
         if attempt.has_news:
-            self._tell_progress(attempt, now_ms)
+            self._telling.tell_progress(attempt, now_ms)
         outcome, whole = pack(message)
         if whole is not None:
             self._orders.keep.append(whole)
@@ -322,14 +319,14 @@ class Protocol:
         """Nothing came of it that would have to be kept."""
         del self.live[key]
         self.ledger.settled.append(key)
-        self._tell(_encode(told))
+        self._telling.tell(told)
         self._left_work(now_ms)
 
     def _spool(self, key: Key, outcome: bytes, now_ms: int) -> None:
         """Tell the outcome, and keep it until it is acknowledged."""
         del self.live[key]
         self.ledger.end(key, outcome, now_ms)
-        self._tell(outcome)
+        self._telling.tell_outcome(outcome)
         if self._orders.keep or not self.welcomed:
             self.ledger.hurry()
         if self._departure is not None:
@@ -365,7 +362,7 @@ class Protocol:
             if attempt.deadline_at is not None and now_ms >= attempt.deadline_at:
                 self._end(attempt, Ending.TIMED_OUT, STOP_GRACE_MS)
             if attempt.has_news and now_ms >= attempt.progress_at:
-                self._tell_progress(attempt, now_ms)
+                self._telling.tell_progress(attempt, now_ms)
         if (write_at := self.ledger.write_at) is not None and now_ms >= write_at:
             self.ledger.hurry()
         if self._departure is not None:
@@ -375,7 +372,7 @@ class Protocol:
         return slots.to_fence(self.live, kills_on_loss=self.settings.on_loss is OnLoss.KILL)
 
     def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
-        self._orders.send.append(_encode(heartbeat(vitals or Vitals(self.load), self.ledger, self.live)))
+        self._telling.send(heartbeat(vitals or Vitals(self.load), self.ledger, self.live))
         self._lease.sent_beat(now_ms)
 
     def _end(self, attempt: Attempt, ending: Ending, grace_ms: int) -> None:
@@ -393,7 +390,7 @@ class Protocol:
     def drain(self, now_ms: int, *, deadline_ms: int) -> None:
         """Take nothing new, finish until the deadline, then hand back what is left. Again: a new deadline."""
         if self._departure is None:
-            self._tell(_encode(frames.Drain()))
+            self._telling.tell(frames.Drain())
         self._departure = Departure(deadline_ms)
         self._left_work(now_ms)
 
@@ -410,26 +407,3 @@ class Protocol:
             self._departure.is_idle(now_ms)
             if not self.ledger.ended:
                 self._orders.leave = ""
-
-    # --- telling -------------------------------------------------------------------------------------------
-
-    def _tell(self, message: bytes) -> None:
-        """Without a welcome not at all, since it is told anew then."""
-        if self.welcomed:
-            self._orders.send.append(message)
-
-    def _tell_state(self, attempt: Attempt) -> None:
-        if self.welcomed:
-            self._stirred[attempt.key] = attempt
-
-    def _take_states(self) -> list[bytes]:
-        stirred, self._stirred = self._stirred, {}
-        states = []
-        for key, attempt in stirred.items():
-            if key in self.live:
-                attempt.told = attempt.state
-                states.append(_encode(attempt.state_message()))
-        return states
-
-    def _tell_progress(self, attempt: Attempt, now_ms: int) -> None:
-        self._tell(_encode(attempt.take_news(now_ms)))
