@@ -38,9 +38,11 @@ export function PersonMenu({ onHelp }: { onHelp: () => void }) {
           },
         ]}
       >
-        <span className="flex size-6 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent uppercase">
-          {me.name.slice(0, 1)}
-        </span>
+        {/* Drawn, not written: read aloud, or compared with the button's name, a lone letter would only be in the way. */}
+        <span
+          data-letter={me.name.slice(0, 1)}
+          className="flex size-6 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent uppercase before:content-[attr(data-letter)]"
+        />
         <span className="max-w-28 truncate max-md:sr-only">{me.name}</span>
         <ChevronDown aria-hidden className="max-md:hidden" />
       </Menu>
