@@ -50,6 +50,11 @@ class Demo:
         self._day()
         self._schedules()
 
+    def path_of(self, status: str, *, person: str = "ada") -> str:
+        """The page of the newest task of a person's that stands so, as the owner gets there."""
+        task = next(task for task in self.people[person].tasks(status=status))
+        return f"/tasks/{task.id}?user={task.user_id}"
+
     def _everybody_is_there(self) -> bool:
         return len(self.yard.client.daemons()) == len(demo_day.DAEMONS)
 
