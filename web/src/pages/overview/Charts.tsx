@@ -30,7 +30,7 @@ interface View {
   series: (steps: Steps, stepS: number) => Series[];
 }
 
-const COLOURS = { critical: "attention-dot", high: "accent-strong", normal: "accent", low: "quiet-dot" };
+const COLOURS = { critical: "attention-dot", high: "ink-2", normal: "accent", low: "quiet-dot" };
 
 const VIEWS: readonly View[] = [
   {
@@ -136,7 +136,7 @@ export function Charts() {
 function Chart({ history, view, label }: { history: History; view: View; label: string }) {
   const steps = useMemo(() => stepsOf(history), [history]);
   const series = useMemo(() => view.series(steps, history.step_s), [view, steps, history.step_s]);
-  if (steps.times.length < 2) {
+  if (history.points.length < 2) {
     return <EmptyState title="Nothing to draw yet">The hub writes one point a minute; the line begins in a moment.</EmptyState>;
   }
   return <TimeSeries label={label} times={steps.times} series={series} format={view.format} stacked={view.stacked ?? false} height={220} />;

@@ -34,7 +34,8 @@ export interface Found {
 const LOST_MS_MAX = 24 * 3_600_000;
 
 export function needsOf(found: Found): Need[] {
-  return [...failed(found), ...broken(found), ...lost(found), ...stuck(found), ...paused(found)];
+  const all = [...failed(found), ...broken(found), ...lost(found), ...stuck(found), ...paused(found)];
+  return all.sort((one, other) => Number(other.tone === "failed") - Number(one.tone === "failed"));
 }
 
 function failed({ patterns, blocked }: Found): Need[] {
