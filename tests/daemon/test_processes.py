@@ -285,56 +285,64 @@ async def _gone(roll: Path) -> None:
     await asyncio.to_thread(hostile.wait_gone, roll)
 
 
-@pytest.mark.slow  # all twelve of them are
-@pytest.mark.parametrize("kind", hostile.KINDS)
-def test_nobody_is_left_of_hostile_work_that_is_stopped(kind: str, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_nobody_is_left_of_hostile_work_that_is_stopped(tmp_path: Path) -> None:
     async def scenario(processes: Processes) -> None:
-        roll = tmp_path / "roll"
-        running = await processes.launch(_hostile(kind, roll))
-        await _begun(roll)
-        running.stop(200)
-        how = await running.wait()
-        assert hostile.survivors(roll) == [], "nothing is called stopped before it has stopped"
-        assert how.stopped or how.lost
+        all_of_them = await _all_hostile(processes, tmp_path)
+        for running, roll in all_of_them.values():
+            await _begun(roll)
+            running.stop(200)
+        for kind, (running, roll) in all_of_them.items():
+            how = await running.wait()
+            assert hostile.survivors(roll) == [], f"{kind}: nothing is called stopped before it has stopped"
+            assert how.stopped or how.lost, kind
 
     play(tmp_path / "kept", scenario)
 
 
-@pytest.mark.slow  # all twelve of them are
-@pytest.mark.parametrize("kind", hostile.KINDS)
-def test_nobody_is_left_of_hostile_work_when_its_time_is_up(kind: str, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_nobody_is_left_of_hostile_work_when_its_time_is_up(tmp_path: Path) -> None:
     async def scenario(processes: Processes) -> None:
-        roll = tmp_path / "roll"
-        running = await processes.launch(_hostile(kind, roll, limits=Limits(time_ms=400)))
-        how = await running.wait()
-        assert hostile.survivors(roll) == []
-        assert how.hit is Limit.TIME or how.lost
+        for kind, (running, roll) in (await _all_hostile(processes, tmp_path, Limits(time_ms=400))).items():
+            how = await running.wait()
+            assert hostile.survivors(roll) == [], kind
+            assert how.hit is Limit.TIME or how.lost, kind
 
     play(tmp_path / "kept", scenario)
 
 
-@pytest.mark.slow  # all twelve of them are
-@pytest.mark.parametrize("kind", hostile.KINDS)
-def test_nobody_is_left_of_hostile_work_when_its_keeper_is_killed(kind: str, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_nobody_is_left_of_hostile_work_when_its_keeper_is_killed(tmp_path: Path) -> None:
     async def scenario(processes: Processes) -> None:
-        roll = tmp_path / "roll"
-        running = await processes.launch(_hostile(kind, roll))
-        await _begun(roll)
+        all_of_them = await _all_hostile(processes, tmp_path)
+        for _, roll in all_of_them.values():
+            await _begun(roll)
         keeper = keeper_of(tmp_path / "kept")
         tree.send(keeper, signal.SIGKILL)
-        how = await running.wait()
-        assert how.lost or how.signal == signal.SIGKILL
-        await _gone(roll)
+        for kind, (running, roll) in all_of_them.items():
+            how = await running.wait()
+            assert how.lost or how.signal == signal.SIGKILL, kind
+            await _gone(roll)
         await asyncio.to_thread(_wait_gone, keeper)
-        again = await processes.launch(shell("true", tmp_path, key=("t2", 1)))
+        again = await processes.launch(shell("true", tmp_path))
         assert (await again.wait()).code == 0
 
     play(tmp_path / "kept", scenario)
 
 
-def _hostile(kind: str, roll: Path, *, limits: Limits | None = None) -> Launch:
+async def _all_hostile(
+    processes: Processes, directory: Path, limits: Limits | None = None
+) -> dict[str, tuple[Running, Path]]:
+    """All twelve side by side, each with its roll."""
+    rolls = {kind: directory / f"{kind}.roll" for kind in hostile.KINDS}
+    return {
+        kind: (await processes.launch(_hostile(kind, roll, (kind, 1), limits)), roll) for kind, roll in rolls.items()
+    }
+
+
+def _hostile(kind: str, roll: Path, key: Key = ONE, limits: Limits | None = None) -> Launch:
     argv = hostile.command(kind, roll)
-    return Launch(key=ONE, argv=argv, env=PATH, cwd=str(roll.parent), limits=limits or Limits())
+    return Launch(key=key, argv=argv, env=PATH, cwd=str(roll.parent), limits=limits or Limits())
 
 
 def test_who_kills_its_guard_ends_alone(tmp_path: Path) -> None:
