@@ -20,7 +20,6 @@ export function CopyId({ value, label, shown }: { value: string; label?: string;
     <button
       type="button"
       title={said}
-      aria-label={said}
       onClick={() => {
         void navigator.clipboard.writeText(value).then(() => {
           setCopied(true);
@@ -29,6 +28,8 @@ export function CopyId({ value, label, shown }: { value: string; label?: string;
       className="inline-flex max-w-full items-center gap-1 rounded-sm px-1 font-mono text-xs text-ink-2 hover:bg-sunken hover:text-ink [&_svg]:size-3"
     >
       <span className="truncate">{shown ?? value}</span>
+      {/* The name must begin with what is seen, or it cannot be called by whoever speaks to the computer. */}
+      <span className="sr-only">, {said}</span>
       {copied ? <Check aria-hidden /> : <Copy aria-hidden />}
     </button>
   );
