@@ -14,7 +14,7 @@ from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Key, Start, Stop
 from taskyard.daemon.python_runner import Outcome, PythonRunner, Served, served
 from taskyard.daemon.task import Result, Task, TaskError
-from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireUsage
+from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, TaskRejected, WireUsage
 from tests.daemon.scene import ONE, TWO, execute
 from tests.daemon.told import Told
 
@@ -257,6 +257,22 @@ def test_whatever_a_function_raises_is_its_end_and_nobody_elses(raised: type[Bas
 
     for outcome in (outcome_of(function), outcome_of(as_async(function))):
         assert isinstance(outcome, TaskFailed), raised
+
+
+def no_more_threads(*_: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_a_machine_without_another_thread_hands_the_task_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        with monkeypatch.context() as full:
+            full.setattr(threading.Thread, "start", no_more_threads)
+            runner.start(Start(ONE, execute(ONE)))
+        assert await told.outcome() == TaskRejected(*ONE, "can't start new thread")
+        runner.start(Start(TWO, execute(TWO)))
+        assert isinstance(await told.outcome(), TaskCompleted)
+
+    play({"noop": lambda task: None}, scenario, threads=1)
 
 
 # --- stopping ----------------------------------------------------------------------------------------------

@@ -122,8 +122,14 @@ class PythonRunner:
         if function.place is not None:
             run.task = self._loop.create_task(self._run_in_process(run, function.place, start))
             return
+        try:
+            self._begin(run, function, task)
+        except RuntimeError as error:  # there is no other thread to be had on this machine
+            self._end(run, TaskRejected(*run.key, str(error)))
+
+    def _begin(self, run: _Run, function: Served, task: Task) -> None:
         if function.takes_context or not function.is_async:
-            run.context = Context(start.key, self._work, self._loop)
+            run.context = Context(run.key, self._work, self._loop)
         if function.is_async and function.may_block and self._apart:
             self._aside = self._aside or Aside()
             run.aside = self._aside
@@ -219,6 +225,8 @@ class PythonRunner:
                 outcome = await worker.run(place, start.execute, run.key, self._work)
         except TaskError as error:
             outcome = None if run.stopping else failed_with(run.key, error)
+        except NotNow as reason:
+            outcome = None if run.stopping else TaskRejected(*run.key, str(reason))
         if worker is not None and run.stopping:
             # Also if it stopped by itself: what it started may not have.
             worker.kill()

@@ -19,13 +19,16 @@ class Threads:
         self._idle = threading.Semaphore(0)
 
     def take(self) -> bool:
-        """Whether there is a thread for the next work; false: it waits for one of the others to end."""
+        """Whether there is a thread for the next work; false: it waits for one of the others to end.
+
+        Raises `RuntimeError` if the machine has none.
+        """
         if self._idle.acquire(blocking=False):
             return True
         if self._threads >= self._count:
             return False
+        threading.Thread(target=self._serve, name=f"taskyard-work-{self._threads + 1}", daemon=True).start()
         self._threads += 1
-        threading.Thread(target=self._serve, name=f"taskyard-work-{self._threads}", daemon=True).start()
         return True
 
     def run(self, work: Callable[[], None]) -> None:

@@ -1,6 +1,10 @@
 """Functions in processes of their own: what reaches them, what comes back, and that nothing of them stays."""
 
 import asyncio
+import errno
+import socket
+import subprocess
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,7 +16,7 @@ from msgspec import Raw
 from taskyard.daemon.orders import Key, Start, Stop
 from taskyard.daemon.python_runner import PythonRunner, served
 from taskyard.daemon.workers import pool as pools
-from taskyard.wire.frames import TaskCompleted, TaskExecute, TaskFailed
+from taskyard.wire.frames import TaskCompleted, TaskExecute, TaskFailed, TaskRejected
 from tests.daemon.told import Told
 from tests.daemon.workers import functions
 
@@ -82,6 +86,28 @@ def test_a_checkpoint_and_previous_attempts_reach_a_function_in_a_process() -> N
 
     assert value(outcome)["checkpoint"] == {"page": 7}
     assert value(outcome)["before"] == before
+
+
+@pytest.mark.parametrize(
+    ("place", "name"), [(threading.Thread, "start"), (subprocess, "Popen"), (socket, "socketpair")]
+)
+def test_a_machine_that_has_run_out_of_something_hands_the_task_back(
+    monkeypatch: pytest.MonkeyPatch, place: Any, name: str
+) -> None:
+    def exhausted(*_: object, **__: object) -> None:
+        raise RuntimeError("no more") if place is threading.Thread else BlockingIOError(errno.EAGAIN, "no more")
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        with monkeypatch.context() as full:
+            full.setattr(place, name, exhausted)
+            runner.start(Start(ONE, execute()))
+            refused = await told.outcome()
+        assert isinstance(refused, TaskRejected)
+        assert "no more" in refused.reason
+        runner.start(Start(("t2", 1), execute(("t2", 1))))
+        assert isinstance(await told.outcome(), TaskCompleted)
+
+    play(scenario, work=functions.who)
 
 
 def test_progress_log_and_checkpoint_come_back_before_the_end() -> None:

@@ -8,6 +8,7 @@ pool.give_back(worker)                                  # or worker.kill()
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -21,7 +22,8 @@ import msgspec
 from taskyard.daemon.context import News
 from taskyard.daemon.orders import Key
 from taskyard.daemon.process import tree
-from taskyard.daemon.task import TaskError
+from taskyard.daemon.process.launching import passes
+from taskyard.daemon.task import NotNow, TaskError
 from taskyard.daemon.workers.guard import KILLED
 from taskyard.daemon.workers.messages import (
     Began,
@@ -73,7 +75,14 @@ class Worker:
         self._is_killed = False
         self._writer: asyncio.StreamWriter | None = None
         self._reader: asyncio.StreamReader
-        threading.Thread(target=self._wait, name=f"taskyard-worker-{self.pid}", daemon=True).start()
+        try:
+            threading.Thread(target=self._wait, name=f"taskyard-worker-{self.pid}", daemon=True).start()
+        except RuntimeError as error:  # there is no other thread to be had
+            self.kill()
+            self._ours.close()
+            self._process.kill()
+            self._process.wait()
+            raise OSError(errno.EAGAIN, str(error)) from error
 
     @property
     def pid(self) -> int:
@@ -149,7 +158,7 @@ class Pool:
         self.workers: set[Worker] = set()
 
     async def take(self) -> Worker:
-        """One that is idle, else a new one. Raises `TaskError`."""
+        """One that is idle, else a new one. Raises `TaskError`, or `NotNow` if the machine has run out of something."""
         while self._idle:
             worker = self._idle.pop()
             if not worker.gone.done():
@@ -159,7 +168,8 @@ class Pool:
         try:
             worker = Worker()
         except OSError as error:
-            raise TaskError("WORKER_NOT_STARTED", f"no process could be started: {error}") from error
+            told = f"no process could be started: {error}"
+            raise (NotNow(told) if passes(error) else TaskError("WORKER_NOT_STARTED", told)) from error
         self.workers.add(worker)
         worker.gone.add_done_callback(lambda _: self.workers.discard(worker))
         await worker.begin()
