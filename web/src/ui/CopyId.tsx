@@ -1,6 +1,10 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 
+import { copyText } from "~/lib/clipboard";
+
+import { toastProblem } from "./Toasts";
+
 const SAID_MS = 1_500;
 
 /** An id or a key in one piece, to take along. */
@@ -21,9 +25,9 @@ export function CopyId({ value, label, shown }: { value: string; label?: string;
       type="button"
       title={said}
       onClick={() => {
-        void navigator.clipboard.writeText(value).then(() => {
+        copyText(value).then(() => {
           setCopied(true);
-        });
+        }, toastProblem);
       }}
       className="inline-flex max-w-full items-center gap-1 rounded-sm px-1 font-mono text-xs text-ink-2 hover:bg-sunken hover:text-ink [&_svg]:size-3"
     >
