@@ -49,6 +49,13 @@ def test_a_run_now_is_the_task_that_it_made(hub: StubHub, driver: Driver) -> Non
 
 def test_what_comes_is_told(hub: StubHub, driver: Driver) -> None:
     hub.on("GET", "schedules/prices/next", Reply(body=["2026-01-02T03:04:05Z"]))
+    hub.on(
+        "GET",
+        "schedules/prices/runs",
+        Reply(body=[{"at": "2026-01-02T03:04:05Z", "due_at": "2026-01-02T03:04:05Z", "reason": "missed", "count": 2}]),
+    )
+    [skipped] = driver.do(driver.client.schedule_runs("prices"))
+    assert (skipped.at, skipped.reason, skipped.count, skipped.task_id) == (AT, "missed", 2, None)
     hub.on("GET", "schedules/preview", Reply(body=["2026-01-02T03:04:05Z"]))
     hub.on("GET", "schedules/presets", Reply(body=[{"name": "hourly", "cron": "0 * * * *"}]))
     assert driver.do(driver.client.next_runs("prices", count=1)) == [AT]

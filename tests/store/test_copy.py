@@ -15,7 +15,7 @@ import pytest
 from taskyard.core.changes import AuditRecord, Kept, KeyRecord, LateResult, LogChunk, UserRecord
 from taskyard.store.copy import BYTES_MAX, Copied, copy
 from taskyard.store.dump import HeldTask, Kind, Row, Source, Target
-from taskyard.store.port import Store, StoreBroken, StoreRefused
+from taskyard.store.port import Figures, Store, StoreBroken, StoreRefused
 from taskyard.store.postgres import Candidate, PostgresStore
 from taskyard.store.postgres import dump as in_postgres
 from taskyard.store.sqlite import SqliteStore
@@ -119,6 +119,7 @@ def live(place: Place) -> None:
             audit=[AuditRecord(at=NOW, actor=USER, action="look", subject=HOSTILE)],
             requests=[("r1", b"answer"), (HOSTILE, b"")],
         )
+        store.keep_figures([Figures(60, NOW, b"{}"), Figures(3600, NOW, b"\0\xff")], kept={})
         yard.reader.close()
 
     at(place, write)
@@ -138,6 +139,8 @@ def found_at(place: Place) -> tuple[State, list[object]]:
                 reader.find(user_id=HOSTILE, task="T-900"),
                 reader.known(user_id=HOSTILE, ids=(), refs=(), keys=(HOSTILE,)).keys,
                 [reader.checkpoint(task.task.id) for task in state.tasks],
+                [reader.figures(step_s=step_s, since=0) for step_s in (60, 3600)],
+                [reader.counts(user_id=user_id) for user_id in (None, USER, HOSTILE)],
             ]
         finally:
             reader.close()

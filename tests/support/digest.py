@@ -155,6 +155,10 @@ def _position(reader: Reader, _: Image) -> object:
     return reader.position()
 
 
+def _counts(reader: Reader, image: Image) -> object:
+    return [reader.counts(user_id=user_id) for user_id in _whose(image)]
+
+
 READINGS: Final[Mapping[str, Callable[[Reader, Image], object]]] = {
     "lists": _lists,
     "dead letters": _dead_letters,
@@ -165,4 +169,5 @@ READINGS: Final[Mapping[str, Callable[[Reader, Image], object]]] = {
     "events": _events,
     "task events": _task_events,
     "position": _position,
+    "counts": _counts,
 }

@@ -36,6 +36,7 @@ from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
 from taskyard.sdk.hooks import AsyncHookCalls
+from taskyard.sdk.many import AsyncManyCalls
 from taskyard.sdk.notifications import AsyncNotificationCalls
 from taskyard.sdk.people import AsyncPeopleCalls
 from taskyard.sdk.records import (
@@ -58,7 +59,7 @@ from taskyard.wire.report import ReportAnswer
 T = TypeVar("T")
 
 
-class AsyncClient(AsyncHookCalls, AsyncNotificationCalls, AsyncPeopleCalls, AsyncScheduleCalls):
+class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncPeopleCalls, AsyncScheduleCalls):
     def __init__(
         self,
         hub: str | None = None,

@@ -42,6 +42,7 @@ from taskyard.sdk.credentials import Credentials, find_credentials
 from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
 from taskyard.sdk.hooks import HookCalls
+from taskyard.sdk.many import ManyCalls
 from taskyard.sdk.notifications import NotificationCalls
 from taskyard.sdk.people import PeopleCalls
 from taskyard.sdk.records import (
@@ -70,7 +71,7 @@ STREAM_SILENCE_S = 60.0
 # A hub writes to an idle stream every 15 s. Four of them missed: the connection is dead, take another.
 
 
-class Client(HookCalls, NotificationCalls, PeopleCalls, ScheduleCalls):
+class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls):
     def __init__(
         self,
         hub: str | None = None,

@@ -22,6 +22,19 @@ class SkipRecord(Struct, kw_only=True):
     count: int = 1
 
 
+class RunRecord(Struct, kw_only=True):
+    """What became of a due run: a task, or a skip for some reason."""
+
+    at: datetime
+    due_at: datetime
+    task_id: str | None = None
+    ref: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    code: str | None = None
+    count: int = 1
+
+
 class ScheduleRecord(Struct, kw_only=True):
     id: str
     user_id: str = ""
@@ -93,6 +106,10 @@ def get_next_runs(schedule: str, count: int) -> Request[list[datetime]]:
     return get(f"{_path(schedule)}/next", list[datetime], count=count)
 
 
+def list_runs(schedule: str) -> Request[list[RunRecord]]:
+    return get(f"{_path(schedule)}/runs", list[RunRecord])
+
+
 def preview_schedule(every: str | None, cron: str | None, timezone: str, count: int) -> Request[list[datetime]]:
     return get("/schedules/preview", list[datetime], every=every, cron=cron, timezone=timezone, count=count)
 
@@ -135,6 +152,10 @@ class ScheduleCalls:
     def next_runs(self: Calls, schedule: str, *, count: int = 5) -> list[datetime]:
         return self.call(get_next_runs(schedule, count))
 
+    def schedule_runs(self: Calls, schedule: str) -> list[RunRecord]:
+        """What became of its last due runs, newest first."""
+        return self.call(list_runs(schedule))
+
     def preview_schedule(
         self: Calls, *, every: str | None = None, cron: str | None = None, timezone: str = "UTC", count: int = 5
     ) -> list[datetime]:
@@ -168,6 +189,9 @@ class AsyncScheduleCalls:
 
     async def next_runs(self: AsyncCalls, schedule: str, *, count: int = 5) -> list[datetime]:
         return await self.call(get_next_runs(schedule, count))
+
+    async def schedule_runs(self: AsyncCalls, schedule: str) -> list[RunRecord]:
+        return await self.call(list_runs(schedule))
 
     async def preview_schedule(
         self: AsyncCalls, *, every: str | None = None, cron: str | None = None, timezone: str = "UTC", count: int = 5
