@@ -122,7 +122,7 @@ class Cluster:
     def seen(self, path: Path) -> Path:
         """A path of ours as the server sees it, which may have file systems of its own."""
         assert self._process is not None
-        return Path(f"/proc/{self._process.pid}/root{path}")
+        return Path("/proc", str(self._process.pid), "root", *path.parts[1:])
 
     def url(self, database: str = "postgres", *, port: int | None = None) -> str:
         return f"postgresql://yard@127.0.0.1:{port or self.port}/{database}"

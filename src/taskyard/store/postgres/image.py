@@ -64,7 +64,7 @@ def load_image(session: Session, tasks: list[Task]) -> Image:
         users=_records(USER, session.rows(SQL["every_user"]), of="user"),
         keys=_records(KEY, session.rows(SQL["every_key"]), of="key"),
         daemons=_records(DAEMON, session.rows(SQL["every_daemon"]), of="daemon"),
-        numbers=_numbers(session),
+        numbers=numbers_of(session),
         log_bytes=_log_sizes(session, tasks),
         kept=_every_kept(session),
     )
@@ -95,7 +95,7 @@ def _every_kept(session: Session) -> list[Kept]:
     return sorted(kept, key=lambda each: (each.kind, each.name))
 
 
-def _numbers(session: Session) -> dict[str, int]:
+def numbers_of(session: Session) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for written, number, crc in session.rows(SQL["every_number"]):
         user_id = unescaped(written)

@@ -158,3 +158,7 @@ THEN must_be((SELECT count(*) FROM changed), :changed_count, 'every changed task
 -- check_gone
 CASE WHEN (SELECT count(*) FROM fence) = 1
 THEN must_be((SELECT count(*) FROM gone), :gone_count, 'every task that ends is in the hot table or new') END
+
+-- kept_versions
+-- By place, the commit that wrote what is there: the second half of its key.
+SELECT kind, name, seq FROM kept;

@@ -321,9 +321,6 @@ SELECT id, record, crc FROM daemon ORDER BY id;
 -- every_kept
 SELECT kind, name, record, crc FROM kept ORDER BY kind, name;
 
--- kept_versions
-SELECT kind, name, seq FROM kept;
-
 -- every_number
 SELECT user_id, number, crc FROM numbering;
 

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from taskyard.core.changes import Batch
 from taskyard.store.postgres.arrays import unescaped
+from taskyard.store.postgres.image import numbers_of
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import SQL
 
@@ -51,6 +52,6 @@ class Versions(Struct):
 def versions_of(session: Session) -> Versions:
     """What is written down. The caller holds the snapshot, or is the only one who writes."""
     return Versions(
-        numbers={unescaped(user_id): number for user_id, number, _ in session.rows(SQL["every_number"])},
+        numbers=numbers_of(session),
         kept={(kind, unescaped(name)): seq for kind, name, seq in session.rows(SQL["kept_versions"])},
     )
