@@ -98,10 +98,14 @@ def test_what_cannot_be_served_is_said_before_anything_begins(
         agents(*names, **more)  # type: ignore[arg-type]
 
 
-def test_a_script_that_is_not_executable_is_no_program() -> None:
+@pytest.mark.parametrize("run", ["./agent.sh", "./absent.sh", "./agent.sh --deep"])
+def test_a_file_that_is_not_executable_is_no_program_and_said_under_the_option_it_came_with(run: str) -> None:
     Path("agent.sh").write_text("#!/bin/sh\n")
-    with pytest.raises(typer.BadParameter, match="make the file executable"):
-        agents(run="./agent.sh")
+    with pytest.raises(
+        typer.BadParameter, match=re.escape("executable (chmod +x)? Arguments go into --argument")
+    ) as said:
+        agents(run=run)
+    assert said.value.param_hint == "--run"
 
 
 def test_an_interpreter_with_a_script_is_a_program() -> None:

@@ -137,7 +137,7 @@ def test_the_daemon_serves_the_built_in_types(hub: StubHub, cli: Cli, monkeypatc
         "--types",
         "echo",
     ]
-    assert cli(*arguments) == (0, "", f"Daemon mac/1 serves {hub.url} with 3 slots. Ctrl-C stops it.\n")
+    assert cli(*arguments) == (0, "", f"Daemon mac/1 dials {hub.url} with 3 slots. Ctrl-C stops it.\n")
     (made,) = RecordingDaemon.made
     assert made.builtin
     assert made.options == {
@@ -159,6 +159,12 @@ def test_the_daemon_serves_the_built_in_types(hub: StubHub, cli: Cli, monkeypatc
     assert result.err.endswith("taskyard: This key may not run tasks.\n")
     RecordingDaemon.ending = JournalLocked("Another process uses it.")
     assert cli("daemon").code == 1
+
+
+def test_whose_tasks_a_daemon_runs_is_said_by_its_key_and_by_nothing_else(cli: Cli) -> None:
+    result = cli("daemon", "--user", "ada")
+    assert result.code == 2
+    assert "give it a key of theirs" in result.err
 
 
 def test_a_type_that_nobody_here_runs_is_wrong_use(cli: Cli) -> None:

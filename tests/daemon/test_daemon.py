@@ -416,9 +416,34 @@ def test_a_hub_that_falls_silent_is_left_for_a_new_connection(tmp_path: Path) ->
 
 def test_a_key_that_is_refused_ends_the_daemon(tmp_path: Path) -> None:
     async def scenario(hub: HubStub) -> None:
-        with pytest.raises(HubRefused, match="does not accept this daemon"):
-            await a_daemon(hub, tmp_path, key="wrong").serve()
+        async with heard("next try") as told:
+            with pytest.raises(HubRefused, match="does not accept this daemon"):
+                await a_daemon(hub, tmp_path, key="wrong").serve()
+            assert not told.done(), "there is none"
 
+    play(scenario)
+
+
+def test_a_daemon_says_when_it_is_connected_and_nothing_of_a_connection_it_ends_itself(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(hub: HubStub) -> None:
+        # Given a daemon that a hub has welcomed
+        daemon = a_daemon(hub, tmp_path)
+        async with heard("connected to") as first, serving(daemon):
+            await (await hub.session()).welcome()
+            assert (await first).getMessage() == f"connected to {daemon.hub}"
+
+            # When it becomes another one, which it says in a new connection
+            async with heard("connected to") as second:
+                daemon.become(a_daemon(hub, tmp_path, slots=9))
+                await (await hub.session()).welcome()
+                await second
+
+        # Then nobody is told of a fault
+        assert "not connected" not in caplog.text
+
+    caplog.set_level(logging.INFO, "taskyard.daemon")
     play(scenario)
 
 

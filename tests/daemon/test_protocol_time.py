@@ -271,7 +271,7 @@ def test_a_protocol_error_after_a_rejoin_is_one_more_reconnect() -> None:
     # When the next connection is refused at once, then that is for good
     scene.connect()
     scene.disconnect(frames.CLOSE_PROTOCOL, "hello: odd")
-    assert scene.left == "the hub does not speak protocol 1: hello: odd"
+    assert scene.left == "the hub does not take this daemon's hello (protocol 1): hello: odd"
 
 
 # --- timeouts ----------------------------------------------------------------------------------------------

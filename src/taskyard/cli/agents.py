@@ -30,6 +30,8 @@ def agents_of(
         raise typer.BadParameter(str(error), param_hint="--agent") from error
     if run is not None:
         agents.append(_from_command_line(run, arguments))
+    for agent in agents:
+        _check_program(agent, "--run" if run is not None and agent is agents[-1] else "--agent")
     if len(agents) == 1:
         agents = [_limited(agents[0], types, models)]
     elif len(agents) > 1 and (types is not None or models is not None):
@@ -72,20 +74,24 @@ def _limited(agent: "Agent", types: list[str] | None, models: list[str] | None) 
     return agent
 
 
+def _check_program(agent: "Agent", option: str) -> None:
+    program = agent.command[0]
+    if shutil.which(program) is not None:
+        return
+    instead = {
+        "--run": "is the path right, and the file executable (chmod +x)? Arguments go into --argument",
+        "--agent": "install it, or write the whole path as the first word of its command",
+    }
+    raise typer.BadParameter(f"{program} is not a program on this machine: {instead[option]}", param_hint=option)
+
+
 def _check(agents: "list[Agent]") -> None:
     from taskyard.daemon.command.checking import faults_of
 
     served: set[str] = set()
     for agent in agents:
-        program = agent.command[0]
         if faults := list(faults_of(agent)):
             raise typer.BadParameter("; ".join(faults), param_hint="--agent")
-        if shutil.which(program) is None:
-            raise typer.BadParameter(
-                f"{program} is not a program on this machine: install it, make the file executable, or write the "
-                "whole path as the first word of its command",
-                param_hint="--agent",
-            )
         if agent.directory is not None and not Path(agent.directory).is_dir():
             raise typer.BadParameter(
                 f"{agent.directory} is not a directory on this machine: make it, or leave directory out",

@@ -133,7 +133,7 @@ def daemon(options: DaemonOptions, yard: Yard) -> int:
     log.setLevel(logging.INFO)
     log.handlers = [Notes()]
     slots = "1 slot" if runner.slots == 1 else f"{runner.slots} slots"
-    output.note(f"Daemon {runner.name} serves {runner.hub} with {slots}. Ctrl-C stops it.")
+    output.note(f"Daemon {runner.name} dials {runner.hub} with {slots}. Ctrl-C stops it.")
     try:
         runner.run(drain_s=options.drain_s, anew=partial(_anew, options, yard))
     except HubRefused as error:
@@ -172,6 +172,10 @@ def daemon_and_variables(options: DaemonOptions, *, yard: Yard) -> "tuple[Daemon
     from taskyard.daemon.openai.configuration import key_names
     from taskyard.sdk.credentials import data_directory, find_credentials
 
+    if yard.user is not None:
+        raise typer.BadParameter(
+            "a daemon runs its key's tasks: give it a key of theirs, or --shared", param_hint="--user"
+        )
     data = data_directory(yard.data)
     config = Path(options.config) if options.config else data / FILE_NAME
     own = _own_section(config)

@@ -24,6 +24,7 @@ from taskyard.daemon.orders import Batch, Key, Orders, Start, Stop
 from taskyard.daemon.protocol import Ended
 from taskyard.daemon.protocol import Protocol as Machine
 from taskyard.daemon.python_runner import Work
+from taskyard.daemon.redial import upgrade_refused
 from taskyard.daemon.scribe import Scribe
 from taskyard.wire import frames
 from taskyard.wire.addresses import Turn, each_hub
@@ -102,6 +103,8 @@ class Connection(Work):
         self._sending = False
         """Whether `_send` has messages that nothing may overtake."""
         self._outgoing = asyncio.Event()
+        self._hung_up = False
+        """Whether this connection ends because we want another one."""
         self._connect_in_ms = 0
         self._dial_now = asyncio.Event()
         self._flushing: asyncio.Handle | None = None
@@ -148,6 +151,7 @@ class Connection(Work):
         """What this daemon is and can do has changed: tell it in a new connection, while the work goes on."""
         if settings != self.machine.settings:
             self.machine.introduce(settings)
+            self._hung_up = self._socket is not None
             self._wake()
 
     # --- once per turn of the loop -------------------------------------------------------------------------
@@ -233,12 +237,14 @@ class Connection(Work):
             code, reason = await self._dial(socket_url(hub))
             # Whatever ended it, the next one is as good, and may be the one that is still there.
             self._turn.pass_over(hub)
-            self.machine.disconnected(now_ms(), close_code=code, reason=reason)
+            self.machine.disconnected(close_code=code, reason=reason)
             self._outbox.clear()
             self._outbox_bytes = 0
             self._sending = False
             self._flush()
-            logger.warning("not connected: %s; next try in %.1f s", reason, self._connect_in_ms / 1000)
+            if not self._left.done() and not self._hung_up:
+                logger.warning("not connected: %s; next try in %.1f s", reason, self._connect_in_ms / 1000)
+            self._hung_up = False
 
     async def _dial(self, url: str) -> tuple[int | None, str]:
         """One connection from beginning to end; answers how it ended."""
@@ -255,9 +261,7 @@ class Connection(Work):
             ) as socket:
                 return await self._converse(socket)
         except InvalidStatus as refused:
-            status = refused.response.status_code
-            code = frames.CLOSE_UNAUTHENTICATED if status in (401, 403) else None
-            return code, f"the hub answered {status}"
+            return upgrade_refused(refused.response.status_code, refused.response.body)
         except (TimeoutError, OSError, WebSocketException) as error:
             # It may quote the header that it is about, and the key is in that.
             said = str(error).replace(self._headers["Authorization"], "Bearer …")
@@ -280,7 +284,10 @@ class Connection(Work):
             await asyncio.gather(sending, return_exceptions=True)
 
     def _received(self, frame: bytes) -> None:
+        was_welcome = self.machine.welcomed
         self.machine.received(read_frame(frame), now_ms())
+        if self.machine.welcomed and not was_welcome:
+            logger.info("connected to %s", self._turn.hub)
         for start in self.machine.take_starts():
             self._runner.start(start)
         # After the first step of what was started: work that ends in it is told by its outcome alone.

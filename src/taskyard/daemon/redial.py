@@ -4,8 +4,12 @@ Full jitter: a hub that restarts under a thousand daemons must not meet them all
 holds work has its lease to come back in, else what it runs is run again elsewhere: `within_ms` bounds its patience.
 """
 
+from http import HTTPStatus
 from random import Random
 from typing import Final
+
+import msgspec
+from msgspec import Struct
 
 from taskyard.wire import frames
 
@@ -26,6 +30,24 @@ CLOSE_CODES: Final = {
 # After these another try at once would only do harm: somebody else has this daemon's identity, or the hub
 # lost part of its past and a person has to look.
 _WAIT_LONG: Final = frozenset({frames.CLOSE_SUPERSEDED, frames.CLOSE_REWOUND})
+
+
+SAID_MAX: Final = 500
+# Of the words of whoever answers at this address: it may be anybody.
+
+
+class _Problem(Struct):
+    detail: str
+
+
+def upgrade_refused(status: int, body: bytes | bytearray) -> tuple[int | None, str]:
+    """A status came instead of a connection: the close code that means the same, if there is one, and why in words."""
+    never = status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+    try:
+        said = f": {msgspec.json.decode(body, type=_Problem).detail[:SAID_MAX]}"
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        said = ""
+    return frames.CLOSE_UNAUTHENTICATED if never else None, f"the hub answered {status}{said}"
 
 
 class Redial:
@@ -61,5 +83,7 @@ class Redial:
         if close_code == frames.CLOSE_UNAUTHENTICATED:
             return f"the hub does not accept this daemon: {reason or 'unauthenticated'}"
         if close_code == frames.CLOSE_PROTOCOL and not was_welcome:
-            return f"the hub does not speak protocol {frames.PROTOCOL}: {reason or 'refused at hello'}"
+            return (
+                f"the hub does not take this daemon's hello (protocol {frames.PROTOCOL}): {reason or 'no reason given'}"
+            )
         return None
