@@ -18,6 +18,7 @@ from msgspec import Struct
 from taskyard.daemon.aside import Aside, Post, Watch
 from taskyard.daemon.context import Context, News
 from taskyard.daemon.orders import Key, Start, Stop
+from taskyard.daemon.outcome import UNTELLABLE
 from taskyard.daemon.task import NotNow, Task, TaskCancelled, TaskError, completed, failed, read_task, words_of
 from taskyard.daemon.threads import Threads
 from taskyard.daemon.workers.naming import Place, place_of
@@ -217,6 +218,7 @@ class PythonRunner:
     async def _run_in_process(self, run: _Run, place: Place, start: Start) -> None:
         outcome: Outcome | None = None
         worker: Worker | None = None
+        is_broken = False
         try:
             if not run.stopping:
                 worker = await self.pool.take()
@@ -227,7 +229,11 @@ class PythonRunner:
             outcome = None if run.stopping else failed_with(run.key, error)
         except NotNow as reason:
             outcome = None if run.stopping else TaskRejected(*run.key, str(reason))
-        if worker is not None and run.stopping:
+        except UNTELLABLE as error:
+            is_broken = True
+            told = TaskError("INVALID_RESULT", f"what its process said is not JSON: {error}", retryable=False)
+            outcome = None if run.stopping else failed_with(run.key, told)
+        if worker is not None and (run.stopping or is_broken):
             # Also if it stopped by itself: what it started may not have.
             worker.kill()
             await asyncio.shield(worker.gone)

@@ -1,9 +1,11 @@
 """Functions that run in processes of their own, well or badly behaved."""
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -86,3 +88,12 @@ def interrupts(task: Task) -> None:
 
 def details_not_json(task: Task) -> None:
     raise TaskError("MY_CODE", "on purpose", details={"inside": object()})
+
+
+def garbles(task: Task) -> None:
+    """Writes nonsense to every socket that it finds."""
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                os.write(int(name), b"\3\0\0\0{}x")
+    time.sleep(60)

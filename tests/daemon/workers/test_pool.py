@@ -136,6 +136,7 @@ def test_an_async_function_runs_there_too() -> None:
         (functions.not_json, "INVALID_RESULT", "not JSON"),
         (functions.details_not_json, "INVALID_RESULT", "not JSON"),
         (functions.interrupts, "EXECUTION_ERROR", "KeyboardInterrupt"),
+        (functions.garbles, "INVALID_RESULT", "not JSON"),
         (functions.dies, "WORKER_DIED", "exited with 3"),
         (functions.crashes, "WORKER_DIED", "was ended by SIGSEGV"),
     ],
