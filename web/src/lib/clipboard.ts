@@ -12,7 +12,6 @@ export async function copyText(text: string): Promise<void> {
   (document.querySelector("dialog[open]") ?? document.body).append(area);
   area.select();
   // Deprecated, and the only thing that works there.
-  // eslint-disable-next-line @typescript-eslint/no-deprecated
   const copied = document.execCommand("copy");
   area.remove();
   if (!copied) throw new Error("The browser did not allow copying. Select the text and copy it yourself.");

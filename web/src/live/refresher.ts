@@ -23,6 +23,7 @@ export class Refresher {
   constructor(client: QueryClient) {
     this.#client = client;
     this.#nextMinute();
+    document.addEventListener("visibilitychange", this.#seen);
   }
 
   take(batch: Batch): void {
@@ -38,7 +39,14 @@ export class Refresher {
   stop(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#minute);
+    document.removeEventListener("visibilitychange", this.#seen);
   }
+
+  /** Minutes are not counted while nobody looks; whoever looks again sees this one. */
+  #seen = (): void => {
+    if (document.hidden) return;
+    for (const topic of BY_MINUTE) void this.#client.invalidateQueries({ queryKey: [topic] });
+  };
 
   #soon(): void {
     const waitMs = Math.max(0, this.#lastAt + REFRESH_MS - Date.now());
@@ -57,9 +65,7 @@ export class Refresher {
 
   #nextMinute(): void {
     this.#minute = setTimeout(() => {
-      if (!document.hidden) {
-        for (const topic of BY_MINUTE) void this.#client.invalidateQueries({ queryKey: [topic] });
-      }
+      this.#seen();
       this.#nextMinute();
     }, MINUTE_MS);
   }

@@ -178,6 +178,14 @@ test("a session that is over ends it", async () => {
   expect(hub.connections).toHaveLength(0);
 });
 
+test("whoever may not follow events is told once, and not tried again", async () => {
+  hub.refusals = [new Response(null, { status: 403 })];
+  stream.start();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(connections).toEqual(["connecting", "off"]);
+  expect(hub.connections).toHaveLength(0);
+});
+
 test("when the network is back it does not wait", async () => {
   hub.refusals = Array.from({ length: 5 }, () => new Response(null, { status: 503 }));
   stream.start();

@@ -10,7 +10,8 @@ import { createParser } from "eventsource-parser";
 import type { Schemas } from "~/api/client";
 
 export type LiveEvent = Schemas["EventAnswer"];
-export type Connection = "connecting" | "live" | "lost";
+/** `off`: whoever looks may not follow events. */
+export type Connection = "connecting" | "live" | "lost" | "off";
 
 export const BACKOFF_MS = 500;
 export const BACKOFF_MS_MAX = 10_000;
@@ -71,6 +72,11 @@ export class EventStream {
       if (response.status === 401) {
         this.stop();
         this.#parts.onSignedOut();
+        return;
+      }
+      if (response.status === 403) {
+        this.stop();
+        this.#parts.onConnection("off");
         return;
       }
       if (response.ok && response.body !== null) await this.#read(response.body, attempt);

@@ -6,6 +6,7 @@ import type { Tone } from "~/words";
 const SAID: Record<Connection, { label: string; tone: Tone; means: string }> = {
   live: { label: "Live", tone: "well", means: "What you see is what happens." },
   connecting: { label: "Connecting", tone: "neutral", means: "The page is about to hear from the hub." },
+  off: { label: "Not live", tone: "quiet", means: "This key may not follow what happens. Load the page again for news." },
   lost: { label: "Reconnecting", tone: "attention", means: "The hub does not answer. The page goes on trying." },
 };
 

@@ -23,17 +23,19 @@ export function Meter({ label, value, max, text, hideLabel = false, warns = fals
         {!hideLabel && <span className="truncate text-ink-2">{label}</span>}
         <span className="whitespace-nowrap">{said}</span>
       </div>
-      <div
-        role="meter"
-        aria-label={label}
-        aria-valuemin={0}
-        aria-valuemax={max ?? Math.max(1, value)}
-        aria-valuenow={value}
-        aria-valuetext={said}
-        className="h-1.5 overflow-hidden rounded-full bg-sunken"
-      >
-        <div className={cx("h-full rounded-full", tone)} style={{ width: `${String(part * 100)}%` }} />
-      </div>
+      {max !== null && (
+        <div
+          role="meter"
+          aria-label={label}
+          aria-valuemin={0}
+          aria-valuemax={max}
+          aria-valuenow={value}
+          aria-valuetext={said}
+          className="h-1.5 overflow-hidden rounded-full bg-sunken"
+        >
+          <div className={cx("h-full rounded-full", tone)} style={{ width: `${String(part * 100)}%` }} />
+        </div>
+      )}
     </div>
   );
 }

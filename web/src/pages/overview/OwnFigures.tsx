@@ -35,7 +35,7 @@ export function OwnFigures() {
           {(said) => (
             <div className="flex flex-col gap-4">
               <Meter label="Running at a time" value={overview.data?.running ?? 0} max={said.max_concurrent_agents ?? null} warns />
-              <Meter label="Waiting at most" value={said.pending} max={said.max_pending ?? null} warns />
+              <Meter label="Not started yet" value={said.pending} max={said.max_pending ?? null} warns />
               <Meter
                 label="Hours of this month"
                 value={said.monthly_agent_hours_used}

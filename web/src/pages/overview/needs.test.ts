@@ -5,7 +5,7 @@ import type { Breaker, Daemon, Queue, User } from "~/api/client";
 import { type Found, needsOf } from "./needs";
 
 const NOW = Date.parse("2026-01-02T12:00:00Z");
-const nothing: Found = { patterns: [], blocked: 0, breakers: [], queues: [], daemons: [], users: [], held: [], now: NOW };
+const nothing: Found = { patterns: [], blocked: 0, breakers: [], queues: [], daemons: [], users: [], held: [], isAdmin: true, now: NOW };
 
 const texts = (found: Partial<Found>) => needsOf({ ...nothing, ...found }).map((need) => [need.text, need.note]);
 

@@ -28,6 +28,8 @@ export interface Found {
   /** To name owners by; empty where all of it is one user's. */
   users: readonly User[];
   held: readonly Held[];
+  /** Only an admin can resume a queue. */
+  isAdmin: boolean;
   now: number;
 }
 
@@ -114,7 +116,7 @@ function stuck({ held }: Found): Need[] {
     }));
 }
 
-function paused({ queues }: Found): Need[] {
+function paused({ queues, isAdmin }: Found): Need[] {
   const found = queues.filter((one) => one.state === "paused");
   if (found.length === 0) return [];
   const waiting = found.reduce((sum, one) => sum + one.waiting, 0);
@@ -125,7 +127,7 @@ function paused({ queues }: Found): Need[] {
       text: `${counted(found.length, "queue")} ${found.length === 1 ? "is" : "are"} paused`,
       note: `${named(found.map((one) => one.name))}; ${counted(waiting, "task")} ${waiting === 1 ? "waits" : "wait"}`,
       to: "/queues",
-      action: "Resume",
+      action: isAdmin ? "Resume" : "Look",
     },
   ];
 }

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { usersQuery } from "~/api/queries/people";
+import { useIsAdmin } from "~/api/queries/session";
 import { countsQuery } from "~/api/queries/tasks";
 import { breakersQuery, daemonsQuery, type Held, patternsQuery, queuesQuery } from "~/api/queries/yard";
 import { useNow } from "~/lib/now";
@@ -17,6 +18,7 @@ export function useNeeds(held: readonly Held[]): Need[] | null {
   const queues = useQuery(queuesQuery(whose));
   const daemons = useQuery(daemonsQuery(whose));
   const users = useQuery({ ...usersQuery, enabled: whose.user === "*" });
+  const isAdmin = useIsAdmin();
   const now = useNow();
   const isThere = [patterns, counts, breakers, queues, daemons].every((query) => query.data !== undefined);
   if (!isThere) return null;
@@ -28,6 +30,7 @@ export function useNeeds(held: readonly Held[]): Need[] | null {
     daemons: daemons.data ?? [],
     users: users.data ?? [],
     held,
+    isAdmin,
     now,
   });
 }
