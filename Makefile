@@ -138,7 +138,7 @@ sim: setup ## live one simulated life again (SEED=n)
 	@$(PY) -m tests.simulation --seed $(SEED)
 
 .PHONY: soak
-soak: setup $(VENV)/.installed-postgres ## many simulated lives, then real processes under faults (BUDGET_S, SEEDS, FAULTS)
+soak: setup web $(VENV)/.installed-postgres $(VENV)/.installed-chromium ## many simulated lives, then real processes under faults (BUDGET_S, SEEDS, FAULTS)
 	@$(PY) -m tests.simulation --soak --seeds $(SEEDS) --budget-s $(BUDGET_S)
 	@$(PY) -m tests.simulation.crowd_soak --budget-s $(BUDGET_S)
 	@$(PY) -m tests.simulation.calendar_oracle --budget-s $(BUDGET_S)
@@ -150,6 +150,7 @@ soak: setup $(VENV)/.installed-postgres ## many simulated lives, then real proce
 	@$(PY) -m tests.acceptance.hostile_yard --rounds $$(( $(FAULTS) / 10 ))
 	@$(PY) -m tests.acceptance.kept_work --kills $(FAULTS)
 	@$(PY) -m tests.acceptance.flat_memory
+	@$(PY) -m tests.dashboard.load --seconds 600
 
 .PHONY: bench
 bench: setup ## measure through real sockets with durable commits (ARGS="…")
