@@ -108,6 +108,32 @@ def test_a_file_that_is_not_executable_is_no_program_and_said_under_the_option_i
     assert said.value.param_hint == "--run"
 
 
+BOXED = '[agents.mine]\ncommand = ["{program}"]\nsandbox = "bubblewrap"\n'
+
+
+def a_program_at(place: Path) -> Path:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("#!/bin/sh\n")
+    place.chmod(0o755)
+    return place
+
+
+def test_a_program_that_its_sandbox_hides_is_refused_at_the_start(tmp_path: Path) -> None:
+    a_program_at(tmp_path / "bin" / "bwrap")
+    inside = a_program_at(tmp_path / "hidden" / "agent.sh")
+    text = BOXED.format(program=inside) + f'hidden = ["{inside.parent}"]\n'
+    with pytest.raises(typer.BadParameter, match="cannot be seen in its sandbox"):
+        agents("mine", text=text)
+    assert agents("mine", text=f'{text}writable = ["{inside.parent}"]\n')
+    assert agents("mine", text=BOXED.format(program="/bin/cat"))
+
+
+def test_a_sandbox_that_is_not_installed_is_missed_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(typer.BadParameter, match="bubblewrap is not installed"):
+        agents("mine", text=BOXED.format(program="/bin/cat"))
+
+
 def test_an_interpreter_with_a_script_is_a_program() -> None:
     (made,) = agents(run=sys.executable, arguments=("-u", "/srv/agent.py"))
     assert made.command[1:] == ("-u", "/srv/agent.py")

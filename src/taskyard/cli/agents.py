@@ -76,13 +76,30 @@ def _limited(agent: "Agent", types: list[str] | None, models: list[str] | None) 
 
 def _check_program(agent: "Agent", option: str) -> None:
     program = agent.command[0]
-    if shutil.which(program) is not None:
+    if (found := shutil.which(program)) is not None:
+        _check_sandbox(agent, Path(found).resolve())
         return
     instead = {
         "--run": "is the path right, and the file executable (chmod +x)? Arguments go into --argument",
         "--agent": "install it, or write the whole path as the first word of its command",
     }
     raise typer.BadParameter(f"{program} is not a program on this machine: {instead[option]}", param_hint=option)
+
+
+def _check_sandbox(agent: "Agent", program: Path) -> None:
+    from taskyard.daemon.process.sandbox import MISSING, OWN_TMP, Bubblewrap
+
+    if agent.sandbox != "bubblewrap":
+        return
+    sandbox = Bubblewrap(writable=agent.writable, hidden=agent.hidden)
+    if not sandbox.is_installed:
+        raise typer.BadParameter(MISSING, param_hint="--agent")
+    if sandbox.hides(program):
+        raise typer.BadParameter(
+            f"{program} cannot be seen in its sandbox, which has a {OWN_TMP} of its own and nothing of what is hidden: "
+            "keep the program elsewhere",
+            param_hint="--agent",
+        )
 
 
 def _check(agents: "list[Agent]") -> None:

@@ -5,6 +5,7 @@ killed like any other; what it starts elsewhere (a container is the child of its
 """
 
 import shutil
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -14,6 +15,10 @@ from taskyard.daemon.process.launching import LaunchFailed
 WORKSPACE: Final = "{workspace}"
 NAME: Final = "{name}"
 """Of the attempt, for what must have one on this machine: letters, digits, `-` and `_`."""
+
+
+OWN_TMP: Final = "/tmp"
+MISSING: Final = "bubblewrap is not installed: install it, or choose another sandbox for this agent"
 
 
 class Bubblewrap(Struct, frozen=True, kw_only=True):
@@ -27,16 +32,26 @@ class Bubblewrap(Struct, frozen=True, kw_only=True):
     """Directories it finds empty: keys, other workspaces."""
     program: str = "bwrap"
 
+    @property
+    def is_installed(self) -> bool:
+        return shutil.which(self.program) is not None
+
+    def hides(self, path: Path) -> bool:
+        """Whether what is there outside cannot be seen inside."""
+        if any(path.is_relative_to(place) for place in self.writable):
+            return False
+        return any(path.is_relative_to(place) for place in (OWN_TMP, *self.hidden))
+
     def wrap(self, argv: list[str], *, workspace: str, name: str) -> list[str]:
-        if shutil.which(self.program) is None:
-            raise LaunchFailed("bubblewrap is not installed: install it, or choose another sandbox for this agent")
+        if not self.is_installed:
+            raise LaunchFailed(MISSING)
         return [
             self.program,
             "--unshare-all",
             *(["--share-net"] if self.network else []),
             "--die-with-parent",
             "--new-session",
-            *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"),
+            *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", OWN_TMP),
             *(part for path in self.hidden for part in ("--tmpfs", path)),
             *(part for path in (*self.writable, workspace) for part in ("--bind", path, path)),
             *("--chdir", workspace, "--"),
