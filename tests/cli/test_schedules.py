@@ -235,3 +235,22 @@ def test_presets_are_listed(listed: StubHub, cli: Cli) -> None:
         "hourly           0 * * * *",
     ]
     assert json.loads(cli("schedule", "presets", "--json").out)[1]["name"] == "hourly"
+
+
+def test_what_became_of_the_last_runs_is_listed(listed: StubHub, cli: Cli) -> None:
+    at = "2027-03-28T01:00:00Z"
+    made = {"at": at, "due_at": at, "task_id": "t", "ref": "T-001", "status": "completed"}
+    skipped = {"at": at, "due_at": at, "reason": "too_late", "code": None, "count": 3}
+    refused = {"at": at, "due_at": at, "reason": "refused", "code": "RATE_LIMITED", "count": 1}
+    listed.on("GET", "schedules/prices/runs", Reply(body=[made, skipped, refused]))
+    lines = [line.split() for line in cli("schedule", "runs", "prices").out.splitlines()]
+    assert lines[0] == ["DUE", "TASK", "STATUS"]
+    assert lines[1][-2:] == ["T-001", "completed"]
+    assert lines[2][-6:] == ["-", "skipped", "3", "times:", "too", "late"]
+    assert lines[3][-4:] == ["-", "skipped:", "refused,", "RATE_LIMITED"]
+    assert json.loads(cli("schedule", "runs", "prices", "--json").out)[0]["ref"] == "T-001"
+
+
+def test_a_schedule_that_was_never_due_says_so(listed: StubHub, cli: Cli) -> None:
+    listed.on("GET", "schedules/prices/runs", Reply(body=[]))
+    assert "prices has not been due yet" in cli("schedule", "runs", "prices").err

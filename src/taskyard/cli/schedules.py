@@ -11,7 +11,7 @@ from taskyard.cli.schedule_options import CronOption, EveryOption, PresetOption,
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from taskyard.sdk.schedules import ScheduleRecord
+    from taskyard.sdk.schedules import RunRecord, ScheduleRecord
 
 ScheduleArgument = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its name or its id.")]
 PausedOption = Annotated[bool, typer.Option("--paused", help="Write it down, and let it wait for `schedule resume`.")]
@@ -80,7 +80,7 @@ def show(schedule: ScheduleArgument, yard: Yard) -> None:
     output.say(f"Last run: {times.relative(found.last_run_at, at)} ({_outcome(found)}), {found.runs} in all")
     skip = found.last_skip
     if skip is not None:
-        because = skip.reason.replace("_", " ") + (f", {skip.code}" if skip.code else "")
+        because = _because(skip.reason, skip.code)
         output.say(f"Skipped:  {found.skipped}; the last one {times.relative(skip.at, at)}: {because}")
     latest = "" if found.max_lateness is None else f", none later than {times.span(found.max_lateness)}"
     output.say(f"Missed runs made up: {found.catch_up}{latest}")
@@ -198,6 +198,37 @@ def next_runs(
     place = _zone(zone)
     for at in found:
         output.say(f"{at.astimezone(place):%a %Y-%m-%d %H:%M:%S %Z}")
+
+
+@app.command("runs")
+@expanded
+def runs(schedule: ScheduleArgument, yard: Yard) -> None:
+    """List what became of a schedule's last due runs, newest first."""
+    found = yard.client.schedule_runs(schedule)
+    if yard.json:
+        output.say_json(found)
+    elif found:
+        place = _zone(yard.client.schedule(schedule).timezone)
+        output.table(
+            ("DUE", "TASK", "STATUS"),
+            [
+                (f"{run.due_at.astimezone(place):%Y-%m-%d %H:%M:%S %Z}", run.ref or run.task_id or "-", _became(run))
+                for run in found
+            ],
+        )
+    else:
+        output.note(f"{schedule} has not been due yet.")
+
+
+def _became(run: "RunRecord") -> str:
+    if run.reason is None:
+        return run.status or "-"
+    times_skipped = f" {run.count} times" if run.count > 1 else ""
+    return f"skipped{times_skipped}: {_because(run.reason, run.code)}"
+
+
+def _because(reason: str, code: str | None) -> str:
+    return reason.replace("_", " ") + (f", {code}" if code else "")
 
 
 @app.command("presets")
