@@ -130,7 +130,7 @@ class Scene:
         self.hears(frames.Ack(*key, "c1", epoch, seq))
 
     def disconnect(self, close_code: int | None = None, reason: str = "") -> None:
-        self.machine.disconnected(self.now, close_code=close_code, reason=reason)
+        self.machine.disconnected(close_code=close_code, reason=reason)
         self.carry_out()
 
     # --- the work ------------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ class GoodDaemon:
         if orders.hang_up and self.wire is not None:
             wire, self.wire = self.wire, None
             wire.close("daemon")
-            self.machine.disconnected(self.now)
+            self.machine.disconnected()
             self._flush()
         if orders.leave is not None and self.is_alive:
             for batch in self._writing:
@@ -214,7 +214,7 @@ class GoodDaemon:
             return
         wire = self.world.dial(self, self.user_id)
         if wire is None:
-            self.machine.disconnected(self.now)
+            self.machine.disconnected()
         else:
             self.wire = wire
             self.machine.connected(self.now)
@@ -237,7 +237,7 @@ class GoodDaemon:
     def _hung_up(self, wire: Wire, code: int | None, reason: str) -> None:
         if wire is self.wire:
             self.wire = None
-            self.machine.disconnected(self.now, close_code=code, reason=reason)
+            self.machine.disconnected(close_code=code, reason=reason)
             self._flush()
 
     # The work

@@ -116,7 +116,7 @@ class Protocol:
             attempt.told = attempt.state
         self._telling.send(hello(self.settings, self.ledger, self.live))
 
-    def disconnected(self, now_ms: int, *, close_code: int | None = None, reason: str = "") -> None:
+    def disconnected(self, *, close_code: int | None = None, reason: str = "") -> None:
         """The connection ended, or could not be made. What was not sent is told anew after a welcome."""
         if self._error is not None:
             close_code = CLOSE_CODES.get(self._error.code.lower(), close_code)
