@@ -29,7 +29,7 @@ export function CopyId({ value, label, shown }: { value: string; label?: string;
           setCopied(true);
         }, toastProblem);
       }}
-      className="inline-flex max-w-full items-center gap-1 rounded-sm px-1 font-mono text-xs text-ink-2 hover:bg-sunken hover:text-ink [&_svg]:size-3"
+      className="inline-flex max-w-full items-center gap-1 rounded-sm px-1 font-mono text-xs text-ink-2 hover:bg-sunken hover:text-ink [&_svg]:size-3 [&_svg]:shrink-0"
     >
       <span className="truncate">{shown ?? value}</span>
       {/* The name must begin with what is seen, or it cannot be called by whoever speaks to the computer. */}
