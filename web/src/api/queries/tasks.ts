@@ -1,28 +1,14 @@
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
 
 import type { Whose } from "~/lib/whose";
 
-import { answer, api, page, type Schemas, type Task } from "../client";
+import { answer, api, type Schemas, type Task } from "../client";
 import type { paths } from "../schema.gen";
 
 export type TaskFilters = NonNullable<paths["/api/v1/tasks"]["get"]["parameters"]["query"]>;
 
+/** A page of a list, in rows. */
 export const PAGE_ROWS = 100;
-
-/** One's tasks, newest first, a page at a time. */
-export const tasksQuery = (filters: TaskFilters) =>
-  infiniteQueryOptions({
-    queryKey: ["tasks", "list", filters],
-    queryFn: ({ signal, pageParam }) =>
-      page(
-        api.GET("/api/v1/tasks", {
-          params: { query: { limit: PAGE_ROWS, ...filters, ...(pageParam === null ? {} : { cursor: pageParam }) } },
-          signal,
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.cursor,
-  });
 
 /** The first few that fit, for palettes and previews. */
 export const someTasksQuery = (filters: TaskFilters) =>

@@ -1,53 +1,136 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { ListTodo } from "lucide-react";
+import { useNavigate } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
-import type { Task } from "~/api/client";
-import { tasksQuery } from "~/api/queries/tasks";
-import { useWhose } from "~/lib/whose";
-import { createColumnHelper } from "~/ui/columns";
-import { EmptyState } from "~/ui/EmptyState";
-import { LevelBadge } from "~/ui/LevelBadge";
-import { Loaded } from "~/ui/Loaded";
+import { answer, api, type Level } from "~/api/client";
+import { useMe } from "~/api/queries/session";
+import { useShortcut } from "~/keyboard/shortcuts";
+import { useFilters } from "~/lib/filters";
+import { short } from "~/lib/format";
+import { type Action, BULK_MAX } from "~/lib/taskActions";
 import { PageHeader } from "~/ui/PageHeader";
-import { Panel } from "~/ui/Panel";
-import { RelativeTime } from "~/ui/RelativeTime";
-import { StatusBadge } from "~/ui/StatusBadge";
-import { Table } from "~/ui/Table";
-import { TaskLink } from "~/ui/TaskLink";
+import { Tabs } from "~/ui/Tabs";
+import { toastProblem } from "~/ui/Toasts";
+import type { ListRest } from "~/ui/VirtualTable";
 
-const column = createColumnHelper<Task>();
-
-const columns = [
-  column.accessor("ref", { header: "Task", cell: ({ row }) => <TaskLink task={row.original}>{row.original.ref}</TaskLink> }),
-  column.display({ id: "title", header: "Title", cell: ({ row }) => <TaskLink task={row.original} /> }),
-  column.accessor("status", { header: "Status", cell: ({ getValue }) => <StatusBadge status={getValue()} /> }),
-  column.accessor("priority", { header: "Priority", meta: { wide: true }, cell: ({ getValue }) => <LevelBadge level={getValue()} /> }),
-  column.accessor("queue", { header: "Queue", meta: { wide: true } }),
-  column.accessor("created_at", { header: "Created", meta: { wide: true }, cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
-];
+import { ActionDialog } from "./ActionDialog";
+import { FilterBar } from "./FilterBar";
+import { countOf, queryOf, tabOf, TABS } from "./listed";
+import { ListEnd, Nothing } from "./ListEnd";
+import { type Row, rowOf } from "./rows";
+import { SelectionBar } from "./SelectionBar";
+import { TaskRows } from "./TaskRows";
+import { useActions } from "./useActions";
+import { useAskedWhose } from "./useAskedWhose";
+import { useCounts } from "./useCounts";
+import { useNames } from "./useNames";
+import { useSelection } from "./useSelection";
+import { useTaskList } from "./useTaskList";
 
 export default function QueuePage() {
-  const tasks = useInfiniteQuery(tasksQuery(useWhose()));
-  return (
-    <>
-      <PageHeader title="Queue" />
-      <Panel flush>
-        <Loaded query={tasks}>
-          {({ pages }) => (
-            <Table
-              label="Tasks"
-              rows={pages.flatMap((page) => page.rows)}
-              columns={columns}
-              rowId={(task) => task.id}
-              empty={
-                <EmptyState icon={<ListTodo />} title="No tasks yet">
-                  Add one, or let a schedule or a webhook make it.
-                </EmptyState>
-              }
-            />
-          )}
-        </Loaded>
-      </Panel>
-    </>
+  const [filters, change] = useFilters();
+  const whose = useAskedWhose(filters.user);
+  const query = queryOf(filters, whose);
+  const rest = useRef<ListRest>(null);
+  const { list, shown } = useTaskList(query, () => rest.current?.isAtRest() ?? true);
+  const { selection, toggle, choose, clear } = useSelection(list);
+  const { intent, begin, done, close } = useActions(whose, clear);
+  const [atCursor, setAtCursor] = useState<Row | undefined>();
+  const counts = useCounts(whose);
+  const names = useNames(whose);
+  const open = useOpen();
+  const key = JSON.stringify(query);
+  useEffect(clear, [clear, key]);
+
+  const beginAll = (action: Action, level?: Level) => {
+    begin(action, selection.size > 0 ? [...selection.values()] : atCursor === undefined ? [] : [atCursor], level);
+  };
+  useActionKeys(beginAll, clear);
+  const beginOne = useCallback(
+    (action: Action, row: Row, level?: Level) => {
+      begin(action, [row], level);
+    },
+    [begin],
   );
+  const chooseAll = () => {
+    if (selection.size > 0) clear();
+    else if (!shown.hasMore) choose(list.kept());
+    else {
+      answer(api.GET("/api/v1/tasks", { params: { query: { ...query, limit: BULK_MAX } } }))
+        .then((tasks) => {
+          choose(tasks.map(rowOf));
+        })
+        .catch(toastProblem);
+    }
+  };
+  const selected = useMemo(() => new Set(selection.keys()), [selection]);
+
+  return (
+    <div className="flex h-[calc(100dvh-8.5rem)] min-h-96 flex-col md:h-[calc(100dvh-6rem)]">
+      <PageHeader title="Queue" />
+      <div className="flex min-h-0 flex-1 flex-col overflow-hidden rounded-lg border border-line bg-surface">
+        <Tabs
+          label="Tasks by status"
+          value={tabOf(filters.status)}
+          onChange={(tab) => {
+            change({ status: tab === "all" ? undefined : tab });
+          }}
+          tabs={TABS.map((tab) => ({ ...tab, count: counts === undefined ? undefined : short(countOf(tab.id, counts)) }))}
+        />
+        {selection.size > 0 ? (
+          <SelectionBar size={selection.size} hasMore={shown.hasMore} onClear={clear} onDo={beginAll} />
+        ) : (
+          <FilterBar filters={filters} onChange={change} whose={whose} types={typesOf(list.kept())} />
+        )}
+        {shown.rows === 0 ? (
+          <Nothing list={list} shown={shown} filters={filters} onChange={change} />
+        ) : (
+          <TaskRows
+            list={list}
+            shown={shown}
+            selected={selected}
+            onToggle={toggle}
+            onToggleAll={chooseAll}
+            onOpen={open}
+            onCursor={setAtCursor}
+            onDo={beginOne}
+            ownerOf={names.ownerOf}
+            daemonOf={names.daemonOf}
+            rest={rest}
+            footer={<ListEnd list={list} shown={shown} isSearch={query.q !== undefined} />}
+          />
+        )}
+      </div>
+      <ActionDialog intent={intent} whose={whose} onClose={close} onDone={done} />
+    </div>
+  );
+}
+
+function useOpen(): (row: Row) => void {
+  const navigate = useNavigate();
+  const me = useMe();
+  return useCallback(
+    ({ id, user_id: user }: Row) =>
+      void navigate({ to: "/tasks/$id", params: { id }, search: user === me.id ? {} : { user } }),
+    [navigate, me.id],
+  );
+}
+
+function useActionKeys(begin: (action: Action) => void, clear: () => void): void {
+  useShortcut("c", "Cancel what is selected", () => {
+    begin("cancel");
+  });
+  useShortcut("r", "Retry what is selected", () => {
+    begin("retry");
+  });
+  useShortcut("s", "Skip what is selected", () => {
+    begin("skip");
+  });
+  useShortcut("p", "Change the priority of what is selected", () => {
+    begin("reprioritise");
+  });
+  useShortcut("Escape", "Select nothing", clear);
+}
+
+function typesOf(rows: readonly Row[]): string[] {
+  return [...new Set(rows.map((row) => row.type))].sort();
 }
