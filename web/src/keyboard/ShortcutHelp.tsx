@@ -2,14 +2,14 @@ import { useStore } from "~/lib/store";
 import { Dialog } from "~/ui/Dialog";
 import { Kbd } from "~/ui/Kbd";
 
-import { type Shortcut, shortcutStore } from "./shortcuts";
+import { chosen, type Shortcut, shortcutStore } from "./shortcuts";
 
 const GROUPS = ["Everywhere", "Go to", "Lists", "This page"] as const;
 const PALETTE: Shortcut = { keys: "Ctrl K", label: "Find a task or a page", group: "Everywhere", run: () => undefined };
 
 export default function ShortcutHelp({ onClose }: { onClose: () => void }) {
   const known = [PALETTE, ...useStore(shortcutStore)];
-  const shortcuts = known.filter((one, index) => known.findLastIndex((other) => other.keys === one.keys) === index);
+  const shortcuts = known.filter((one) => chosen(known, one.keys) === one);
   return (
     <Dialog open onClose={onClose} title="Keyboard shortcuts" wide>
       <div className="gap-x-10 sm:columns-2">

@@ -47,7 +47,13 @@ function isPressable(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest("a[href], button, summary, [role=menuitem]") !== null;
 }
 
-/** One listener for the tab; what was registered last wins, so that a page can overrule the shell. */
+/** A page overrules the shell; of two on one page, the one that came last. */
+export function chosen(shortcuts: readonly Shortcut[], keys: string): Shortcut | undefined {
+  const fitting = shortcuts.filter((one) => one.keys === keys);
+  return fitting.findLast((one) => one.group !== "Everywhere") ?? fitting.at(-1);
+}
+
+/** One listener for the tab. */
 export function listenForShortcuts(): () => void {
   let first: string | null = null;
   let forget: ReturnType<typeof setTimeout> | undefined;
@@ -60,7 +66,7 @@ export function listenForShortcuts(): () => void {
     const shortcuts = shortcutStore.get();
     first = null;
     clearTimeout(forget);
-    const found = shortcuts.findLast((one) => one.keys === said);
+    const found = chosen(shortcuts, said);
     if (found !== undefined) {
       event.preventDefault();
       found.run();

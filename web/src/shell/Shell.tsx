@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useNavigate, useRouter } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
 
 import type { Me } from "~/api/client";
 import { may, MeContext, meQuery } from "~/api/queries/session";
@@ -46,6 +46,10 @@ function SignedIn({ me }: { me: Me }) {
   usePaletteKey(() => {
     setPalette(true);
   });
+  useFocusOnArrival();
+  useShortcut("/", "Search", () => {
+    setPalette(true);
+  }, "Everywhere");
   useShortcut("?", "Show the shortcuts", () => {
     setHelp(true);
   }, "Everywhere");
@@ -134,20 +138,30 @@ function Go({ to, keys, label }: { to: string; keys: string; label: string }) {
   return null;
 }
 
+/** A new page takes the focus, so that the keyboard and a screen reader go on there and not at what was left. */
+function useFocusOnArrival(): void {
+  const router = useRouter();
+  useEffect(
+    () =>
+      router.subscribe("onResolved", ({ pathChanged, fromLocation }) => {
+        if (pathChanged && fromLocation !== undefined) document.getElementById("content")?.focus({ preventScroll: true });
+      }),
+    [router],
+  );
+}
+
 /** Everywhere, also while somebody types: it is how one gets out of there. */
 function usePaletteKey(open: () => void): void {
-  const router = useRouter();
+  const latest = useEffectEvent(open);
   useEffect(() => {
     function onKey(event: KeyboardEvent) {
       if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey) || event.altKey) return;
       event.preventDefault();
-      if (document.querySelector("dialog[open]") === null) open();
+      if (document.querySelector("dialog[open]") === null) latest();
     }
     document.addEventListener("keydown", onKey);
     return () => {
       document.removeEventListener("keydown", onKey);
     };
-    // `open` only sets a state; a listener per rendering would be one too many.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [router]);
+  }, []);
 }
