@@ -1,0 +1,186 @@
+"""A whole daemon that is asked to go, or whose disk fails it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from taskyard.daemon import journal as journal_module
+from taskyard.daemon import scribe as scribe_module
+from taskyard.daemon.journal import JournalLocked
+from taskyard.daemon.task import Task
+from taskyard.wire.frames import (
+    Drain,
+    TaskCompleted,
+    TaskRejected,
+    TaskStarted,
+)
+from tests.daemon.hub_stub import KEY, HubStub
+from tests.daemon.live_daemon import PATIENCE_S, a_daemon, completed, heard, play, serving, written
+from tests.daemon.scene import ONE, TWO, execute
+
+# --- leaving -----------------------------------------------------------------------------------------------
+
+
+def test_a_stopped_daemon_finishes_tells_and_leaves(tmp_path: Path) -> None:
+    release = asyncio.Event()
+
+    async def waits(_: Task) -> None:
+        await release.wait()
+
+    async def scenario(hub: HubStub) -> None:
+        daemon = a_daemon(hub, tmp_path, waits)
+        async with serving(daemon) as running:
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            await session.receive(TaskStarted)
+            stopping = asyncio.create_task(daemon.stop(drain_s=PATIENCE_S))
+            await session.receive(Drain)
+            await session.send(execute(TWO))
+            assert await session.receive(TaskRejected) == TaskRejected(*TWO, "draining")
+            release.set()
+            await completed(session)
+            await session.acknowledge(ONE)
+            await stopping
+            await running
+            await session.closed()
+
+    play(scenario)
+
+
+def test_what_does_not_finish_in_time_is_handed_back(tmp_path: Path) -> None:
+    async def waits(_: Task) -> None:
+        await asyncio.Event().wait()
+
+    async def scenario(hub: HubStub) -> None:
+        daemon = a_daemon(hub, tmp_path, waits)
+        async with serving(daemon) as running:
+            session = await hub.session()
+            await session.welcome()
+            await session.send(execute())
+            await session.receive(TaskStarted)
+            stopping = asyncio.create_task(daemon.stop())
+            assert await session.receive(TaskRejected) == TaskRejected(*ONE, "drained")
+            await stopping
+            await running
+
+    play(scenario)
+
+
+PROGRAM = """
+import sys, time
+from taskyard.daemon.daemon import Daemon
+daemon = Daemon(sys.argv[1], sys.argv[2], name="child", data_dir=sys.argv[3])
+@daemon.task("noop")
+def holds_out(task):
+    time.sleep(3600)
+@daemon.task("async")
+async def waits(task):
+    import asyncio
+    await asyncio.Event().wait()
+daemon.run(drain_s=3600)
+"""
+
+
+def test_a_signal_drains_and_a_second_one_hands_back(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", PROGRAM, hub.url, KEY, str(tmp_path), env=os.environ
+        )
+        session = await hub.session()
+        await session.welcome()
+        await session.send(execute(type="async"))
+        await session.receive(TaskStarted)
+        child.send_signal(signal.SIGTERM)
+        await session.receive(Drain)
+        child.send_signal(signal.SIGINT)
+        assert await session.receive(TaskRejected) == TaskRejected(*ONE, "drained")
+        assert await child.wait() == 0
+
+    play(scenario)
+
+
+def test_a_thread_that_will_not_stop_does_not_hold_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = PROGRAM.replace(
+        "daemon.run(", "import taskyard.daemon.departure as d\nd.STOP_GRACE_MS = d.LINGER_MS = 1\ndaemon.run("
+    )
+
+    async def scenario(hub: HubStub) -> None:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", program, hub.url, KEY, str(tmp_path), stderr=subprocess.DEVNULL
+        )
+        session = await hub.session()
+        await session.welcome()
+        await session.send(execute(type="noop"))
+        await session.receive(TaskStarted)
+        child.send_signal(signal.SIGTERM)
+        await session.receive(Drain)
+        child.send_signal(signal.SIGTERM)
+        assert await child.wait() == 0
+
+    play(scenario)
+
+
+# --- the disk ----------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_turns_work_away_and_takes_it_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scribe_module, "RETRY_S", 0.001)
+    full = threading.Event()
+    write_all = journal_module._write_all
+
+    def write(file: int, content: bytes) -> None:
+        if full.is_set():
+            raise OSError(28, "No space left on device")
+        write_all(file, content)
+
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)), heard("taking no new work") as told:
+            session = await hub.session()
+            await session.welcome()
+            await written(tmp_path / "journal", "d_1")
+            full.set()
+            await session.send(execute(ONE))
+            assert (await completed(session)).task_id == "t1"  # not acknowledged, so it must be written
+            await told
+            await session.send(execute(TWO))
+            assert await session.receive(TaskRejected) == TaskRejected(*TWO, "journal: No space left on device")
+            full.clear()
+            await written(tmp_path / "journal", "task.completed")
+            await session.send(execute(("t3", 1)))
+            while isinstance(await session.receive(TaskRejected, TaskCompleted), TaskRejected):
+                await session.send(execute(("t3", 1)))
+
+    monkeypatch.setattr(journal_module, "_write_all", write)
+    play(scenario)
+
+
+def test_a_disk_that_fails_ends_the_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    async def scenario(hub: HubStub) -> None:
+        running = asyncio.create_task(a_daemon(hub, tmp_path).serve())
+        session = await hub.session()
+        monkeypatch.setattr(os, "fdatasync", fails)
+        await session.welcome()
+        with pytest.raises(OSError, match="Input/output error"):
+            await running
+
+    play(scenario)
+
+
+def test_two_daemons_do_not_share_a_directory(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)):
+            await hub.session()
+            with pytest.raises(JournalLocked):
+                await a_daemon(hub, tmp_path).serve()
+
+    play(scenario)
