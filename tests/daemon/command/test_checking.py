@@ -51,6 +51,19 @@ def test_a_section_keeps_of_its_recipe_what_it_does_not_say(tmp_path: Path) -> N
     assert (mine.command, mine.directory, mine.environment) == (RECIPES["codex"].command, "/srv/x", {"A": "b"})
 
 
+def test_a_section_called_like_a_recipe_can_have_a_command_of_its_own_and_keeps_the_rest(tmp_path: Path) -> None:
+    text = '[agents.claude]\ncommand = ["/opt/claude", "--print", "--output-format", "stream-json", "--verbose"]\n'
+    claude = read_agents(written(tmp_path, text))["claude"]
+    assert claude.command[0] == "/opt/claude"
+    assert (claude.output, claude.inherit) == ("claude", RECIPES["claude"].inherit)
+
+
+def test_variables_and_words_are_added_to_the_recipes() -> None:
+    whole = over(RECIPES["claude"], Agent(inherit=("GITHUB_TOKEN",), rate_limit_words=("slow down",)))
+    assert {"ANTHROPIC_API_KEY", "GITHUB_TOKEN"} <= set(whole.inherit)
+    assert {"usage limit reached", "slow down"} <= set(whole.rate_limit_words)
+
+
 def test_what_is_by_name_is_added_to_the_recipes() -> None:
     whole = over(RECIPES["gemini"], Agent(exit_codes={"42": "MINE", "7": "OTHER"}, flags={"x": ("-x",)}))
     assert whole.exit_codes["42"] == "MINE"

@@ -55,13 +55,13 @@ def read_agents(path: Path) -> dict[str, Agent]:
 
 
 def whole(name: str, written: Agent) -> Agent:
-    """With what its recipe says. A section that is called like one, and has no command of its own, means that one."""
+    """With what its recipe says. A section that is called like one means that one."""
     recipe = RECIPES.get(_recipe_of(name, written) or "")
     return written if recipe is None else over(recipe, written)
 
 
 def _recipe_of(name: str, written: Agent) -> str | None:
-    return written.recipe or (name if name in RECIPES and not written.command else None)
+    return written.recipe or (name if name in RECIPES else None)
 
 
 def faults_in(agents: Mapping[str, Agent]) -> Iterator[str]:

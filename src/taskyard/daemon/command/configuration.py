@@ -76,4 +76,7 @@ def over(recipe: Agent, written: Agent) -> Agent:
     for name in ("flags", "environment", "exit_codes"):
         if name in said:
             said[name] = {**getattr(recipe, name), **said[name]}
+    for name in ("inherit", "rate_limit_words"):
+        if name in said:
+            said[name] = tuple(dict.fromkeys((*getattr(recipe, name), *said[name])))
     return replace(recipe, **said)
