@@ -18,10 +18,11 @@ from typing import Final
 import msgspec
 
 from taskyard.sdk.client import Client
+from taskyard.wire.fields import BATCH_TASKS_MAX
 from taskyard.wire.imports import Import
-from tests.dashboard import demo_day, demo_past
+from tests.dashboard import demo_day, demo_figures, demo_past
 from tests.dashboard.yard import SETTINGS, Yard
-from tests.support.live import live_yard
+from tests.support.live import LiveYard, live_yard
 
 # A breaker that opened stays open for as long as a demonstration takes.
 PATIENT: Final = """
@@ -34,10 +35,16 @@ cooldown = 3600
 class Demo:
     """Brings a yard to where a demonstration begins."""
 
-    def __init__(self, yard: Yard) -> None:
-        self.yard = yard
+    def __init__(self, live: LiveYard, *, port: int | None = None) -> None:
         self.now = datetime.now(UTC)
+        self.past = {name: demo_past.history_of(name, self.now) for name in demo_day.PLANS}
         self.people: dict[str, Client] = {}
+        self.yard = Yard(live, settings=SETTINGS + PATIENT, port=port, prepare=self._write_figures)
+
+    def _write_figures(self, data: Path) -> None:
+        tasks = [task for tasks in self.past.values() for task in tasks]
+        slots = sum(slots for _, slots, _, _ in demo_day.DAEMONS)
+        demo_figures.write_past(data, tasks, slots=slots, daemons=len(demo_day.DAEMONS))
 
     def make(self) -> None:
         for name, slots, can, types in demo_day.DAEMONS:
@@ -65,13 +72,11 @@ class Demo:
             self.people[name] = self.yard.hub.client(key=self.yard.person(name, plan=plan))
 
     def _week(self) -> None:
-        for name in self.people:
-            piece = {
-                "origin": f"demo-{name}",
-                "tasks": demo_past.history_of(name, self.now),
-                "user": {"name": name},
-            }
-            self.yard.client.import_piece(msgspec.json.decode(msgspec.json.encode(piece), type=Import))
+        for name, tasks in self.past.items():
+            for first in range(0, len(tasks), BATCH_TASKS_MAX):
+                piece = tasks[first : first + BATCH_TASKS_MAX]
+                carried = {"origin": f"demo-{name}", "tasks": piece, "user": {"name": name}}
+                self.yard.client.import_piece(msgspec.json.decode(msgspec.json.encode(carried), type=Import))
 
     def _minute(self) -> None:
         """What has just been done, and what has just gone wrong."""
@@ -117,13 +122,12 @@ class Demo:
 def demo_yard(directory: Path, *, port: int | None = None) -> Iterator[Demo]:
     """One that is ready to be looked at."""
     with live_yard(directory) as live:
-        yard = Yard(live, settings=SETTINGS + PATIENT, port=port)
+        demo = Demo(live, port=port)
         try:
-            demo = Demo(yard)
             demo.make()
             yield demo
         finally:
-            yard.end()
+            demo.yard.end()
 
 
 def main() -> None:

@@ -3,13 +3,14 @@
 The same dice every time, so that two demonstrations differ in nothing but the hour at which they were made.
 """
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 DAYS: Final = 6
-TASKS: Final = 900
+TASKS: Final = 8_000
 
 # What they are asked, by type: titles, and how long one takes (s).
 WORK: Final[Mapping[str, tuple[Sequence[str], float]]] = {
@@ -72,8 +73,8 @@ def history_of(person: str, now: datetime) -> list[dict[str, Any]]:
 def _one(dice: random.Random, name: str, now: datetime) -> dict[str, Any]:
     kind = dice.choices(list(WORK), weights=[6, 5, 4, 3, 8, 3, 2])[0]
     titles, takes_s = WORK[kind]
-    created = _working_hour(dice, now)
-    started = created + timedelta(seconds=dice.expovariate(1 / 8))
+    created = _moment(dice, now)
+    started = created + timedelta(seconds=dice.expovariate(1 / (5 + 60 * _bustle(created, now) ** 3)))
     completed = min(started + timedelta(seconds=dice.lognormvariate(0, 0.5) * takes_s), now - timedelta(seconds=5))
     was_cancelled = dice.random() < 0.03
     title = dice.choice(titles)
@@ -94,12 +95,18 @@ def _one(dice: random.Random, name: str, now: datetime) -> dict[str, Any]:
     }
 
 
-def _working_hour(dice: random.Random, now: datetime) -> datetime:
+def _moment(dice: random.Random, now: datetime) -> datetime:
     """More by day than by night, and nothing that would not have ended yet."""
     while True:
-        at = now - timedelta(minutes=20) - timedelta(days=DAYS) * dice.random()
-        if dice.random() < (1.0 if 8 <= at.hour < 18 else 0.25):
+        at = now - timedelta(minutes=2) - timedelta(days=DAYS) * dice.random()
+        if dice.random() < _bustle(at, now):
             return at
+
+
+def _bustle(at: datetime, now: datetime) -> float:
+    """From 0.1 in the depth of the night to 1. The busiest hour is two hours ago, whenever it is looked at."""
+    hours = (now - at) / timedelta(hours=1) - 2
+    return 0.1 + 0.9 * (0.5 + 0.5 * math.cos(2 * math.pi * hours / 24)) ** 2
 
 
 def _tries(dice: random.Random, started: datetime, completed: datetime, ended: str) -> Iterator[dict[str, Any]]:

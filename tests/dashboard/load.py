@@ -35,6 +35,8 @@ EVENTS_PER_S: Final = 500
 EVENTS_PER_TASK: Final = 5
 """Created, queued, scheduled, started, completed."""
 BATCHES_PER_S: Final = 5
+BACKLOG_S_MAX: Final = 2
+"""Were the daemon slower than what comes in, there would be fewer events than are counted."""
 
 LONG_TASK_MS_MAX: Final = 200
 WARM_UP_S: Final = 6.0
@@ -177,6 +179,8 @@ def run(directory: Path, *, seconds: float, tasks: int = TASKS) -> tuple[list[Se
             yard.sign_in(context)
             with Traffic(yard.hub.client(timeout_s=30)) as traffic:
                 seen = [watch(context.new_page(), path, seconds / 2) for path in ("/queue", "/")]
+                backlog = sum(1 for _ in yard.client.tasks(type="noop", status="queued"))
+            assert backlog < BACKLOG_S_MAX * EVENTS_PER_S / EVENTS_PER_TASK, f"{backlog} tasks were left behind"
             browser.close()
             return seen, traffic.events_per_s
         finally:

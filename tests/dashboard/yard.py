@@ -3,6 +3,7 @@
 import sys
 import urllib.request
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from playwright.sync_api import BrowserContext
@@ -35,11 +36,19 @@ class Yard:
     """One hub and its daemons, for all tests of a module."""
 
     def __init__(
-        self, live: LiveYard, *, settings: str = SETTINGS, name: str = "yard", port: int | None = None
+        self,
+        live: LiveYard,
+        *,
+        settings: str = SETTINGS,
+        port: int | None = None,
+        prepare: Callable[[Path], None] = lambda _: None,
     ) -> None:
+        """`prepare` is called with the data directory before the hub starts."""
         self._live = live
         self._crew: list[Process] = []
-        self.hub: LiveHub = live.hub(name, settings=settings, port=port)
+        self.hub: LiveHub = live.hub(settings=settings, port=port, start=False)
+        prepare(self.hub.data)
+        self.hub.start()
         self.client: Client = self.hub.client()
 
     @property
