@@ -1,42 +1,36 @@
-import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { useMemo } from "react";
 
-import { taskQuery, taskWhyQuery } from "~/api/queries/tasks";
+import { asProblem } from "~/api/problem";
 import { useFilters } from "~/lib/filters";
-import { CopyId } from "~/ui/CopyId";
-import { JsonView } from "~/ui/JsonView";
-import { Loaded } from "~/ui/Loaded";
+import type { Whose } from "~/lib/whose";
+import { ErrorState } from "~/ui/ErrorState";
 import { PageHeader } from "~/ui/PageHeader";
+import { Skeleton, SkeletonRows } from "~/ui/Skeleton";
 import { Panel } from "~/ui/Panel";
-import { StatusBadge } from "~/ui/StatusBadge";
-import { titleOf } from "~/words";
+
+import { NoSuchTask } from "./NoSuchTask";
+import { TaskView } from "./TaskView";
+import { useTask } from "./useTask";
 
 export default function TaskPage() {
   const { id = "" } = useParams({ strict: false });
   const [{ user }] = useFilters();
-  const whose = user === undefined ? {} : { user };
-  const task = useQuery(taskQuery(id, whose));
-  const why = useQuery(taskWhyQuery(id, whose));
+  const whose: Whose = useMemo(() => (user === undefined ? {} : { user }), [user]);
+  const task = useTask(id, whose);
+  if (task.data !== undefined) return <TaskView key={task.data.id} task={task.data} asked={id} whose={whose} />;
+  if (task.error !== null) {
+    if (asProblem(task.error).isNotFound) return <NoSuchTask id={id} />;
+    return <ErrorState error={task.error} onRetry={() => void task.refetch()} />;
+  }
   return (
-    <Loaded query={task}>
-      {(found) => (
-        <>
-          <PageHeader title={titleOf(found)} name={`${found.ref} ${titleOf(found)}`}>
-            <span className="flex flex-wrap items-center gap-3">
-              <StatusBadge status={found.status} />
-              <CopyId value={found.id} label="the task's id" shown={found.ref} />
-            </span>
-          </PageHeader>
-          <div className="flex flex-col gap-4">
-            <Panel title="Why">
-              <Loaded query={why}>{(said) => <p>{said.summary}</p>}</Loaded>
-            </Panel>
-            <Panel title="Input">
-              <JsonView label="Input" value={found.input} />
-            </Panel>
-          </div>
-        </>
-      )}
-    </Loaded>
+    <>
+      <PageHeader title="Task">
+        <Skeleton className="mt-1 h-4 w-48" />
+      </PageHeader>
+      <Panel flush>
+        <SkeletonRows />
+      </Panel>
+    </>
   );
 }
