@@ -2,8 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useState } from "react";
 
-import { someTasksQuery } from "~/api/queries/tasks";
+import { usersQuery } from "~/api/queries/people";
 import { useIsAdmin, useMe, useSignOut } from "~/api/queries/session";
+import { someTasksQuery, tasksByRefQuery } from "~/api/queries/tasks";
+import type { Task } from "~/api/client";
 import { cx } from "~/lib/classes";
 import { type Theme, themeStore } from "~/lib/preferences";
 import { useWhose } from "~/lib/whose";
@@ -28,6 +30,7 @@ interface Props {
 }
 
 const TASKS_MAX = 8;
+const REF = /^t-\d+$/i;
 const THEMES: readonly Theme[] = ["light", "dark", "system"];
 
 export function CommandPalette({ open, ...rest }: Props) {
@@ -155,23 +158,41 @@ function useChoices(words: string, onHelp: () => void): Choice[] {
 function useTaskChoices(words: string): Choice[] {
   const navigate = useNavigate();
   const me = useMe();
+  const users = useQuery({ ...usersQuery, enabled: useIsAdmin() });
+  return useFound(words).map((task) => {
+    const owner = task.user_id === me.id ? undefined : users.data?.find((user) => user.id === task.user_id);
+    return {
+      id: `task-${task.id}`,
+      group: "Tasks",
+      label: `${task.ref}  ${titleOf(task)}`,
+      aside: (
+        <>
+          {owner !== undefined && <span className="shrink-0 text-ink-3">{owner.name}</span>}
+          <StatusBadge status={task.status} />
+        </>
+      ),
+      run: () =>
+        void navigate({
+          to: "/tasks/$id",
+          params: { id: task.id },
+          search: task.user_id === me.id ? {} : { user: task.user_id },
+        }),
+    };
+  });
+}
+
+/** By words of the task, by its id, or by its ref, of which there is one in each user's tasks. */
+function useFound(words: string): Task[] {
   const whose = useWhose();
   const asked = useDeferredValue(words);
-  const found = useQuery({
-    ...someTasksQuery({ ...whose, q: asked, limit: TASKS_MAX }),
-    enabled: asked.length >= 2,
+  const isRef = REF.test(asked);
+  const isOfAll = whose.user === "*" && isRef;
+  const users = useQuery({ ...usersQuery, enabled: isOfAll });
+  const userIds = (users.data ?? []).map((user) => user.id);
+  const byWords = useQuery({
+    ...someTasksQuery({ ...whose, q: isRef ? asked.toUpperCase() : asked, limit: TASKS_MAX }),
+    enabled: asked.length >= 2 && !isOfAll,
   });
-  if (asked.length < 2) return [];
-  return (found.data ?? []).map((task) => ({
-    id: `task-${task.id}`,
-    group: "Tasks",
-    label: `${task.ref}  ${titleOf(task)}`,
-    aside: <StatusBadge status={task.status} />,
-    run: () =>
-      void navigate({
-        to: "/tasks/$id",
-        params: { id: task.id },
-        search: task.user_id === me.id ? {} : { user: task.user_id },
-      }),
-  }));
+  const byRef = useQuery({ ...tasksByRefQuery(asked.toUpperCase(), userIds), enabled: isOfAll && userIds.length > 0 });
+  return (isOfAll ? byRef.data : asked.length >= 2 ? byWords.data : undefined) ?? [];
 }
