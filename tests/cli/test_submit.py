@@ -112,7 +112,7 @@ def test_waiting_prints_the_answer_alone_on_standard_output(hub: StubHub, cli: C
     assert cli("submit", "hello", "--type", "echo", "--wait") == (
         0,
         "hello\n",
-        "T-002 queued\nT-002 running 40%: reading\n",
+        "T-002 queued; taskyard why T-002 says why\nT-002 running 40%: reading\n",
     )
 
 
@@ -136,7 +136,7 @@ def test_a_wait_can_be_given_up(hub: StubHub, cli: Cli) -> None:
     assert cli("submit", "x", "--wait", "--wait-timeout", "0s") == (
         1,
         "",
-        "T-002 queued\nT-002 running\ntaskyard: T-002 is still running.\n",
+        "T-002 queued; taskyard why T-002 says why\nT-002 running\ntaskyard: T-002 is still running.\n",
     )
 
 

@@ -70,6 +70,7 @@ def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> Non
             "ended_at": (began + timedelta(seconds=90)).isoformat(),
             "error": {"code": "NETWORK_DOWN", "message": "no route", "retryable": True},
             "late_result": 7,
+            "usage": {"input_tokens": 3210, "output_tokens": 40, "cost_usd": 0.0125},
         },
         {
             "number": 2,
@@ -111,7 +112,8 @@ def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> Non
         "id          01900000-0000-7000-8000-000000000002\n"
         "\n"
         "attempts\n"
-        "  1  failed  on mac-1  for 1 min  NETWORK_DOWN: no route  (a late result is kept)\n"
+        "  1  failed  on mac-1  for 1 min  read 3210 tokens, wrote 40, $0.0125  NETWORK_DOWN: no route  "
+        "(a late result is kept)\n"
         "  2  running  on mac-2  since 2 min ago\n"
         "\n"
         "input\n"
@@ -138,6 +140,25 @@ def test_a_priority_that_was_raised_is_shown_with_what_it_was(hub: StubHub, cli:
         "normal (was low)",
         "low             ",
     ]
+
+
+@pytest.mark.parametrize(
+    ("usage", "shown"),
+    [
+        ({"output_tokens": 5}, "wrote 5 tokens"),
+        ({"input_tokens": 5}, "read 5 tokens"),
+        ({"cost_usd": 0.000088}, "$0.000088"),
+        ({"cost_usd": 12}, "$12"),
+        ({}, "on mac"),
+        (None, "on mac"),
+    ],
+)
+def test_what_an_attempt_used_is_told_as_far_as_it_is_known(
+    hub: StubHub, cli: Cli, usage: dict[str, float] | None, shown: str
+) -> None:
+    attempts = [{"number": 1, "daemon_id": "d_2", "daemon_name": "mac", "status": "success", "usage": usage}]
+    hub.on("GET", "tasks/T-002", Reply(body=a_task(attempts=attempts)))
+    assert f"{shown}\n" in cli("show", "T-002").out
 
 
 def test_of_many_attempts_the_newest_are_shown(hub: StubHub, cli: Cli) -> None:

@@ -19,6 +19,7 @@ _NEXT: Final = {
     Status.SCHEDULED: ": a daemon was given it",
     Status.WAITING: " for what it depends on",
 }
+_WAITING: Final = frozenset({Status.PENDING, Status.WAITING, Status.BLOCKED, Status.QUEUED})
 COLUMNS: Final = ("REF", "STATUS", "PRIORITY", "TYPE", "QUEUE", "CREATED", "TITLE")
 
 
@@ -68,6 +69,8 @@ def _foreseen(task: "TaskRecord") -> str:
 def progress_line(task: "TaskRecord") -> str:
     """`T-002 running 40%: reading`"""
     words = f"{task.ref} {status_of(task)}"
+    if task.status in _WAITING:
+        return f"{words}; taskyard why {task.ref} says why"
     message = task.progress.message if task.progress else None
     return f"{words}: {message}" if message else words
 
@@ -160,11 +163,24 @@ def _attempt(attempt: "Attempt", now: datetime) -> str:
         words.append(f"for {span((attempt.ended_at - attempt.started_at).total_seconds())}")
     elif attempt.started_at:
         words.append(f"since {relative(attempt.started_at, now)}")
+    words += _used(attempt.usage)
     if attempt.error:
         words.append(f"{attempt.error.code}: {one_line(attempt.error.message)}")
     if attempt.late_result is not None:
         words.append("(a late result is kept)")
     return "  ".join(words)
+
+
+def _used(usage: object) -> list[str]:
+    """`read 3210 tokens, wrote 40, $0.0125`"""
+    said = usage if isinstance(usage, dict) else {}
+    tokens = [f"{verb} {said[name]}" for verb, name in _TOKENS if name in said]
+    tokens[:1] = [f"{first} tokens" for first in tokens[:1]]
+    cost = [f"${said['cost_usd']:.6f}".rstrip("0").rstrip(".")] if "cost_usd" in said else []
+    return [", ".join(tokens + cost)] if tokens or cost else []
+
+
+_TOKENS: Final = (("read", "input_tokens"), ("wrote", "output_tokens"))
 
 
 def _indented(body: object) -> str:
