@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 from typing import Final
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Playwright, ViewportSize
@@ -22,12 +23,14 @@ PRECISE: Final = ("--enable-precise-memory-info", "--js-flags=--expose-gc")
 """So that a page's memory can be measured."""
 
 
-def launch(playwright: Playwright, *more: str) -> Browser:
+def launch(playwright: Playwright, *, fonts: Path | None = None) -> Browser:
+    """`fonts` is a configuration of fontconfig in place of the machine's."""
     found = shutil.which("chromium")
     assert found is not None, "the browser tests need Debian's chromium: make chromium"
     # Root has no sandbox to give itself; in a container there is often nobody else.
-    arguments = [*ARGUMENTS, *PRECISE, *more, *(("--no-sandbox",) if os.geteuid() == 0 else ())]
-    return playwright.chromium.launch(executable_path=found, args=arguments, headless=True)
+    arguments = [*ARGUMENTS, *PRECISE, *(("--no-sandbox",) if os.geteuid() == 0 else ())]
+    env: dict[str, str | float | bool] = {**os.environ, **({"FONTCONFIG_FILE": str(fonts)} if fonts else {})}
+    return playwright.chromium.launch(executable_path=found, args=arguments, headless=True, env=env)
 
 
 class Complaints:

@@ -57,9 +57,10 @@ class Demo:
         self._day()
         self._schedules()
 
-    def path_of(self, status: str, *, person: str = "ada") -> str:
-        """The page of the newest task of a person's that stands so, as the owner gets there."""
-        task = next(task for task in self.people[person].tasks(status=status))
+    def path_of(self, status: str, *, person: str = "ada", titled: str = "") -> str:
+        """The page of the newest task of a person's that stands so and is called so, as the owner gets there."""
+        found = self.people[person].tasks(status=status)
+        task = next(task for task in found if (task.title or "").startswith(titled))
         return f"/tasks/{task.id}?user={task.user_id}"
 
     def _everybody_is_there(self) -> bool:
@@ -80,7 +81,7 @@ class Demo:
 
     def _minute(self) -> None:
         """What has just been done, and what has just gone wrong."""
-        done = self.people["mira"].submit_batch([demo_day.quick(number) for number in range(60)])
+        done = self.people["mira"].submit_batch([demo_day.quick(number) for number in range(40)])
         self.people["ada"].submit_batch(demo_day.failures())
         refused = self.people["grace"].submit_batch([demo_day.refused_by_its_provider()])
         self._until_none(self.people["mira"], done, "queued", "scheduled", "running")
@@ -121,6 +122,7 @@ class Demo:
 @contextlib.contextmanager
 def demo_yard(directory: Path, *, port: int | None = None) -> Iterator[Demo]:
     """One that is ready to be looked at."""
+    directory.mkdir(exist_ok=True)
     with live_yard(directory) as live:
         demo = Demo(live, port=port)
         try:

@@ -34,7 +34,14 @@ def working(title: str, percent: float, words: str, *lines: str, **options: Any)
     """A task that has come so far and goes on for as long as anybody looks."""
     marks = [[percent * (step + 1) / len(lines), words] for step in range(len(lines))]
     script = {"ms": 300, "lines": list(lines), "progress": marks, "hold_ms": HOUR_MS}
-    return {"title": title, "input": f"{title}.", "payload": script, "timeout": 2 * HOUR_MS / 1000, **options}
+    return {
+        "title": title,
+        "input": f"{title}.",
+        "payload": script,
+        "timeout": 7200,
+        "estimated_duration": 1500,
+        **options,
+    }
 
 
 def running() -> Mapping[str, Sequence[dict[str, Any]]]:
@@ -136,7 +143,7 @@ def waiting(now: datetime) -> Mapping[str, Sequence[dict[str, Any]]]:
 def quick(number: int) -> dict[str, Any]:
     """Something that is done in a moment, so that the last minute's figures have something in them."""
     title = f"Answer: ticket {4100 + number}"
-    script = {"ms": 30 + 11 * (number % 17), "result": {"reply": "sent", "ticket": 4100 + number}}
+    script = {"ms": 150 + 37 * (number % 17), "result": {"reply": "sent", "ticket": 4100 + number}}
     priority = ("normal", "high", "normal", "low")[number % 4]
     return {"title": title, "input": f"{title}.", "type": "support", "payload": script, "priority": priority}
 

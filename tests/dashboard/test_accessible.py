@@ -65,3 +65,24 @@ def test_a_phone_has_no_serious_violation(demo: Demo, open_window: Callable[...,
     visit(page, PAGES[name])
     assert serious(page) == []
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing to scroll sideways to"
+
+
+ACCENTED: Final = """() => {
+  const canvas = document.querySelector("main [role=img] canvas");
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = "var(--color-accent)";
+  const wanted = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let found = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at + 3] > 200 && wanted.every((value, part) => Math.abs(value - data[at + part]) < 12)) found += 1;
+  }
+  return found;
+}"""
+"""How many points of the first chart have the colour of its line."""
+
+
+def test_a_chart_keeps_its_colours_where_motion_is_reduced(page: Page) -> None:
+    visit(page, PAGES["overview"])
+    page.get_by_text("24 h", exact=True).first.click()
+    page.wait_for_function(f"() => ({ACCENTED})() > 200")

@@ -25,12 +25,16 @@ interface Props {
   stacked?: boolean;
 }
 
-/** A canvas knows no CSS variables: what a colour is in the theme that is shown. */
+/**
+ * A canvas knows no CSS variables: what a colour is in the theme that is shown. Asked of an element that is new, since one
+ * that was there would still have its old colour while it changes over, be it for the hundredth of a millisecond.
+ */
 function colourOf(element: HTMLElement, name: string): string {
-  const before = element.style.color;
-  element.style.color = `var(--color-${name})`;
-  const found = getComputedStyle(element).color;
-  element.style.color = before;
+  const probe = document.createElement("span");
+  probe.style.color = `var(--color-${name})`;
+  element.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
   return found;
 }
 

@@ -1,0 +1,106 @@
+"""Pictures of the main pages, from the demonstration: `python -m tests.dashboard.screenshots` writes `docs/images/`.
+
+Light and dark as a desk shows them, and a phone. Where the machine has the fonts that a desktop of today has, they are
+used; the picture of a page is also one of its letters.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.dashboard.browser import DESKTOP, PHONE, launch
+from tests.dashboard.demo import Demo, demo_yard
+from tests.dashboard.pages import PAGES, visit
+
+IMAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "images"
+BYTES_MAX: Final = 200_000
+
+FONTS: Final = """\
+<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+  <match target="pattern">
+    <test name="family"><string>system-ui</string></test>
+    <edit name="family" mode="prepend" binding="strong"><string>Inter</string></edit>
+  </match>
+  <match target="pattern">
+    <test name="family"><string>ui-monospace</string></test>
+    <edit name="family" mode="prepend" binding="strong"><string>JetBrains Mono</string></edit>
+  </match>
+</fontconfig>
+"""
+
+
+class Look(NamedTuple):
+    """How a page is looked at."""
+
+    name: str
+    scheme: str
+    is_phone: bool = False
+
+
+LOOKS: Final = (Look("light", "light"), Look("dark", "dark"), Look("phone", "light", is_phone=True))
+SHOWN: Final = ("overview", "queue", "task", "workflows", "dead-letters", "daemons", "queues", "users")
+ON_A_PHONE: Final = ("overview", "queue", "task")
+
+
+def pictures(demo: Demo, browser: Browser, directory: Path) -> Iterator[Path]:
+    """Takes each, and tells where it is."""
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = {**PAGES, "task": demo.path_of("running", titled="Migrate the billing service")}
+    for look in LOOKS:
+        context = _window(demo, browser, look)
+        page = context.new_page()
+        for name in ON_A_PHONE if look.is_phone else SHOWN:
+            visit(page, paths[name])
+            _pose(page, name)
+            picture = directory / f"{name}-{look.name}.png"
+            page.screenshot(path=picture, animations="disabled", caret="hide")
+            yield picture
+        context.close()
+
+
+def _window(demo: Demo, browser: Browser, look: Look) -> BrowserContext:
+    context = browser.new_context(
+        base_url=demo.yard.url,
+        viewport=PHONE if look.is_phone else DESKTOP,
+        device_scale_factor=2 if look.is_phone else 1,
+        has_touch=look.is_phone,
+        color_scheme=look.scheme,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+        locale="en-GB",
+    )
+    demo.yard.sign_in(context)
+    return context
+
+
+def _pose(page: Page, name: str) -> None:
+    """A day says more than an hour, and no button looks pressed."""
+    if name == "overview":
+        page.get_by_text("24 h", exact=True).first.click()
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(300)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.dashboard.screenshots")
+    parser.add_argument("--into", type=Path, default=IMAGES)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        fonts = Path(directory, "fonts.conf")
+        fonts.write_text(FONTS)
+        with demo_yard(Path(directory, "yard")) as demo, sync_playwright() as playwright:
+            browser = launch(playwright, fonts=fonts)
+            for picture in pictures(demo, browser, asked.into):
+                size = picture.stat().st_size
+                print(f"{picture.name}: {size:,} bytes{' (too large)' if size > BYTES_MAX else ''}")
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

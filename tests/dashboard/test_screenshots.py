@@ -1,0 +1,30 @@
+"""The pictures of the documentation can be made, and show something."""
+
+import zlib
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.dashboard.demo import demo_yard
+from tests.dashboard.screenshots import BYTES_MAX, LOOKS, ON_A_PHONE, SHOWN, pictures
+
+pytestmark = pytest.mark.slow
+
+
+def colours_in(picture: Path) -> int:
+    """How many different bytes of colour a PNG has; one of a single colour has a handful."""
+    content, at, packed = picture.read_bytes(), 8, b""
+    while at < len(content):
+        size, kind = int.from_bytes(content[at : at + 4]), content[at + 4 : at + 8]
+        packed += content[at + 8 : at + 8 + size] if kind == b"IDAT" else b""
+        at += 12 + size
+    return len(set(zlib.decompress(packed)))
+
+
+def test_every_picture_shows_a_page(tmp_path: Path, browser: Browser) -> None:
+    with demo_yard(tmp_path / "yard") as demo:
+        made = list(pictures(demo, browser, tmp_path / "images"))
+    assert len(made) == len(SHOWN) * (len(LOOKS) - 1) + len(ON_A_PHONE)
+    assert [picture.name for picture in made if picture.stat().st_size > BYTES_MAX] == []
+    assert [picture.name for picture in made if colours_in(picture) < 100] == []
