@@ -31,7 +31,7 @@ from taskyard.daemon.introduction import Settings, Vitals, heartbeat, hello, obj
 from taskyard.daemon.lease import Lease
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop
-from taskyard.daemon.outcome import pack
+from taskyard.daemon.outcome import cut_text, pack
 from taskyard.daemon.redial import CLOSE_CODES, DELAY_MS_MAX, Redial
 from taskyard.daemon.telling import Telling
 from taskyard.vocabulary import InventoryState, InventoryVerdict, OnLoss
@@ -297,7 +297,7 @@ class Protocol:
         key = (message.task_id, message.attempt)
         attempt = self.live[key]
         if isinstance(message, TaskRejected):
-            self._give_back(key, message, now_ms)
+            self._give_back(key, TaskRejected(*key, cut_text(message.reason)), now_ms)
             return
         if attempt.has_news:
             self._telling.tell_progress(attempt, now_ms)
