@@ -181,8 +181,8 @@ def test_what_could_not_be_begun_here_is_handed_back_and_nothing_is_kept_of_it()
     scene = Scene(slots=1).join()
     scene.hears(execute())
     scene.take_sent()
-    scene.ends(frames.TaskRejected(*ONE, "no space left"))
-    assert scene.sent == [frames.TaskRejected(*ONE, "no space left")]
+    scene.ends(frames.TaskRejected(*ONE, "no space left in \udcff"))
+    assert scene.sent == [frames.TaskRejected(*ONE, "no space left in ?")]
     assert (scene.settled, scene.written, scene.machine.load) == ([ONE], [], 0.0)
 
 
