@@ -104,7 +104,10 @@ def test_without_a_key_the_error_says_where_to_get_one(
     monkeypatch.delenv("TASKYARD_HUB")
     result = cli("ls", "--data", str(tmp_path))
     assert (result.code, result.out) == (4, "")
-    assert "Start a hub with `taskyard up`, name its directory with --data, or give --hub and --key." in result.err
+    assert (
+        "Start a hub with `taskyard up`, name its directory with --data, or set TASKYARD_HUB and TASKYARD_KEY."
+        in result.err
+    )
 
 
 def test_the_key_of_a_data_directory_is_found(

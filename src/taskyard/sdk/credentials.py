@@ -108,7 +108,7 @@ def _read(path: Path) -> CredentialsFile:
     except FileNotFoundError:
         raise CredentialsMissing(
             f"No key to call the hub with: {path} does not exist. "
-            "Start a hub with `taskyard up`, name its directory with --data, or give --hub and --key."
+            "Start a hub with `taskyard up`, name its directory with --data, or set TASKYARD_HUB and TASKYARD_KEY."
         ) from None
     except OSError as error:
         raise CredentialsMissing(f"Cannot read {path}: {error.strerror}.") from None
