@@ -183,12 +183,15 @@ def aider(arguments: list[str]) -> None:
     options, rest = options_of(
         arguments,
         flags="--yes-always --no-stream --no-pretty --no-check-update --no-show-release-notes --no-analytics "
-        "--no-suggest-shell-commands --no-auto-commits --dry-run",
+        "--no-suggest-shell-commands --no-auto-commits --dry-run --no-gitignore",
         valued="--message-file --model",
         usage=2,
     )
     if rest:
         complain("aider: these would be files to edit", 2)
+    if "--no-gitignore" not in options:
+        Path(".gitignore").write_text(".aider*\n")
+        say("Added .aider* to .gitignore")
     prompt = Path(options["--message-file"]).read_text()
     say("Aider v0.86.1")
     say(f"Model: {options.get('--model', 'sonnet')} with diff edit format")

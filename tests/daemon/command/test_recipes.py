@@ -115,6 +115,13 @@ def test_aider_that_got_no_answer_has_failed_although_it_exits_with_zero(tmp_pat
     assert "The API provider has rate limited you." in done.log
 
 
+def test_aider_changes_no_file_that_no_task_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "repository").mkdir()
+    done = ran(tmp_path, agent("aider", directory=str(tmp_path / "repository")), "please succeed")
+    assert ANSWER in done.result
+    assert not (tmp_path / "repository" / ".gitignore").exists()
+
+
 def test_what_claude_and_codex_do_is_told_in_words(tmp_path: Path) -> None:
     assert ran(tmp_path, agent("claude"), "please succeed").log == (
         'Let me look.\n→ Bash {"command":"ls"}\nThe answer is 42.'

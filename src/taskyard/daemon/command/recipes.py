@@ -101,6 +101,8 @@ AIDER: Final = Agent(
         "--no-show-release-notes",
         "--no-analytics",
         "--no-suggest-shell-commands",
+        # With `--yes-always` it would change that file too, which no task asked for.
+        "--no-gitignore",
         "--model",
         "{model}",
         "{flags}",
