@@ -73,6 +73,18 @@ def test_what_holds_a_queue_everywhere_is_one_thing() -> None:
     assert codes(empty, empty.submit(model="m")) == [Reason.NO_DAEMON, Reason.QUEUE_PAUSED]
 
 
+def test_what_holds_only_a_pool_that_need_not_be_opened_is_not_told() -> None:
+    # Given one's own daemon, which is full, and a shared one with room
+    hub = HubHarness(Settings(queues={"q": Queue(models=("m",))}))
+    hub.daemon("own", slots=1)
+    assert hub.submit().status is not Status.QUEUED
+    hub.daemon("shared", shared=True, user="ann")
+
+    # When its queue is paused everywhere, then that alone is in the way: the shared daemon would take it
+    hub.ask(PauseQueue("q", "ann"))
+    assert codes(hub, hub.submit(model="m")) == [Reason.QUEUE_PAUSED]
+
+
 def test_a_way_that_is_open_is_enough() -> None:
     # Given a full queue on the own machine, a free shared one, and a user at its limit
     settings = Settings(limits=Limits(running_per_user=1), queues={"q": Queue(models=("m",))})

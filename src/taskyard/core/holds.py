@@ -57,14 +57,22 @@ def _in_every_way(turn: Turn, lane: Lane, lines: list[Line]) -> list[Held]:
         is_known = any(line.pool.daemons for line in lines)
         reason = Reason.NO_ELIGIBLE_DAEMON if is_known else Reason.NO_DAEMON
         found[(reason,)] = Held(Hold(reason, ("fleet", lane.user.id)))
-    for line in usable or lines:
-        holds = _in_line(turn, lane, line)
-        if usable and not holds:
-            return []
+    ways = [(line, _in_line(turn, lane, line)) for line in usable or lines]
+    if usable and any(not holds for _, holds in ways):
+        return []
+    named = [frozenset(map(_name_of, holds)) for _, holds in ways]
+    for (line, holds), names in zip(ways, named, strict=True):
+        # Where less is in the way elsewhere, and all of that here too, nobody need open this one.
+        if any(other < names for other in named):
+            continue
         for hold in holds:
             # What holds a queue in all pools is one thing, told once.
-            found.setdefault((hold.reason, *hold.blocker), Held(hold, line))
+            found.setdefault(_name_of(hold), Held(hold, line))
     return list(found.values())
+
+
+def _name_of(hold: Hold) -> tuple[str, ...]:
+    return (hold.reason, *hold.blocker)
 
 
 def _in_line(turn: Turn, lane: Lane, line: Line) -> list[Hold]:
