@@ -198,7 +198,7 @@ function CancelDialog({ also, task, whose, ...rest }: AskProps & { also: number 
           ? "Its daemon is asked to stop it, and kills it if it does not. What it has done so far stays done."
           : `It is ${STATUS[task.status].label.toLowerCase()} and will not run.`}
       </p>
-      {also > 0 && <p>{`${counted(also, "task")} that depend on it ${also === 1 ? "is" : "are"} cancelled with it.`}</p>}
+      {also > 0 && <p>{`${counted(also, "task that depends on it is", "tasks that depend on it are")} cancelled with it.`}</p>}
       <p className="text-ink-2">This cannot be undone; it can only be submitted again.</p>
     </ConfirmDialog>
   );

@@ -44,7 +44,9 @@ export function TaskView({ task, asked, whose }: Props) {
           <span className="-ml-1">
             <CopyId value={task.ref} label="the ref" />
           </span>
-          <StatusBadge status={task.status} />
+          <span role="status" aria-label="Status">
+            <StatusBadge status={task.status} />
+          </span>
           <LevelBadge level={task.priority} />
           <span>
             submitted <RelativeTime at={task.created_at} />

@@ -1,0 +1,321 @@
+"""A task's page: why it waits, how it runs, what it says, what it brought, and what a person can do about it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from taskyard.sdk.client import Client
+from tests.dashboard.browser import PHONE, Complaints
+from tests.dashboard.yard import Yard
+
+BY_HAND = "by-hand"
+LINES = 10_000
+LINES_AT_ONCE = 2_500
+IS_WIDER = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+def status_of(page: Page) -> Locator:
+    return page.get_by_role("status", name="Status")
+
+
+def taken(yard: Yard, task: Any) -> Client:
+    """A task of that capability, begun by the test itself, which then says in its name how it goes."""
+    claimed = yard.client.claim("scribe", capabilities=[BY_HAND], wait_s=10)
+    assert claimed is not None
+    assert claimed.task["id"] == task.id
+    return Client(yard.url, claimed.token)
+
+
+def test_a_person_watches_a_task_run(yard: Yard, watched_page: Page) -> None:
+    # Given a task that waits for another
+    page = watched_page
+    first = yard.submit("Clear the way", capabilities=[BY_HAND])
+    task = yard.submit("Count the words", capabilities=[BY_HAND], depends_on=[first.id])
+    page.goto(f"/tasks/{task.id}?view=log")
+    expect(status_of(page)).to_have_text("Waiting")
+    page.evaluate("() => { window.isTheSamePage = true; }")
+
+    # When its time has come, then its page tells how it goes
+    taken(yard, first).complete(first.id, status="completed", result="done")
+    expect(status_of(page)).to_have_text("Queued")
+    worker = taken(yard, task)
+    expect(status_of(page)).to_have_text("Running")
+    worker.progress(task.id, percent=80, message="writing", log="reading <b>the</b> page\n\x1b[31mwriting\x1b[0m it up")
+    expect(page.get_by_role("progressbar", name="Progress")).to_have_attribute("aria-valuenow", "80")
+    log = page.get_by_role("log", name="Log")
+    expect(log.get_by_text("reading <b>the</b> page")).to_be_visible()
+    expect(log.get_by_text("writing it up")).to_be_visible()
+    worker.progress(task.id, log="one more look")
+    expect(log.get_by_text("one more look")).to_be_visible()
+
+    # And how it ended, without having been loaded anew
+    worker.complete(task.id, status="completed", result={"words": 3})
+    expect(status_of(page)).to_have_text("Completed")
+    timeline = page.get_by_role("list", name="Timeline")
+    expect(timeline).to_contain_text("Waited for 1 task")
+    expect(timeline).to_contain_text("Attempt 1 on scribe")
+    expect(timeline).to_contain_text("Succeeded")
+    page.get_by_role("tab", name="Result").click()
+    expect(page.get_by_role("region", name="Result")).to_contain_text('"words": 3')
+    assert page.evaluate("() => window.isTheSamePage === true")
+
+
+def test_a_person_asks_why_a_task_waits_and_sees_it_start_once_the_cause_is_gone(
+    yard: Yard, watched_page: Page
+) -> None:
+    # Given a task in a queue that was paused
+    page = watched_page
+    yard.client.put_queue("resting", models=["resting-model"])
+    yard.client.pause_queue("resting")
+    task = yard.submit("Draft the changelog", queue="resting")
+
+    # When a person looks at it, then the page says what holds it, what would help, and who could run it
+    page.goto(f"/tasks/{task.ref}")
+    why = page.get_by_role("region", name="Why it is not running")
+    expect(why).to_contain_text("Its queue is paused: queue resting was paused")
+    expect(why).to_contain_text("It would start now with resuming it")
+    expect(why.get_by_role("list", name="Daemons considered")).to_contain_text("d1could run it")
+    expect(page.get_by_role("list", name="Timeline")).to_contain_text("Waits in line")
+
+    # And when the queue is resumed, the page says by itself that it ran
+    yard.client.resume_queue("resting")
+    expect(status_of(page)).to_have_text("Completed")
+    expect(page.get_by_role("region", name="How it stands")).to_contain_text("Completed at")
+
+
+def test_what_each_daemon_lacks_is_said(yard: Yard, watched_page: Page) -> None:
+    task = yard.submit("Take a screenshot", capabilities=["browser"])
+    watched_page.goto(f"/tasks/{task.id}")
+    why = watched_page.get_by_role("region", name="Why it is not running")
+    expect(why.get_by_role("list", name="Daemons considered")).to_contain_text("d1has no browser")
+    expect(why).to_contain_text("d1 would qualify if it had browser")
+    yard.client.cancel(task.id)
+
+
+def test_a_person_retries_a_task_that_failed_for_good(yard: Yard, watched_page: Page) -> None:
+    # Given two tasks that failed alike
+    page = watched_page
+    fail = {"code": "HTTP_401", "message": "The CRM refused the token", "retryable": False}
+    failed = [yard.submit(f"Sync {name}", script={"fail": fail}, max_attempts=1) for name in ("contacts", "renewals")]
+    for one in failed:
+        yard.until_status(one.id, "permanently_failed")
+
+    # When a person opens one, then its page says what went wrong and who shares it
+    page.goto(f"/tasks/{failed[0].id}")
+    error = page.get_by_role("region", name="What went wrong")
+    expect(error).to_contain_text("The CRM refused the token")
+    expect(error).to_contain_text("HTTP_401")
+    expect(error.get_by_role("link", name="1 other dead letter with the same error")).to_be_visible()
+
+    # And when it is retried, a second attempt is made, and what was tried before stays told
+    page.get_by_role("button", name="Retry").click()
+    expect(page.get_by_text(f"{failed[0].ref} is tried again.")).to_be_visible()
+    timeline = page.get_by_role("list", name="Timeline")
+    expect(timeline).to_contain_text("Attempt 2 on d1")
+    expect(timeline).to_contain_text("Attempt 1 on d1")
+    expect(status_of(page)).to_have_text("Failed for good")
+
+
+def test_a_person_cancels_a_running_task_by_keyboard_alone(yard: Yard, watched_page: Page) -> None:
+    # Given a task that runs, and one that depends on it
+    page = watched_page
+    task = yard.submit("Train for hours", script={"hold_ms": 60_000})
+    heir = yard.submit("Use what was trained", depends_on=[task.id])
+    yard.until_status(task.id, "running")
+    page.goto(f"/tasks/{task.id}")
+    expect(page.get_by_role("button", name="Cancel", exact=True)).to_be_enabled()
+
+    # When it is to be cancelled, then the page says first what that means
+    page.keyboard.press("c")
+    dialog = page.get_by_role("dialog", name=f"Cancel {task.ref}")
+    expect(dialog).to_contain_text("Its daemon is asked to stop it")
+    expect(dialog).to_contain_text("1 task that depends on it is cancelled with it")
+    dialog.get_by_role("textbox").focus()
+    page.keyboard.type("no longer wanted")
+    dialog.get_by_role("button", name="Cancel 2 tasks").focus()
+    page.keyboard.press("Enter")
+
+    # And then both are cancelled, with the reason kept
+    expect(status_of(page)).to_have_text("Cancelled")
+    yard.until_status(heir.id, "cancelled")
+    page.get_by_role("tab", name="Events").click()
+    expect(page.get_by_role("list", name="Events")).to_contain_text("no longer wanted")
+
+
+def test_a_task_is_made_more_urgent_and_that_is_undone(yard: Yard, watched_page: Page) -> None:
+    page = watched_page
+    task = yard.submit("Wait for a machine", capabilities=["nobody-has-this"])
+    page.goto(f"/tasks/{task.id}")
+    page.get_by_role("button", name="Change the priority").click()
+    page.get_by_role("menuitem", name="Critical").click()
+    expect(page.get_by_text(f"{task.ref} is critical now.")).to_be_visible()
+    assert yard.client.task(task.id).priority == "critical"
+    page.get_by_role("button", name="Undo").click()
+    yard.until(lambda: yard.client.task(task.id).priority == "normal", "the old priority")
+
+    # And it may be given a time, in the zone of whoever looks
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Change its times…").click()
+    page.get_by_label("Not before").fill("2099-01-02T03:04")
+    page.get_by_role("dialog").get_by_role("button", name="Change").click()
+    expect(status_of(page)).to_have_text("Pending")
+    expect(page.get_by_role("region", name="Why it is not running")).to_contain_text("2099-01-02")
+    yard.client.cancel(task.id)
+
+
+def test_a_task_is_copied_as_the_command_that_submits_it(yard: Yard, context: BrowserContext, page: Page) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    task = yard.submit("Don't stop", input="Don't stop", script={"result": "done"})
+    page.goto(f"/tasks/{task.id}")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Copy as a command").click()
+    expect(page.get_by_text("The command that submits the same again was copied.")).to_be_visible()
+    copied = page.evaluate("() => navigator.clipboard.readText()")
+    assert copied.startswith("taskyard submit --type general --title 'Don'\\''t stop'")
+
+
+def test_the_graph_of_a_diamond_is_drawn_lives_and_leads_on(yard: Yard, watched_page: Page) -> None:
+    # Given a diamond of tasks
+    page = watched_page
+    batch = yard.client.submit_batch(
+        [
+            {"name": "top", "title": "Fetch", "input": "Fetch.", "requirements": {"capabilities": [BY_HAND]}},
+            {"name": "left", "title": "Read", "input": "Read.", "depends_on": ["top"]},
+            {"name": "right", "title": "Look", "input": "Look.", "depends_on": ["top"]},
+            {"name": "end", "title": "Report", "input": "Report.", "depends_on": ["left", "right"]},
+        ]
+    )
+    page.goto(f"/tasks/{batch.tasks[3].id}")
+    graph = page.get_by_role("group", name="Dependency graph")
+    expect(graph.get_by_role("link")).to_have_count(4)
+    expect(graph.get_by_role("link", name="Report")).to_contain_text("Waiting")
+
+    # When its first one runs and ends, then the statuses in it live
+    worker = taken(yard, batch.tasks[0])
+    expect(graph.get_by_role("link", name="Fetch")).to_contain_text("Running")
+    worker.complete(batch.tasks[0].id, status="completed")
+    expect(graph.get_by_role("link", name="Fetch")).to_contain_text("Completed")
+    expect(graph.get_by_role("link", name="Report")).to_contain_text("Completed")
+
+    # And the same can be had as a list, and each task gone to by keyboard
+    page.get_by_role("button", name="List").click()
+    expect(page.get_by_role("region", name="Depends on").get_by_role("link")).to_have_count(2)
+    expect(page.get_by_role("region", name="Further away").get_by_role("link")).to_have_count(1)
+    page.get_by_role("button", name="Graph", exact=True).click()
+    graph.get_by_role("link", name="Look").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="Look")).to_be_visible()
+
+
+def write_log(yard: Yard, title: str, lines: int) -> tuple[Any, Client]:
+    """A task that runs and has said so much; its claim is still open."""
+    task = yard.submit(title, capabilities=[BY_HAND])
+    own = taken(yard, task)
+    for start in range(0, lines, LINES_AT_ONCE):
+        numbers = range(start, min(start + LINES_AT_ONCE, lines))
+        own.progress(task.id, log="\n".join(f"line {number} of it" for number in numbers))
+    return task, own
+
+
+def test_a_log_of_ten_thousand_lines_is_followed_searched_and_stays_smooth(yard: Yard, watched_page: Page) -> None:
+    # Given a task that has said much and goes on
+    page = watched_page
+    task, own = write_log(yard, "Talk a lot", LINES)
+    page.goto(f"/tasks/{task.id}?view=log")
+    log = page.get_by_role("log", name="Log")
+
+    # Then its end is shown, little of it is in the page, and what it says next is followed
+    expect(page.get_by_text("10,000 lines")).to_be_visible()
+    expect(log.get_by_text("line 9999 of it")).to_be_visible()
+    assert page.evaluate("() => document.querySelectorAll('[role=log] [data-index]').length") < 200
+    own.progress(task.id, log="the newest line")
+    expect(log.get_by_text("the newest line")).to_be_visible()
+
+    # And any line is found; what is found stays in sight, whatever else is said
+    page.keyboard.press("/")
+    page.keyboard.type("line 4321 ")
+    expect(page.get_by_text("1 of 1", exact=True)).to_be_visible()
+    expect(log.get_by_text("line 4321 of it")).to_be_in_viewport()
+    own.progress(task.id, log="said meanwhile")
+    expect(page.get_by_text("10,002 lines")).to_be_visible()
+    expect(log.get_by_text("line 4321 of it")).to_be_in_viewport()
+
+    # And scrolling through all of it keeps nobody waiting
+    assert longest_task_ms(page) < 200
+    own.complete(task.id, status="completed", result="done")
+    expect(status_of(page)).to_have_text("Completed")
+
+
+def longest_task_ms(page: Page) -> float:
+    """While the log is scrolled from its beginning to its end."""
+    return float(
+        page.evaluate("""async () => {
+          const tasks = [0];
+          const watch = new PerformanceObserver((list) => tasks.push(...list.getEntries().map((task) => task.duration)));
+          watch.observe({ type: "longtask" });
+          const log = document.querySelector("[role=log]");
+          for (let part = 0; part <= 1; part += 0.05) {
+            log.scrollTop = part * log.scrollHeight;
+            await new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)));
+          }
+          watch.disconnect();
+          return Math.max(...tasks);
+        }""")
+    )
+
+
+def test_each_attempt_has_its_own_log(yard: Yard, watched_page: Page) -> None:
+    page = watched_page
+    fail = {"code": "PROVIDER", "message": "The model was away", "retryable": True}
+    task = yard.submit("Try twice", script={"lines": ["this is said every time"], "fail": fail}, max_attempts=2)
+    yard.until_status(task.id, "permanently_failed")
+    page.goto(f"/tasks/{task.id}?view=log")
+    log = page.get_by_role("log", name="Log")
+    expect(log.get_by_text("this is said every time")).to_have_count(1)
+    page.get_by_label("Attempt").select_option("Attempt 1: failed")
+    expect(log.get_by_text("this is said every time")).to_have_count(1)
+    expect(page.get_by_role("list", name="Timeline")).to_contain_text("The model was away")
+
+
+def test_a_task_that_is_nobodys_or_somebody_elses_is_not_found(
+    yard: Yard, page: Page, open_window: Callable[..., BrowserContext]
+) -> None:
+    # A refused request is an error on the browser's own console, so these pages are not watched.
+    task = yard.submit("The owner's secret", capabilities=["nobody-has-this"])
+    page.goto("/tasks/T-99999")
+    expect(page.get_by_role("heading", level=1, name="No such task")).to_be_visible()
+    expect(page.get_by_role("link", name="Look through your tasks")).to_be_visible()
+
+    other = open_window(base_url=yard.url)
+    yard.sign_in(other, yard.person("stranger"))
+    theirs = other.new_page()
+    theirs.goto(f"/tasks/{task.id}")
+    expect(theirs.get_by_role("heading", level=1, name="No such task")).to_be_visible()
+    expect(theirs.get_by_text("The owner's secret")).to_have_count(0)
+    yard.client.cancel(task.id)
+
+
+def test_it_is_used_on_a_phone(yard: Yard, open_window: Callable[..., BrowserContext]) -> None:
+    # Given a phone, and a task that waits for another with a name that is longer than any line
+    window = open_window(base_url=yard.url, viewport=PHONE, has_touch=True)
+    yard.sign_in(window)
+    page = window.new_page()
+    complaints = Complaints(page)
+    first = yard.submit("A" * 120, script={"hold_ms": 60_000, "lines": ["B" * 400]})
+    then = yard.submit("Then this", depends_on=[first.id])
+    yard.until_status(first.id, "running")
+
+    # When it is opened, then the ties are a list, and nothing is wider than the phone
+    page.goto(f"/tasks/{then.id}")
+    expect(page.get_by_role("region", name="Depends on").get_by_role("link")).to_have_count(1)
+    assert not page.evaluate(IS_WIDER)
+    page.get_by_role("region", name="Depends on").get_by_role("link").tap()
+    expect(page.get_by_role("log", name="Log").get_by_text("B" * 400)).to_be_visible()
+    assert not page.evaluate(IS_WIDER)
+
+    # And it can be cancelled from there
+    page.get_by_role("button", name="Cancel", exact=True).tap()
+    page.get_by_role("button", name="Cancel 2 tasks").tap()
+    expect(status_of(page)).to_have_text("Cancelled")
+    assert complaints.heard == []
