@@ -280,3 +280,23 @@ async def test_what_became_of_due_runs_is_told_newest_first(hub: GatewayHub, ann
     assert (skipped["due_at"], skipped["at"]) == ("2027-01-15T10:00:00Z", "2027-01-15T11:00:00Z")
     assert (newest["ref"], newest["status"], newest["due_at"]) == ("T-002", "queued", "2027-01-15T12:00:00Z")
     assert (await bob.get(f"{SCHEDULES}/prices/runs")).status == 404
+
+
+async def test_the_runs_of_a_schedule_are_listed_among_tasks(hub: GatewayHub, ann: Client, bob: Client) -> None:
+    made = (await ann.post(SCHEDULES, HOURLY)).json
+    await ann.post("/api/v1/tasks", {"input": "another"})
+    for _ in range(2):
+        await ann.post(f"{SCHEDULES}/prices/run")
+
+    async def listed(client: Client, query: str) -> list[str]:
+        return [task["ref"] for task in (await client.get(f"/api/v1/tasks?{query}")).json]
+
+    for name in ("prices", made["id"]):
+        assert await listed(ann, f"schedule={name}") == ["T-003", "T-002"]
+        assert await listed(bob, f"schedule={name}") == []
+    assert await listed(ann, "schedule=prices&q=T-003") == ["T-003"]
+    assert await listed(ann, "schedule=prices&q=T-001") == []
+    # One that is gone is found by its id
+    await ann.request("DELETE", f"{SCHEDULES}/prices")
+    assert await listed(ann, f"schedule={made['id']}") == ["T-003", "T-002"]
+    assert await listed(ann, "schedule=prices") == []

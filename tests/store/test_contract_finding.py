@@ -280,3 +280,16 @@ def test_dead_letters_are_listed_and_paged(yard: Yard) -> None:
     rest = yard.reader.dead_letters(user_id=USER, limit=2, before=cursor_of(page[-1], user_id=USER))
     assert ids(rest) == [an_id(1)]
     assert len(yard.reader.dead_letters(user_id=None, limit=9, before=None)) == 4
+
+
+def test_the_runs_of_a_schedule_are_listed_wherever_they_lie(yard: Yard) -> None:
+    waiting = a_task(source=SourceType.SCHEDULE, schedule_id="s_1")
+    done = ended(a_task(source=SourceType.SCHEDULE, schedule_id="s_1"))
+    failed = ended(a_task(source=SourceType.SCHEDULE, schedule_id="s_1", user_id="u_bob"), Status.PERMANENTLY_FAILED)
+    yard.has(waiting, done, failed, a_task(source=SourceType.SCHEDULE, schedule_id="s_2"), a_task())
+    assert ids(yard.reader.tasks(TaskFilter(user_id=USER, schedule_id="s_1"))) == [done.id, waiting.id]
+    everybodys = TaskFilter(user_id=None, schedule_id="s_1", source=SourceType.SCHEDULE)
+    assert ids(yard.reader.tasks(everybodys)) == [failed.id, done.id, waiting.id]
+    for statuses, found in (((Status.QUEUED,), waiting), ((Status.PERMANENTLY_FAILED,), failed)):
+        assert ids(yard.reader.tasks(TaskFilter(user_id=None, schedule_id="s_1", statuses=statuses))) == [found.id]
+    assert yard.reader.tasks(TaskFilter(user_id=USER, schedule_id="s_9")) == []

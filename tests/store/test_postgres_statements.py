@@ -27,7 +27,8 @@ TEXTS = ("ids", "keys", "statuses")
 NUMBERS = ("numbers", "seqs")
 WORDS = (
     *("user_id", "task_id", "subject", "name", "before_id", "last_id", "after"),
-    *("queue", "type", "source", "level", "text", "correlation_id", "parent_id", "user_min", "user_max", "raw"),
+    *("queue", "type", "source", "level", "text", "correlation_id", "parent_id"),
+    *("user_min", "user_max", "raw", "schedule_id"),
 )
 
 

@@ -67,6 +67,7 @@ def asked_of(query: TaskFilter) -> dict[str, str | int | None]:
         "type": query.type,
         "source": query.source,
         "level": query.level,
+        "schedule_id": query.schedule_id,
         "correlation_id": query.correlation_id,
         "parent_id": query.parent_id,
         "text": None if query.text is None else _pattern_of(query.text),

@@ -119,6 +119,8 @@ class TaskFilter(Struct, kw_only=True):
     type: str | None = None
     source: SourceType | None = None
     level: Level | None = None
+    schedule_id: str | None = None
+    """Looked for in the records, so best with what it narrows down: its source."""
     correlation_id: str | None = None
     parent_id: str | None = None
     text: str | None = None

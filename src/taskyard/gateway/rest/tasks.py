@@ -41,6 +41,7 @@ class TaskQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
     priority: Name | None = None
     correlation_id: Name | None = None
     parent_task_id: Name | None = None
+    schedule: Name | None = None
     q: Name | None = None
     archived: bool = False
     limit: Limit = 50
@@ -75,8 +76,9 @@ async def list_tasks(call: Call[TaskQuery], _body: Empty) -> Reply:
         statuses=_statuses(query.status),
         queue=query.queue,
         type=query.type,
-        source=query.source,
+        source=query.source or (None if query.schedule is None else SourceType.SCHEDULE),
         level=_level(query.priority),
+        schedule_id=await _schedule_id(call, user_id, query.schedule),
         correlation_id=query.correlation_id,
         parent_id=query.parent_task_id,
         text=query.q,
@@ -90,13 +92,22 @@ async def list_tasks(call: Call[TaskQuery], _body: Empty) -> Reply:
     return Reply(answers, headers=[] if after is None else link_to_next(call.path, query, after))
 
 
+async def _schedule_id(call: Call[Q], user_id: str | None, named: str | None) -> str | None:
+    """Of a schedule that is named; what is not the name of one may be the id of one that is gone."""
+    if named is None or user_id is None:
+        return named
+    view = await call.hub.schedule(user_id, named)
+    return named if view is None else view.id
+
+
 def _list(wanted: TaskFilter, limit: int, reader: Reader) -> tuple[list[StoredTask], str | None]:
     """A page, and the place of the next one; None: there is none.
 
-    A search for a text looks at so many tasks and no more, so that none keeps others waiting: its page may be short
-    and still have a next one.
+    A search for a text or a schedule looks at so many tasks and no more, so that none keeps others waiting: its page
+    may be short and still have a next one.
     """
-    if wanted.text is not None and _is_broad(wanted):
+    is_search = wanted.text is not None or wanted.schedule_id is not None
+    if is_search and _is_broad(wanted):
         wanted.down_to = reader.search_end(user_id=wanted.user_id, archived=wanted.archived, before=wanted.before)
     found = reader.tasks(wanted)
     if wanted.text is not None and wanted.before is None and limit > 1:
@@ -125,6 +136,7 @@ def _meant(wanted: TaskFilter, reader: Reader) -> StoredTask | None:
         (wanted.type, task.kind.needs.type),
         (wanted.source, task.kind.source),
         (wanted.level, task.level),
+        (wanted.schedule_id, task.schedule_id),
         (wanted.correlation_id, task.correlation_id),
         (wanted.parent_id, task.parent_id),
     )

@@ -128,6 +128,7 @@ class MemoryReader:
             and query.queue in {None, queue}
             and query.type in {None, type_}
             and query.source in {None, source}
+            and (query.schedule_id is None or query.schedule_id == decoded(row).schedule_id)
             and (query.correlation_id is None or query.correlation_id == correlation_id)
             and (query.parent_id is None or query.parent_id == parent_id)
             and (query.text is None or _mentions(self._disk.bodies[id_], query.text))

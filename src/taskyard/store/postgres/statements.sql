@@ -362,6 +362,7 @@ WHERE place BETWEEN :place_min AND :place_max AND user_id = :user_id AND number 
   AND (:type::text IS NULL OR type = :type)
   AND (:source::text IS NULL OR source = :source)
   AND (:level::text IS NULL OR level = :level)
+  AND (:schedule_id::text IS NULL OR said(record, 'schedule_id') = :schedule_id)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(anywhere.body, (SELECT content FROM body WHERE body.id = anywhere.id))) AS its (content)
     WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)
@@ -377,6 +378,7 @@ WHERE place BETWEEN :place_min AND :place_max AND id < :before_id AND id >= :las
   AND (:type::text IS NULL OR type = :type)
   AND (:source::text IS NULL OR source = :source)
   AND (:level::text IS NULL OR level = :level)
+  AND (:schedule_id::text IS NULL OR said(record, 'schedule_id') = :schedule_id)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(anywhere.body, (SELECT content FROM body WHERE body.id = anywhere.id))) AS its (content)
     WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)
@@ -395,6 +397,7 @@ WHERE place BETWEEN :place_min AND :place_max AND correlation_id = :correlation_
   AND (:type::text IS NULL OR type = :type)
   AND (:source::text IS NULL OR source = :source)
   AND (:level::text IS NULL OR level = :level)
+  AND (:schedule_id::text IS NULL OR said(record, 'schedule_id') = :schedule_id)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(anywhere.body, (SELECT content FROM body WHERE body.id = anywhere.id))) AS its (content)
     WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)
@@ -412,6 +415,7 @@ WHERE place BETWEEN :place_min AND :place_max AND parent_id = :parent_id
   AND (:type::text IS NULL OR type = :type)
   AND (:source::text IS NULL OR source = :source)
   AND (:level::text IS NULL OR level = :level)
+  AND (:schedule_id::text IS NULL OR said(record, 'schedule_id') = :schedule_id)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(anywhere.body, (SELECT content FROM body WHERE body.id = anywhere.id))) AS its (content)
     WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)
@@ -430,6 +434,7 @@ WHERE status = 'permanently_failed'
   AND (:type::text IS NULL OR type = :type)
   AND (:source::text IS NULL OR source = :source)
   AND (:level::text IS NULL OR level = :level)
+  AND (:schedule_id::text IS NULL OR said(record, 'schedule_id') = :schedule_id)
   AND (:text::text IS NULL OR EXISTS (
     SELECT 1 FROM (SELECT COALESCE(history.body, (SELECT content FROM body WHERE body.id = history.id))) AS its (content)
     WHERE (:raw::text IS NULL OR lower(convert_from(its.content, 'LATIN1') COLLATE "C") LIKE :raw)

@@ -25,6 +25,7 @@ WHERE status = :status AND status <> 'queued' AND user_id = :user_id AND number 
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
   AND (:level IS NULL OR level = :level)
+  AND (:schedule_id IS NULL OR json_extract(CAST(record AS TEXT), '$.schedule_id') = :schedule_id)
   AND (:text IS NULL OR EXISTS (
     SELECT 1 FROM body WHERE body.id = task.id AND (
       json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
@@ -41,6 +42,7 @@ WHERE status = :status AND status <> 'queued' AND id < :before_id AND id >= :las
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
   AND (:level IS NULL OR level = :level)
+  AND (:schedule_id IS NULL OR json_extract(CAST(record AS TEXT), '$.schedule_id') = :schedule_id)
   AND (:text IS NULL OR EXISTS (
     SELECT 1 FROM body WHERE body.id = task.id AND (
       json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'

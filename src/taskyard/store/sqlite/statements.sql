@@ -222,6 +222,7 @@ WHERE place BETWEEN :place_min AND :place_max AND user_id = :user_id AND number 
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
   AND (:level IS NULL OR level = :level)
+  AND (:schedule_id IS NULL OR json_extract(CAST(record AS TEXT), '$.schedule_id') = :schedule_id)
   AND (:text IS NULL OR EXISTS (
     SELECT 1 FROM body WHERE body.id = anywhere.id AND (
       json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
@@ -238,6 +239,7 @@ WHERE place BETWEEN :place_min AND :place_max AND id < :before_id AND id >= :las
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
   AND (:level IS NULL OR level = :level)
+  AND (:schedule_id IS NULL OR json_extract(CAST(record AS TEXT), '$.schedule_id') = :schedule_id)
   AND (:text IS NULL OR EXISTS (
     SELECT 1 FROM body WHERE body.id = anywhere.id AND (
       json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
@@ -257,6 +259,7 @@ WHERE place BETWEEN :place_min AND :place_max AND correlation_id = :correlation_
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
   AND (:level IS NULL OR level = :level)
+  AND (:schedule_id IS NULL OR json_extract(CAST(record AS TEXT), '$.schedule_id') = :schedule_id)
   AND (:text IS NULL OR EXISTS (
     SELECT 1 FROM body WHERE body.id = anywhere.id AND (
       json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
@@ -275,6 +278,7 @@ WHERE place BETWEEN :place_min AND :place_max AND parent_id = :parent_id
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
   AND (:level IS NULL OR level = :level)
+  AND (:schedule_id IS NULL OR json_extract(CAST(record AS TEXT), '$.schedule_id') = :schedule_id)
   AND (:text IS NULL OR EXISTS (
     SELECT 1 FROM body WHERE body.id = anywhere.id AND (
       json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
@@ -292,6 +296,7 @@ WHERE status = 'permanently_failed'
   AND (:type IS NULL OR type = :type)
   AND (:source IS NULL OR source = :source)
   AND (:level IS NULL OR level = :level)
+  AND (:schedule_id IS NULL OR json_extract(CAST(record AS TEXT), '$.schedule_id') = :schedule_id)
   AND (:text IS NULL OR EXISTS (
     SELECT 1 FROM body WHERE body.id = history.id AND (
       json_extract(CAST(content AS TEXT), '$.title') LIKE :text ESCAPE '\'
