@@ -27,7 +27,7 @@ export function LiveProvider({ isAdmin, children }: { isAdmin: boolean; children
   const url = isAdmin && whose !== "" ? `/api/v1/events?user=${encodeURIComponent(whose)}` : "/api/v1/events";
 
   useEffect(() => {
-    const refresher = new Refresher(client);
+    const refresher = new Refresher(client, () => document.hidden);
     const gatherer = new Gatherer((batch) => {
       refresher.take(batch);
       for (const told of listeners.current) told(batch);
@@ -50,10 +50,15 @@ export function LiveProvider({ isAdmin, children }: { isAdmin: boolean; children
     const hurry = () => {
       stream.hurry();
     };
+    const look = () => {
+      refresher.seen();
+    };
     window.addEventListener("online", hurry);
+    document.addEventListener("visibilitychange", look);
     stream.start();
     return () => {
       window.removeEventListener("online", hurry);
+      document.removeEventListener("visibilitychange", look);
       stream.stop();
       gatherer.stop();
       refresher.stop();

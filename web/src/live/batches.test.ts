@@ -43,5 +43,5 @@ test("progress and logs touch no list and no figure", () => {
 });
 
 test("a breaker that opens touches breakers, reasons and figures", () => {
-  expect(topicsOf([event("breaker.opened")])).toEqual(new Set(["breakers", "why", "figures"]));
+  expect(topicsOf([event("breaker.opened")])).toEqual(new Set(["breakers", "why", "held", "figures"]));
 });

@@ -1,29 +1,36 @@
-/** Fetches anew what events touched, each topic at most once a second: figures that flicker say less. */
+/** Fetches anew what events touched, each topic no more often than its figures can be read. */
 
 import type { QueryClient } from "@tanstack/react-query";
 
-import { ME } from "~/api/keys";
-import type { Topic } from "~/api/keys";
+import { ME, type Topic } from "~/api/keys";
 
 import type { Batch } from "./batches";
 import { topicsOf } from "./topics";
 
+/** Figures that flicker say less. */
 export const REFRESH_MS = 1_000;
+/** Asked of each user by itself: dearer than the others. */
+export const REFRESH_HELD_MS = 3_000;
 /** Rates are of the last minute, so they change without an event when the minute moves on. */
 export const MINUTE_MS = 60_000;
-const BY_MINUTE: readonly Topic[] = ["figures", "history", "held"];
+const BY_MINUTE: ReadonlySet<Topic> = new Set(["figures", "history", "held"]);
+
+function intervalOf(topic: Topic): number {
+  return topic === "held" ? REFRESH_HELD_MS : REFRESH_MS;
+}
 
 export class Refresher {
   #client: QueryClient;
+  #isHidden: () => boolean;
   #waiting = new Set<Topic>();
+  #lastAt = new Map<Topic, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #minute: ReturnType<typeof setTimeout> | undefined;
-  #lastAt = -Infinity;
 
-  constructor(client: QueryClient) {
+  constructor(client: QueryClient, isHidden: () => boolean) {
     this.#client = client;
+    this.#isHidden = isHidden;
     this.#nextMinute();
-    document.addEventListener("visibilitychange", this.#seen);
   }
 
   take(batch: Batch): void {
@@ -33,39 +40,50 @@ export class Refresher {
       return;
     }
     for (const topic of topicsOf(batch.events)) this.#waiting.add(topic);
-    if (this.#waiting.size > 0) this.#soon();
+    this.#soon();
+  }
+
+  /** Minutes are not counted while nobody looks; whoever looks again sees this one. */
+  seen(): void {
+    if (!this.#isHidden()) this.#fetch(BY_MINUTE);
   }
 
   stop(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#minute);
-    document.removeEventListener("visibilitychange", this.#seen);
   }
 
-  /** Minutes are not counted while nobody looks; whoever looks again sees this one. */
-  #seen = (): void => {
-    if (document.hidden) return;
-    for (const topic of BY_MINUTE) void this.#client.invalidateQueries({ queryKey: [topic] });
-  };
+  #dueAt(topic: Topic): number {
+    return (this.#lastAt.get(topic) ?? -Infinity) + intervalOf(topic);
+  }
 
   #soon(): void {
-    const waitMs = Math.max(0, this.#lastAt + REFRESH_MS - Date.now());
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#lastAt = Date.now();
-      const topics = new Set<unknown>(this.#waiting);
-      this.#waiting.clear();
-      void this.#client.invalidateQueries(
-        { predicate: ({ queryKey, meta }) => meta?.live !== false && topics.has(queryKey[0]) },
-        // What is still being fetched goes on: cancelling it every second would starve a slow answer.
-        { cancelRefetch: false },
-      );
-    }, waitMs);
+    clearTimeout(this.#timer);
+    if (this.#waiting.size === 0) return;
+    const first = Math.min(...[...this.#waiting].map((topic) => this.#dueAt(topic)));
+    this.#timer = setTimeout(() => {
+      const now = Date.now();
+      const due = new Set([...this.#waiting].filter((topic) => this.#dueAt(topic) <= now));
+      for (const topic of due) {
+        this.#waiting.delete(topic);
+        this.#lastAt.set(topic, now);
+      }
+      this.#fetch(due);
+      this.#soon();
+    }, Math.max(0, first - Date.now()));
+  }
+
+  #fetch(topics: ReadonlySet<unknown>): void {
+    void this.#client.invalidateQueries(
+      { predicate: ({ queryKey, meta }) => meta?.live !== false && topics.has(queryKey[0]) },
+      // What is still being fetched goes on: cancelling it every second would starve a slow answer.
+      { cancelRefetch: false },
+    );
   }
 
   #nextMinute(): void {
     this.#minute = setTimeout(() => {
-      this.#seen();
+      this.seen();
       this.#nextMinute();
     }, MINUTE_MS);
   }

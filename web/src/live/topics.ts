@@ -8,10 +8,10 @@ import type { LiveEvent } from "./stream";
 const SOFT = new Set(["task.progress", "task.log"]);
 
 const BY_FAMILY: Record<string, readonly Topic[]> = {
-  task: ["tasks", "why", "queues", "daemons", "figures", "limits"],
-  daemon: ["daemons", "why", "figures"],
-  queue: ["queues", "why", "figures"],
-  breaker: ["breakers", "why", "figures"],
+  task: ["tasks", "why", "held", "queues", "daemons", "figures", "limits"],
+  daemon: ["daemons", "why", "held", "figures"],
+  queue: ["queues", "why", "held", "figures"],
+  breaker: ["breakers", "why", "held", "figures"],
   backpressure: ["figures"],
   schedule: ["schedules"],
   settings: ["queues", "people", "limits", "why"],

@@ -50,7 +50,7 @@ const USERS_MAX = 24;
 
 /**
  * What holds everybody's tasks back, for admins: the hub answers for one user at a time. So that many users are not
- * asked about every second, it is renewed by the minute.
+ * asked about every second, the topic has a pace of its own (`live/refresher.ts`).
  */
 export const heldOfAllQuery = (users: readonly User[]) =>
   queryOptions({
