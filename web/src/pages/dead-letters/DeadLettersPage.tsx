@@ -1,49 +1,63 @@
 import { useQuery } from "@tanstack/react-query";
 import { Inbox } from "lucide-react";
+import { useState } from "react";
 
-import type { Task } from "~/api/client";
-import { deadLettersQuery } from "~/api/queries/yard";
+import { useIsAdmin } from "~/api/queries/session";
+import { patternsQuery } from "~/api/queries/yard";
+import { useFilters } from "~/lib/filters";
+import { counted } from "~/lib/format";
 import { useWhose } from "~/lib/whose";
-import { createColumnHelper } from "~/ui/columns";
 import { EmptyState } from "~/ui/EmptyState";
 import { Loaded } from "~/ui/Loaded";
 import { PageHeader } from "~/ui/PageHeader";
 import { Panel } from "~/ui/Panel";
-import { RelativeTime } from "~/ui/RelativeTime";
-import { Table } from "~/ui/Table";
-import { TaskLink } from "~/ui/TaskLink";
 
-const column = createColumnHelper<Task>();
-
-const columns = [
-  column.accessor("ref", { header: "Task", cell: ({ row }) => <TaskLink task={row.original}>{row.original.ref}</TaskLink> }),
-  column.display({ id: "title", header: "Title", cell: ({ row }) => <TaskLink task={row.original} /> }),
-  column.accessor((task) => task.error?.message, { id: "error", header: "Error", meta: { wide: true } }),
-  column.accessor("completed_at", { header: "Failed", cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
-];
+import { RecentVerdicts } from "./History";
+import type { FailurePattern } from "./PatternHead";
+import { Patterns } from "./Patterns";
+import { type Meant, VerdictDialog } from "./VerdictDialog";
 
 export default function DeadLettersPage() {
-  const letters = useQuery(deadLettersQuery(useWhose()));
+  const whose = useWhose();
+  const isAdmin = useIsAdmin();
+  const [filters, change] = useFilters();
+  const patterns = useQuery(patternsQuery(whose));
+  const [meant, setMeant] = useState<Meant | null>(null);
+  const close = () => {
+    setMeant(null);
+  };
   return (
     <>
-      <PageHeader title="Dead letters" />
-      <Panel flush>
-        <Loaded query={letters}>
-          {(rows) => (
-            <Table
-              label="Dead letters"
-              rows={rows}
-              columns={columns}
-              rowId={(task) => task.id}
-              empty={
-                <EmptyState icon={<Inbox />} title="No dead letters">
-                  Nothing has failed for good. Tasks come here when no attempt is left.
-                </EmptyState>
-              }
+      <PageHeader title="Dead letters">{saidOf(patterns.data)}</PageHeader>
+      <Loaded query={patterns}>
+        {(found) =>
+          found.length === 0 ? (
+            <Panel>
+              <EmptyState icon={<Inbox />} title="No dead letters">
+                Nothing has failed for good. A task comes here when no attempt is left, and waits for somebody to decide about it.
+              </EmptyState>
+            </Panel>
+          ) : (
+            <Patterns
+              patterns={found}
+              openId={filters.pattern}
+              onOpen={(pattern) => {
+                change({ pattern });
+              }}
+              onDecide={setMeant}
             />
-          )}
-        </Loaded>
-      </Panel>
+          )
+        }
+      </Loaded>
+      {isAdmin && <RecentVerdicts />}
+      <VerdictDialog meant={meant} whose={whose} onClose={close} onDone={close} />
     </>
   );
+}
+
+function saidOf(patterns: readonly FailurePattern[] | undefined): string | undefined {
+  if (patterns === undefined || patterns.length === 0) return undefined;
+  const tasks = patterns.reduce((sum, pattern) => sum + pattern.count, 0);
+  const ways = patterns.length === 1 ? "all in the same way" : `in ${String(patterns.length)} ways`;
+  return `${counted(tasks, "task")} failed for good, ${ways}. Decide about one, or about all that failed alike.`;
 }
