@@ -81,7 +81,7 @@ class Demo:
 
     def _minute(self) -> None:
         """What has just been done, and what has just gone wrong."""
-        done = self.people["mira"].submit_batch([demo_day.quick(number) for number in range(40)])
+        done = self.people["mira"].submit_batch([demo_day.quick(number) for number in range(12)])
         self.people["ada"].submit_batch(demo_day.failures())
         refused = self.people["grace"].submit_batch([demo_day.refused_by_its_provider()])
         self._until_none(self.people["mira"], done, "queued", "scheduled", "running")

@@ -33,7 +33,7 @@ SCHEDULES: Final[tuple[tuple[str, dict[str, Any], dict[str, Any]], ...]] = (
 def working(title: str, percent: float, words: str, *lines: str, **options: Any) -> dict[str, Any]:
     """A task that has come so far and goes on for as long as anybody looks."""
     marks = [[percent * (step + 1) / len(lines), words] for step in range(len(lines))]
-    script = {"ms": 300, "lines": list(lines), "progress": marks, "hold_ms": HOUR_MS}
+    script = {"ms": 700, "lines": list(lines), "progress": marks, "hold_ms": HOUR_MS}
     return {
         "title": title,
         "input": f"{title}.",
@@ -143,13 +143,13 @@ def waiting(now: datetime) -> Mapping[str, Sequence[dict[str, Any]]]:
 def quick(number: int) -> dict[str, Any]:
     """Something that is done in a moment, so that the last minute's figures have something in them."""
     title = f"Answer: ticket {4100 + number}"
-    script = {"ms": 150 + 37 * (number % 17), "result": {"reply": "sent", "ticket": 4100 + number}}
+    script = {"ms": 700 + 113 * (number % 17), "result": {"reply": "sent", "ticket": 4100 + number}}
     priority = ("normal", "high", "normal", "low")[number % 4]
     return {"title": title, "input": f"{title}.", "type": "support", "payload": script, "priority": priority}
 
 
 def failing(title: str, kind: str, code: str, message: str) -> dict[str, Any]:
-    script = {"ms": 20, "fail": {"code": code, "message": message}}
+    script = {"ms": 400, "fail": {"code": code, "message": message}}
     return {"title": title, "input": f"{title}.", "type": kind, "payload": script, "max_attempts": 1}
 
 

@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
-from tests.dashboard.browser import DESKTOP, PHONE, launch
+from tests.dashboard.browser import PHONE, launch
 from tests.dashboard.demo import Demo, demo_yard
 from tests.dashboard.pages import PAGES, visit
+from tests.dashboard.picture import made_small
 
 IMAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "images"
 BYTES_MAX: Final = 200_000
+DESK: Final[ViewportSize] = {"width": 1280, "height": 800}
 
 FONTS: Final = """\
 <?xml version="1.0"?>
@@ -25,11 +27,11 @@ FONTS: Final = """\
 <fontconfig>
   <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
   <match target="pattern">
-    <test name="family"><string>system-ui</string></test>
+    <test name="family"><string>sans-serif</string></test>
     <edit name="family" mode="prepend" binding="strong"><string>Inter</string></edit>
   </match>
   <match target="pattern">
-    <test name="family"><string>ui-monospace</string></test>
+    <test name="family"><string>monospace</string></test>
     <edit name="family" mode="prepend" binding="strong"><string>JetBrains Mono</string></edit>
   </match>
 </fontconfig>
@@ -60,7 +62,7 @@ def pictures(demo: Demo, browser: Browser, directory: Path) -> Iterator[Path]:
             visit(page, paths[name])
             _pose(page, name)
             picture = directory / f"{name}-{look.name}.png"
-            page.screenshot(path=picture, animations="disabled", caret="hide")
+            picture.write_bytes(made_small(browser, page.screenshot(animations="disabled", caret="hide")))
             yield picture
         context.close()
 
@@ -68,7 +70,7 @@ def pictures(demo: Demo, browser: Browser, directory: Path) -> Iterator[Path]:
 def _window(demo: Demo, browser: Browser, look: Look) -> BrowserContext:
     context = browser.new_context(
         base_url=demo.yard.url,
-        viewport=PHONE if look.is_phone else DESKTOP,
+        viewport=PHONE if look.is_phone else DESK,
         device_scale_factor=2 if look.is_phone else 1,
         has_touch=look.is_phone,
         color_scheme=look.scheme,  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 
 def colours_in(picture: Path) -> int:
-    """How many different bytes of colour a PNG has; one of a single colour has a handful."""
+    """How many of its 256 colours a picture uses; that of an empty page has a handful."""
     content, at, packed = picture.read_bytes(), 8, b""
     while at < len(content):
         size, kind = int.from_bytes(content[at : at + 4]), content[at + 4 : at + 8]
@@ -27,4 +27,4 @@ def test_every_picture_shows_a_page(tmp_path: Path, browser: Browser) -> None:
         made = list(pictures(demo, browser, tmp_path / "images"))
     assert len(made) == len(SHOWN) * (len(LOOKS) - 1) + len(ON_A_PHONE)
     assert [picture.name for picture in made if picture.stat().st_size > BYTES_MAX] == []
-    assert [picture.name for picture in made if colours_in(picture) < 100] == []
+    assert [picture.name for picture in made if colours_in(picture) < 50] == []
