@@ -192,6 +192,34 @@ def test_kept_results_do_not_grow_without_bound(tmp_path: Path, monkeypatch: pyt
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["3.json", "4.json", "5.json"]
 
 
+def test_kept_results_are_bounded_in_bytes_too_and_the_newest_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "WHOLE_BYTES_MAX", 100)
+    journal = Journal(tmp_path)
+    for number, size in enumerate((60, 60, 30, 200)):
+        journal.write([ended(ONE)], [Whole(f"{number}.json", b"x" * size)])
+        os.utime(tmp_path / "results" / f"{number}.json", ns=(number, number))
+        if number == 2:
+            assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["1.json", "2.json"]
+    journal.close()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["3.json"]
+
+
+def test_half_a_result_does_not_stay_on_the_disk_that_it_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path)
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", full_disk)
+        with pytest.raises(JournalFull):
+            journal.write([ended(ONE)], [Whole("1.json", b"x" * 100)])
+    assert list((tmp_path / "results").iterdir()) == []
+    journal.write([ended(ONE)], [Whole("1.json", b"x" * 100)])
+    journal.close()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["1.json"]
+
+
 def full_disk(*_: object) -> int:
     raise OSError(28, "No space left on device")
 

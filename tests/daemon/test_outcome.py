@@ -48,6 +48,12 @@ def test_a_result_nested_too_deeply_is_kept_as_a_file() -> None:
     assert b'"truncated":true' in encoded
 
 
+@pytest.mark.parametrize("task_id", ["../../elsewhere", "/elsewhere", "..", "a/b", "x" * 300])
+def test_a_hub_cannot_name_a_file_elsewhere(task_id: str) -> None:
+    _, whole = pack(TaskCompleted(task_id, 1, Raw(b"[" * 100 + b"]" * 100)))
+    assert whole is None or (Path(whole.name).name, len(whole.name)) == (whole.name, 64 + len("-1.json"))
+
+
 def test_a_long_summary_is_cut() -> None:
     summary = completed(TaskCompleted("t1", 1, summary="x" * 100_000)).summary
     assert summary is not None

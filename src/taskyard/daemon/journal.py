@@ -27,6 +27,8 @@ JOURNAL: Final = "journal"
 LOCK: Final = "lock"
 WHOLE_FILES_MAX: Final = 256
 """Results too large for the wire that are kept; beyond it the oldest go."""
+WHOLE_BYTES_MAX: Final = 1024 * 1024 * 1024
+"""Of them together. A program leaves at most 16 MiB; what a function returns has no other bound."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(Batch).decode
@@ -151,12 +153,23 @@ class Journal:
             try:
                 _write_all(file, whole.content)
                 os.fsync(file)
+            except OSError:
+                (directory / whole.name).unlink()  # the disk is full, of this
+                raise
             finally:
                 os.close(file)
-        kept = sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        for path in kept[:-WHOLE_FILES_MAX]:
-            path.unlink()
+        _keep_the_newest(directory)
         _sync_directory(directory)
+
+
+def _keep_the_newest(directory: Path) -> None:
+    """Up to so many, and so many bytes, but for the very newest."""
+    newest_first = sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    kept_bytes = 0
+    for number, path in enumerate(newest_first):
+        kept_bytes += path.stat().st_size
+        if number >= WHOLE_FILES_MAX or (number > 0 and kept_bytes > WHOLE_BYTES_MAX):
+            path.unlink()
 
 
 def peek(path: Path) -> Memory:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
+from taskyard.daemon.file_name import file_name
 from taskyard.daemon.orders import Whole
 from taskyard.daemon.task import words_of
 from taskyard.wire import frames
@@ -95,7 +96,7 @@ def _fit_result(message: TaskCompleted) -> Whole | None:
     is_long = isinstance(message.result, Raw) and len(content := bytes(message.result)) > DEPTH_MAX
     if not is_long or not _is_too_much(content):
         return None
-    whole = Whole(f"{message.task_id}-{message.attempt}.json", content)
+    whole = Whole(f"{file_name((message.task_id, message.attempt))}.json", content)
     note = {
         "truncated": True,
         "bytes": len(content),

@@ -1,8 +1,6 @@
 """Where a keeper and its work have their files, below a daemon's directory."""
 
-import hashlib
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Struct
 
+from taskyard.daemon.file_name import file_name
 from taskyard.daemon.orders import Key
 from taskyard.daemon.process.launching import Exit, Stream
 from taskyard.daemon.process.tree import IS_LINUX
@@ -20,7 +19,6 @@ T = TypeVar("T")
 SOCKET: Final = "keeper.sock"
 SOCKET_PATH_MAX: Final = 100
 """The kernel's bound for the address of a socket, less a little."""
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class KeeperCard(Struct):
@@ -82,10 +80,7 @@ class Places:
             path.chmod(0o700)
 
     def name(self, key: Key) -> str:
-        """Safe as a file's: what the hub calls a task leads nowhere else."""
-        task_id, attempt = key
-        plain = _PLAIN_NAME.fullmatch(task_id)
-        return f"{task_id if plain else hashlib.sha256(task_id.encode()).hexdigest()}-{attempt}"
+        return file_name(key)
 
     def place(self, name: str) -> Place:
         return Place(self._attempts / name)
