@@ -6,11 +6,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.dashboard.browser import Complaints
+from tests.dashboard.browser import PHONE, Complaints
 from tests.dashboard.pages import PAGES
 from tests.dashboard.yard import Yard
-
-PHONE = {"width": 390, "height": 844}
 
 
 def test_the_palette_finds_pages_tasks_and_actions(yard: Yard, watched_page: Page) -> None:
@@ -48,6 +46,7 @@ def test_the_palette_finds_pages_tasks_and_actions(yard: Yard, watched_page: Pag
 def test_every_page_is_reached_and_left_by_keys_alone(yard: Yard, watched_page: Page) -> None:
     page = watched_page
     page.goto("/")
+    expect(page.get_by_test_id("connection")).to_have_text("Live")
     page.keyboard.press("?")
     help_ = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(help_).to_contain_text("Dead letters")
