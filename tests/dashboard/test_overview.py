@@ -61,7 +61,7 @@ def test_who_is_no_admin_sees_their_own_share(yard: Yard, open_window: Callable[
     key = yard.person("ada", plan="free")
     yard.sign_in(context, key)
     yard.submit("Somebody else's", capabilities=["robot-arm"])
-    yard.hub.client(key=key).submit("Mine.", title="Mine", requirements={"capabilities": ["robot-arm"]})
+    yard.hub.client(key=key).submit("Mine.", title="Mine", capabilities=["robot-arm"])
 
     # When they look
     page = context.new_page()
