@@ -269,7 +269,7 @@ async def _serve(record: Path) -> None:
             body = json.loads(content) if content else {}
             note.write(json.dumps({"method": method, "path": target, "headers": headers, "body": body}) + "\n")
             exchange = Exchange(writer, path, headers, body)
-            if path[-1] == "models":
+            if path[-1] == "models" and not path[0].startswith("refused"):
                 listed = [] if path[0] == "empty" else [{"id": name, "object": "model"} for name in MODELS]
                 await exchange.answer(200, {"object": "list", "data": listed})
             else:

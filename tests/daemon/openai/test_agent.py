@@ -376,6 +376,16 @@ def test_without_models_of_its_own_it_has_those_of_the_server(server: OpenAIServ
     assert agent.endpoint.models == MODELS
 
 
+def test_a_server_that_refuses_to_name_its_models_may_want_another_key(server: OpenAIServer) -> None:
+    agent = OpenAIAgent(Endpoint(base_url=server.url("refused-401")), environment={"TASKYARD_OPENAI_KEY": KEY})
+
+    with pytest.raises(BadEndpoint, match=r"is its key in TASKYARD_OPENAI_KEY right\?") as said:
+        asyncio.run(agent.ask_models())
+
+    assert "start it first" not in str(said.value)
+    assert KEY not in str(said.value)
+
+
 @pytest.mark.parametrize("behaviour", ["empty", "nobody"])
 def test_a_server_that_names_no_models_is_said_with_what_to_do(server: OpenAIServer, behaviour: str) -> None:
     url = server.url("empty") if behaviour == "empty" else f"http://127.0.0.1:{free_port()}/v1"

@@ -22,7 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from taskyard.daemon.context import Context
-from taskyard.daemon.openai.configuration import MODELS_MAX, BadEndpoint, Endpoint, checked, key_of
+from taskyard.daemon.openai.configuration import MODELS_MAX, BadEndpoint, Endpoint, checked, key_names, key_of
 from taskyard.daemon.openai.failures import complaint, redirected, refusal
 from taskyard.daemon.openai.request import body_of, form_of, result_of, unfinished
 from taskyard.daemon.openai.secrets import Hider
@@ -75,9 +75,10 @@ class OpenAIAgent:
                 content = await self._beginning(answer, MODELS_BYTES_MAX)
             listed = read(content).get("data")
         except (TimeoutError, aiohttp.ClientError, OSError, TaskError, BadAnswer) as error:
+            answered = f"is its key in {' or '.join(key_names(self.endpoint))} right? Else name them with --model."
+            instead = answered if isinstance(error, TaskError) else "start it first, or name them with --model."
             raise BadEndpoint(
-                f"{self.endpoint.host} did not say which models it has ({self._said(error)}): "
-                "start it first, or name them with --model."
+                f"{self.endpoint.host} did not say which models it has ({self._said(error)}): {instead}"
             ) from error
         entries = listed if isinstance(listed, list) else []
         names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
