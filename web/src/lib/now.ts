@@ -38,6 +38,11 @@ export function useNow(): number {
   return useSyncExternalStore(ticker.subscribe, ticker.get);
 }
 
+/** For what is told in minutes and longer. */
+export function useMinute(): number {
+  return useSyncExternalStore(ticker.subscribe, () => Math.floor(ticker.get() / 60_000) * 60_000);
+}
+
 /** What is said about a moment; shown anew only when that changes, not whenever a second has passed. */
 export function useSaidNow(say: (now: number) => string): string {
   return useSyncExternalStore(ticker.subscribe, () => say(ticker.get()));

@@ -34,7 +34,7 @@ export function Shell() {
       </MeContext>
     );
   }
-  if (me.error !== null) return <ErrorState error={me.error} onRetry={() => void me.refetch()} />;
+  if (me.failureReason !== null) return <ErrorState error={me.failureReason} onRetry={() => void me.refetch()} />;
   return null;
 }
 

@@ -5,10 +5,15 @@ import { answer, api, type Me, type Scope } from "../client";
 import { ME } from "../keys";
 import { Problem } from "../problem";
 
+const RETRY_MS_MAX = 5_000;
+
 /** Who is signed in; null when nobody is. */
 export const meQuery = queryOptions({
   queryKey: ME,
   staleTime: Infinity,
+  // Without it there is nothing to show: the page waits for the hub as long as it is open.
+  retry: (_count, thrown) => thrown instanceof Problem && thrown.isPassing,
+  retryDelay: (count) => Math.min(RETRY_MS_MAX, 500 * 2 ** count),
   queryFn: async ({ signal }): Promise<Me | null> => {
     try {
       return await answer(api.GET("/api/v1/users/me", { signal }));

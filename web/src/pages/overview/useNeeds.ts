@@ -4,7 +4,7 @@ import { usersQuery } from "~/api/queries/people";
 import { useIsAdmin } from "~/api/queries/session";
 import { countsQuery } from "~/api/queries/tasks";
 import { breakersQuery, daemonsQuery, type Held, patternsQuery, queuesQuery } from "~/api/queries/yard";
-import { useNow } from "~/lib/now";
+import { useMinute } from "~/lib/now";
 import { useWhose } from "~/lib/whose";
 
 import { type Need, needsOf } from "./needs";
@@ -19,7 +19,7 @@ export function useNeeds(held: readonly Held[]): Need[] | null {
   const daemons = useQuery(daemonsQuery(whose));
   const users = useQuery({ ...usersQuery, enabled: whose.user === "*" });
   const isAdmin = useIsAdmin();
-  const now = useNow();
+  const now = useMinute();
   const isThere = [patterns, counts, breakers, queues, daemons].every((query) => query.data !== undefined);
   if (!isThere) return null;
   return needsOf({
