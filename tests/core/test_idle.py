@@ -62,7 +62,7 @@ def test_what_waits_is_held() -> None:
     assert because(hub, daemon) == "2 tasks wait that it could run. Queue q runs 1 of 1 tasks at a time."
     # Others see nothing of it, an admin that it is so.
     assert because(hub, daemon, "bob") == "Nothing of yours waits."
-    assert because(hub, daemon, None) == "2 tasks wait that it could run. QUEUE_FULL."
+    assert because(hub, daemon, None) == "2 tasks wait that it could run. Held by: queue full."
 
 
 def test_one_that_is_kept_for_a_suspect() -> None:

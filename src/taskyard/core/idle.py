@@ -99,8 +99,8 @@ def _because(turn: Turn, daemon: Daemon, lanes: list[Lane], *, is_own: bool) -> 
             unfit[", ".join(said.message for said in one.lacks)] += lane.size
     if fit:
         group = _groups(turn, fit)[0]
-        # Of others' work only the code is told: its sentence speaks to its owner.
-        because = group.cause.message if is_own else f"{group.cause.code}."
+        # Of others' work only what holds it is named: its sentence speaks to its owner.
+        because = group.cause.message if is_own else f"Held by: {group.cause.code.lower().replace('_', ' ')}."
         return f"{_tasks_wait(group.tasks)} that it could run. {because}"
     (message, number), *others = unfit.most_common()
     more = f" ({number}), and {counted(len(others), 'other reason')}" if others else ""

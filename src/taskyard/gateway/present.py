@@ -335,8 +335,8 @@ def _data_of(event: Event) -> dict[str, Any]:
     return data
 
 
-def audit_answer(record: AuditRecord) -> AuditAnswer:
-    return AuditAnswer(instant_of(record.at), record.actor, record.action, record.subject, record.old, record.new)
+def audit_answer(record: AuditRecord, *, by: str | None = None) -> AuditAnswer:
+    return AuditAnswer(instant_of(record.at), record.actor, record.action, record.subject, record.old, record.new, by)
 
 
 def execute_frame(

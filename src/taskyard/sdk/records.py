@@ -135,6 +135,8 @@ class AuditEntry(Struct, kw_only=True):
     subject: str = ""
     old: Any = None
     new: Any = None
+    by: str | None = None
+    """The actor's name, for admins."""
 
 
 class HubRecord(Struct, kw_only=True):

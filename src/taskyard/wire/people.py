@@ -139,6 +139,8 @@ class AuditAnswer(Struct):
     subject: str
     old: Any
     new: Any
+    by: str | None = None
+    """The actor as people know them; told to admins."""
 
 
 class RunningAnswer(Struct):

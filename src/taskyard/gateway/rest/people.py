@@ -129,7 +129,18 @@ async def audit(call: Call[AuditQuery], _body: Empty) -> Reply:
     )
     page = found[: query.limit]
     headers = link_to_next(call.path, query, str(page[-1][0])) if len(found) > query.limit else []
-    return Reply([audit_answer(record) for _, record in page], headers=headers)
+    return Reply([audit_answer(record, by=_name_of(call, record.actor)) for _, record in page], headers=headers)
+
+
+def _name_of(call: Call[AuditQuery], actor: str) -> str:
+    """Of a user, or of a user and the key that they used; whoever is neither, or is gone, as they were written down."""
+    kind, _, id = actor.partition(":")
+    directory = call.hub.directory
+    key = directory.key(id) if kind == "key" else None
+    user = directory.user(id if key is None else key.user_id)
+    if user is None:
+        return actor
+    return user.name if key is None else f"{user.name} (key {key.name})"
 
 
 def _user(call: Call[Q], user_id: str) -> UserRecord:

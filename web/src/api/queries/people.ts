@@ -1,8 +1,8 @@
 /** What admins see: users, plans, keys, who did what. */
 
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
-import { answer, api } from "../client";
+import { answer, api, page } from "../client";
 
 export const usersQuery = queryOptions({
   queryKey: ["people", "users"],
@@ -20,7 +20,18 @@ export const keysQuery = (userId: string) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/users/{id}/keys", { params: { path: { id: userId } }, signal })),
   });
 
-export const auditQuery = queryOptions({
+const AUDIT_ROWS = 100;
+
+/** Who did what, newest first, a page at a time. */
+export const auditQuery = infiniteQueryOptions({
   queryKey: ["audit"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/audit", { params: { query: { limit: 200 } }, signal })),
+  queryFn: ({ signal, pageParam }) =>
+    page(
+      api.GET("/api/v1/audit", {
+        params: { query: { limit: AUDIT_ROWS, ...(pageParam === null ? {} : { cursor: pageParam }) } },
+        signal,
+      }),
+    ),
+  initialPageParam: null as string | null,
+  getNextPageParam: (last) => last.cursor,
 });

@@ -12,6 +12,12 @@ export const daemonsQuery = (whose: Whose) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/daemons", { params: { query: whose }, signal })),
   });
 
+/** Admins only: who leads, and who stands by. */
+export const hubsQuery = queryOptions({
+  queryKey: ["daemons", "hubs"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/hubs", { signal })),
+});
+
 export const queuesQuery = (whose: Whose) =>
   queryOptions({
     queryKey: ["queues", whose],

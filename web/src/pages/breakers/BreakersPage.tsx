@@ -1,37 +1,37 @@
 import { useQuery } from "@tanstack/react-query";
 import { Unplug } from "lucide-react";
+import { useState } from "react";
 
-import type { Breaker } from "~/api/client";
 import { breakersQuery } from "~/api/queries/yard";
-import { count } from "~/lib/format";
-import { useWhoseOwn } from "~/lib/whose";
-import { Badge } from "~/ui/Badge";
-import { createColumnHelper } from "~/ui/columns";
+import { useWhose } from "~/lib/whose";
+import { Button } from "~/ui/Button";
 import { EmptyState } from "~/ui/EmptyState";
 import { Loaded } from "~/ui/Loaded";
 import { PageHeader } from "~/ui/PageHeader";
 import { Panel } from "~/ui/Panel";
-import { RelativeTime } from "~/ui/RelativeTime";
 import { Table } from "~/ui/Table";
-import { BREAKER } from "~/words";
 
-const column = createColumnHelper<Breaker>();
-
-const columns = [
-  column.accessor("type", { header: "Type of task" }),
-  column.accessor("state", {
-    header: "State",
-    cell: ({ getValue }) => <Badge tone={BREAKER[getValue()].tone}>{BREAKER[getValue()].label}</Badge>,
-  }),
-  column.accessor("failures", { header: "Failed in a row", meta: { align: "right" }, cell: ({ getValue }) => count(getValue()) }),
-  column.accessor("last_failure_at", { header: "Last failure", meta: { wide: true }, cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
-];
+import { useColumns } from "./columns";
+import { HoldDialog } from "./HoldDialog";
 
 export default function BreakersPage() {
-  const breakers = useQuery(breakersQuery(useWhoseOwn()));
+  const breakers = useQuery(breakersQuery(useWhose()));
+  const columns = useColumns();
+  const [holding, setHolding] = useState(false);
+  const hold = (
+    <Button
+      onClick={() => {
+        setHolding(true);
+      }}
+    >
+      Hold a type back…
+    </Button>
+  );
   return (
     <>
-      <PageHeader title="Breakers" />
+      <PageHeader title="Breakers" actions={hold}>
+        A breaker opens when a type of task fails several times in a row, and holds it back until one task has tried again.
+      </PageHeader>
       <Panel flush>
         <Loaded query={breakers}>
           {(rows) => (
@@ -39,16 +39,23 @@ export default function BreakersPage() {
               label="Breakers"
               rows={rows}
               columns={columns}
-              rowId={(breaker) => breaker.type}
+              rowId={(breaker) => `${breaker.user_id} ${breaker.type}`}
               empty={
                 <EmptyState icon={<Unplug />} title="Every breaker is closed">
-                  A breaker opens when a type of task fails several times in a row, and holds it back for a while.
+                  No type of task has failed lately, and nobody holds one back.
                 </EmptyState>
               }
             />
           )}
         </Loaded>
       </Panel>
+      {holding && (
+        <HoldDialog
+          onClose={() => {
+            setHolding(false);
+          }}
+        />
+      )}
     </>
   );
 }

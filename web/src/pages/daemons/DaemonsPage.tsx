@@ -1,60 +1,91 @@
 import { useQuery } from "@tanstack/react-query";
-import { Server } from "lucide-react";
+import { Plus, Server } from "lucide-react";
+import { useState } from "react";
 
 import type { Daemon } from "~/api/client";
+import { useIsAdmin } from "~/api/queries/session";
 import { daemonsQuery } from "~/api/queries/yard";
+import { counted } from "~/lib/format";
 import { useWhose } from "~/lib/whose";
-import { Badge } from "~/ui/Badge";
-import { createColumnHelper } from "~/ui/columns";
+import { Button } from "~/ui/Button";
 import { EmptyState } from "~/ui/EmptyState";
 import { Loaded } from "~/ui/Loaded";
-import { Meter } from "~/ui/Meter";
 import { PageHeader } from "~/ui/PageHeader";
 import { Panel } from "~/ui/Panel";
-import { RelativeTime } from "~/ui/RelativeTime";
 import { Table } from "~/ui/Table";
-import { DAEMON } from "~/words";
 
-const column = createColumnHelper<Daemon>();
-
-const columns = [
-  column.accessor("name", { header: "Name" }),
-  column.accessor("status", {
-    header: "Status",
-    cell: ({ getValue }) => <Badge tone={DAEMON[getValue()].tone}>{DAEMON[getValue()].label}</Badge>,
-  }),
-  column.display({
-    id: "slots",
-    header: "Slots",
-    cell: ({ row: { original } }) => (
-      <Meter label="Slots" hideLabel value={original.active_tasks} max={original.max_concurrent_tasks} />
-    ),
-  }),
-  column.accessor("last_heartbeat", { header: "Heard of", meta: { wide: true }, cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
-];
+import { AddDaemonDialog } from "./AddDaemonDialog";
+import { columns } from "./columns";
+import { DaemonDialog } from "./DaemonDialog";
+import { HubsPanel } from "./HubsPanel";
 
 export default function DaemonsPage() {
   const daemons = useQuery(daemonsQuery(useWhose()));
+  const isAdmin = useIsAdmin();
+  const [openId, setOpenId] = useState<string | null>(null);
+  const [adding, setAdding] = useState(false);
+  const open = daemons.data?.find((daemon) => daemon.id === openId);
+  const add = (
+    <Button
+      icon={<Plus />}
+      onClick={() => {
+        setAdding(true);
+      }}
+    >
+      Add a daemon
+    </Button>
+  );
   return (
     <>
-      <PageHeader title="Daemons" />
-      <Panel flush>
-        <Loaded query={daemons}>
-          {(rows) => (
-            <Table
-              label="Daemons"
-              rows={rows}
-              columns={columns}
-              rowId={(daemon) => daemon.id}
-              empty={
-                <EmptyState icon={<Server />} title="No daemons yet">
-                  Start one with <code className="font-mono text-xs">taskyard daemon</code> where the work should be done.
-                </EmptyState>
-              }
-            />
-          )}
-        </Loaded>
-      </Panel>
+      <PageHeader title="Daemons" actions={add}>
+        {daemons.data !== undefined && <Summary daemons={daemons.data} />}
+      </PageHeader>
+      <div className="flex flex-col gap-4">
+        <Panel flush>
+          <Loaded query={daemons}>
+            {(rows) => (
+              <Table
+                label="Daemons"
+                rows={rows}
+                columns={columns}
+                rowId={(daemon) => daemon.id}
+                onOpen={(daemon) => {
+                  setOpenId(daemon.id);
+                }}
+                empty={
+                  <EmptyState icon={<Server />} title="No daemon has come yet" action={add}>
+                    Daemons run the work, wherever your agents are: on this machine, a laptop or a server.
+                  </EmptyState>
+                }
+              />
+            )}
+          </Loaded>
+        </Panel>
+        {isAdmin && <HubsPanel />}
+      </div>
+      {open !== undefined && (
+        <DaemonDialog
+          daemon={open}
+          onClose={() => {
+            setOpenId(null);
+          }}
+        />
+      )}
+      {adding && (
+        <AddDaemonDialog
+          onClose={() => {
+            setAdding(false);
+          }}
+        />
+      )}
     </>
   );
+}
+
+function Summary({ daemons }: { daemons: readonly Daemon[] }) {
+  const there = daemons.filter((daemon) => daemon.status !== "offline");
+  const used = there.reduce((sum, daemon) => sum + daemon.active_tasks, 0);
+  const slots = there.reduce((sum, daemon) => sum + daemon.max_concurrent_tasks, 0);
+  if (daemons.length === 0) return "Nothing can run until a daemon is there.";
+  return `${counted(there.length, "daemon")} of ${String(daemons.length)} there, ${String(used)} of ${counted(slots, "slot")} in use.`;
 }

@@ -1,40 +1,69 @@
 import { useQuery } from "@tanstack/react-query";
+import { Layers, Plus } from "lucide-react";
+import { useState } from "react";
 
 import type { Queue } from "~/api/client";
+import { useIsAdmin } from "~/api/queries/session";
 import { queuesQuery } from "~/api/queries/yard";
-import { count } from "~/lib/format";
 import { useWhose } from "~/lib/whose";
-import { Badge } from "~/ui/Badge";
-import { createColumnHelper } from "~/ui/columns";
+import { Button } from "~/ui/Button";
+import { EmptyState } from "~/ui/EmptyState";
 import { Loaded } from "~/ui/Loaded";
 import { PageHeader } from "~/ui/PageHeader";
 import { Panel } from "~/ui/Panel";
 import { Table } from "~/ui/Table";
-import { QUEUE } from "~/words";
 
-const column = createColumnHelper<Queue>();
-
-const columns = [
-  column.accessor("name", { header: "Name" }),
-  column.accessor("state", {
-    header: "State",
-    cell: ({ getValue }) => <Badge tone={QUEUE[getValue()].tone}>{QUEUE[getValue()].label}</Badge>,
-  }),
-  column.accessor((queue) => queue.models.join(", "), { id: "models", header: "Models", meta: { wide: true } }),
-  column.accessor("running", { header: "Running", meta: { align: "right" }, cell: ({ getValue }) => count(getValue()) }),
-  column.accessor("waiting", { header: "Waiting", meta: { align: "right" }, cell: ({ getValue }) => count(getValue()) }),
-];
+import { columnsFor } from "./columns";
+import { NEW, QueueDialog } from "./QueueDialog";
 
 export default function QueuesPage() {
   const queues = useQuery(queuesQuery(useWhose()));
+  const isAdmin = useIsAdmin();
+  const [edited, setEdited] = useState<Queue | null>(null);
   return (
     <>
-      <PageHeader title="Queues" />
+      <PageHeader
+        title="Queues"
+        actions={
+          isAdmin && (
+            <Button
+              icon={<Plus />}
+              onClick={() => {
+                setEdited(NEW);
+              }}
+            >
+              New queue
+            </Button>
+          )
+        }
+      >
+        Each stands for where models come from: how many of its tasks run at a time, and whether its provider has had enough.
+      </PageHeader>
       <Panel flush>
         <Loaded query={queues}>
-          {(rows) => <Table label="Queues" rows={rows} columns={columns} rowId={(queue) => queue.name} />}
+          {(rows) => (
+            <Table
+              label="Queues"
+              rows={rows}
+              columns={columnsFor(isAdmin, setEdited)}
+              rowId={(queue) => queue.name}
+              empty={
+                <EmptyState icon={<Layers />} title="No queues">
+                  Every task is in the default queue until one is made for its model.
+                </EmptyState>
+              }
+            />
+          )}
         </Loaded>
       </Panel>
+      {edited !== null && (
+        <QueueDialog
+          queue={edited}
+          onClose={() => {
+            setEdited(null);
+          }}
+        />
+      )}
     </>
   );
 }

@@ -1,0 +1,112 @@
+"""Users, plans, keys and the audit, as an admin looks at them and acts on them."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.dashboard.browser import PHONE
+from tests.dashboard.pages import visit
+from tests.dashboard.yard import Yard
+from tests.support.live import live_yard
+
+Open = Callable[..., BrowserContext]
+
+
+@pytest.fixture(scope="module")
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
+    """Nothing here needs a daemon."""
+    with live_yard(tmp_path_factory.mktemp("yard")) as live:
+        yield Yard(live)
+
+
+def plan_of(yard: Yard, name: str) -> str | None:
+    return next(user.plan for user in yard.client.users() if user.name == name)
+
+
+def test_a_plan_is_changed_and_that_is_taken_back(yard: Yard, watched_page: Page) -> None:
+    yard.person("ann", plan="free")
+    visit(watched_page, "/admin/users")
+    watched_page.get_by_label("Plan of ann").select_option("pro")
+    expect(watched_page.get_by_text("ann is on the plan pro.")).to_be_visible()
+    assert plan_of(yard, "ann") == "pro"
+
+    watched_page.get_by_role("button", name="Undo").click()
+    expect(watched_page.get_by_label("Plan of ann")).to_have_value("free")
+    assert plan_of(yard, "ann") == "free"
+
+
+def test_a_user_is_added_and_given_limits_of_their_own(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, "/admin/users")
+    watched_page.get_by_role("button", name="New user").click()
+    watched_page.get_by_label("Name").fill("ben")
+    watched_page.get_by_role("dialog").get_by_label("Plan").select_option("free")
+    watched_page.get_by_role("button", name="Add", exact=True).click()
+
+    watched_page.get_by_role("button", name="Limits of ben").click()
+    watched_page.get_by_label("Tasks at a time").fill("7")
+    watched_page.get_by_role("button", name="Save").click()
+    expect(watched_page.get_by_role("row", name=re.compile("ben"))).to_contain_text("0 of 7 running")
+
+
+def test_a_name_that_is_taken_is_refused_in_words(yard: Yard, page: Page) -> None:
+    visit(page, "/admin/users")
+    page.get_by_role("button", name="New user").click()
+    page.get_by_label("Name").fill("local")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("local")
+
+
+def test_a_key_is_shown_once_opens_the_door_and_is_revoked(yard: Yard, open_window: Open, watched_page: Page) -> None:
+    # Given a key that was made for somebody
+    yard.client.add_user("cleo")
+    visit(watched_page, "/admin/keys")
+    watched_page.get_by_label("Whose keys").select_option(label="cleo")
+    expect(watched_page.get_by_text("cleo cannot get in until you make one.")).to_be_visible()
+    watched_page.get_by_role("button", name="New key").click()
+    watched_page.get_by_label("Name").fill("laptop")
+    watched_page.get_by_role("button", name="Make the key").click()
+    key = watched_page.get_by_text(re.compile(r"^tyk_")).first.inner_text()
+
+    # When its dialog is closed, then it is shown nowhere, and opens the door
+    watched_page.get_by_role("button", name="I have saved it").click()
+    expect(watched_page.get_by_text(key)).to_have_count(0)
+    yard.sign_in(open_window(base_url=yard.url), key)
+
+    # When it is revoked, then it does no longer
+    watched_page.get_by_role("button", name="Revoke laptop").click()
+    watched_page.get_by_role("button", name="Revoke the key").click()
+    expect(watched_page.get_by_role("row", name=re.compile("laptop"))).to_contain_text("Revoked")
+    answer = open_window().request.post(
+        f"{yard.url}/api/v1/session", data={"key": key}, headers={"X-Taskyard-Request": "1"}
+    )
+    assert answer.status == 401
+
+
+def test_plans_are_compared_side_by_side(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, "/admin/plans")
+    for plan in yard.client.plans():
+        expect(watched_page.get_by_role("columnheader", name=re.compile(plan.name))).to_be_visible()
+    expect(watched_page.get_by_role("row", name=re.compile("Agent hours a month"))).to_be_visible()
+
+
+def test_the_audit_says_who_did_what_by_name(yard: Yard, watched_page: Page) -> None:
+    yard.client.pause_queue("default")
+    yard.client.resume_queue("default")
+    visit(watched_page, "/admin/audit?q=paused")
+    [found] = watched_page.get_by_role("region", name="Audit").get_by_role("row").all()[1:]
+    expect(found).to_contain_text("local")
+    expect(found).to_contain_text("paused a queue")
+    expect(found).to_contain_text("default")
+
+
+def test_a_phone_changes_a_plan(yard: Yard, open_window: Open) -> None:
+    yard.person("dan", plan="free")
+    context = open_window(base_url=yard.url, viewport=PHONE)
+    yard.sign_in(context)
+    page = context.new_page()
+    visit(page, "/admin/users")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.get_by_label("Plan of dan").select_option("team")
+    expect(page.get_by_text("dan is on the plan team.")).to_be_visible()

@@ -1,0 +1,102 @@
+"""Daemons, queues and breakers, as a person looks at them and acts on them."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.dashboard.browser import PHONE
+from tests.dashboard.pages import visit
+from tests.dashboard.yard import Yard
+
+Open = Callable[..., BrowserContext]
+
+
+def test_a_queue_is_paused_and_that_is_taken_back(yard: Yard, watched_page: Page) -> None:
+    yard.client.put_queue("cloud", models=["m1"], max_concurrent=2)
+    visit(watched_page, "/queues")
+    watched_page.get_by_role("button", name="Pause cloud").click()
+    expect(watched_page.get_by_role("row", name=re.compile("cloud")).get_by_text("Paused")).to_be_visible()
+    assert {queue.name: queue.state for queue in yard.client.queues()}["cloud"] == "paused"
+
+    watched_page.get_by_role("button", name="Undo").click()
+    expect(watched_page.get_by_role("button", name="Pause cloud")).to_be_visible()
+    assert {queue.name: queue.state for queue in yard.client.queues()}["cloud"] == "open"
+
+
+def test_a_queue_that_somebody_else_pauses_is_seen_at_once(yard: Yard, watched_page: Page) -> None:
+    yard.client.put_queue("elsewhere", models=["m9"])
+    visit(watched_page, "/queues")
+    yard.client.pause_queue("elsewhere")
+    expect(watched_page.get_by_role("button", name="Resume elsewhere")).to_be_visible()
+
+
+def test_a_queue_is_made_and_what_is_wrong_with_it_is_said(yard: Yard, page: Page) -> None:
+    visit(page, "/queues")
+    page.get_by_role("button", name="New queue").click()
+    page.get_by_label("Name").fill("mine")
+    page.get_by_label("Models").fill("m8")
+    page.get_by_label("At a time, at most").fill("0")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("dialog").get_by_role("alert").first).to_be_visible()
+    assert "mine" not in {queue.name for queue in yard.client.queues()}
+
+    page.get_by_label("At a time, at most").fill("3")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("row", name=re.compile("mine"))).to_contain_text("0 of 3")
+
+
+def test_a_daemon_is_drained_and_given_work_again(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, "/daemons")
+    watched_page.get_by_role("cell", name=re.compile("d1")).first.click()
+    dialog = watched_page.get_by_role("dialog", name="d1")
+    expect(dialog.get_by_text("0 of 4 in use")).to_be_visible()
+    dialog.get_by_role("button", name="Drain…").click()
+    asking = watched_page.get_by_role("dialog", name="Drain d1")
+    expect(asking.get_by_text("It runs nothing now, and is given nothing new.")).to_be_visible()
+    asking.get_by_role("button", name="Drain").click()
+    expect(dialog.get_by_text("Draining", exact=True)).to_be_visible()
+
+    dialog.get_by_role("button", name="Give it work again").click()
+    expect(dialog.get_by_text("Online", exact=True)).to_be_visible()
+
+
+def test_the_command_for_another_daemon_has_this_hubs_address(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, "/daemons")
+    watched_page.get_by_role("button", name="Add a daemon").click()
+    expect(watched_page.get_by_text(f"taskyard daemon --run ./agent.sh --hub {yard.url}").first).to_be_visible()
+
+
+def test_a_type_is_held_back_and_its_breaker_closed_again(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, "/breakers")
+    watched_page.get_by_role("button", name="Hold a type back…").click()
+    watched_page.get_by_role("dialog").get_by_label("Type of task").fill("report")
+    watched_page.get_by_role("button", name="Hold it back").click()
+    held = watched_page.get_by_role("row", name=re.compile("report"))
+    expect(held.get_by_text("Open", exact=True)).to_be_visible()
+
+    watched_page.get_by_role("button", name="Close the breaker of report").click()
+    expect(held.get_by_text("Open", exact=True)).to_have_count(0)
+    assert all(breaker.state == "closed" for breaker in yard.client.breakers())
+
+
+@pytest.mark.parametrize("path", ["/daemons", "/queues", "/breakers"])
+def test_a_phone_shows_it_without_sliding_sideways(yard: Yard, open_window: Open, path: str) -> None:
+    yard.client.put_queue("a-queue-with-a-rather-long-name", models=["a-model-with-a-name-that-is-long-too"])
+    context = open_window(base_url=yard.url, viewport=PHONE)
+    yard.sign_in(context)
+    page = context.new_page()
+    visit(page, path)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    if path == "/queues":
+        expect(page.get_by_role("button", name="Pause a-queue-with-a-rather-long-name")).to_be_in_viewport()
+
+
+def test_somebody_who_is_no_admin_changes_no_queue(yard: Yard, open_window: Open) -> None:
+    context = open_window(base_url=yard.url)
+    yard.sign_in(context, yard.person("carla"))
+    page = context.new_page()
+    visit(page, "/queues")
+    expect(page.get_by_role("row", name=re.compile("default"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Pause|Edit|New queue"))).to_have_count(0)
