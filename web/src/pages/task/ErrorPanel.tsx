@@ -52,7 +52,7 @@ function Pattern({ task, whose }: { task: Task; whose: Whose }) {
       <Link
         to="/dead-letters"
         search={{ fingerprint: pattern.fingerprint }}
-        className="font-medium text-accent hover:underline"
+        className="font-medium text-accent underline decoration-1 underline-offset-2"
       >
         {counted(others, "other dead letter")} with the same error
       </Link>

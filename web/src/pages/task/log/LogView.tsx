@@ -23,7 +23,7 @@ interface Props {
 }
 
 const LINE_PX = 20;
-const OVERSCAN_LINES = 20;
+const OVERSCAN_LINES = 10;
 /** So near its end, a log counts as being read there. */
 const END_PX = 24;
 

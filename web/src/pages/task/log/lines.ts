@@ -27,6 +27,8 @@ const GAP = /^\[(?:log cut: |… cut: ).*\]$/;
 const ESCAPES = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]/g;
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
+// eslint-disable-next-line no-control-regex
+const ANY_CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
 const PICTURES = 0x2400;
 const DELETE = 0x7f;
 
@@ -38,19 +40,24 @@ export function linesOf(pieces: readonly Piece[]): Log {
     const said = text.replace(/^\n|\r?\n$/g, "").split("\n");
     for (const line of said.reverse()) {
       if (newestFirst.length >= LINES_MAX) leftOut += 1;
-      else newestFirst.push({ at, text: line, isGap: GAP.test(line) });
+      else newestFirst.push({ at, text: plain(line), isGap: line.startsWith("[") && GAP.test(line) });
     }
   }
-  return { lines: newestFirst.reverse().map((line) => ({ ...line, text: plain(line.text) })), leftOut };
+  return { lines: newestFirst.reverse(), leftOut };
 }
 
 /** As a terminal would leave it: without its commands, and of a line that was written over and over the last. */
 export function plain(line: string): string {
+  // Nearly every line is plain already, and there are thousands.
+  if (!ANY_CONTROL.test(line)) return cut(line);
   const bare = line.replace(ESCAPES, "");
   const written = bare.replace(/\r+$/, "");
   const last = written.slice(written.lastIndexOf("\r") + 1);
-  const shown = last.replace(CONTROLS, pictureOf);
-  return shown.length > LINE_CHARS_MAX ? `${shown.slice(0, LINE_CHARS_MAX)}…` : shown;
+  return cut(last.replace(CONTROLS, pictureOf));
+}
+
+function cut(line: string): string {
+  return line.length > LINE_CHARS_MAX ? `${line.slice(0, LINE_CHARS_MAX)}…` : line;
 }
 
 function pictureOf(control: string): string {
