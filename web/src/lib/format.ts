@@ -30,7 +30,8 @@ export function percent(part: number): string {
 export function duration(ms: number): string {
   if (!Number.isFinite(ms)) return "–";
   const span = Math.abs(ms);
-  if (span < 1) return "0 s";
+  if (span === 0) return "0 s";
+  if (span < 1) return "< 1 ms";
   if (span < SECOND) return `${String(Math.round(span))} ms`;
   if (span < 10 * SECOND) return `${String(Math.round(span / 100) / 10)} s`;
   if (span < MINUTE) return `${String(Math.round(span / SECOND))} s`;

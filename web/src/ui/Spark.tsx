@@ -1,10 +1,18 @@
 import { cx } from "~/lib/classes";
 
+/** Null breaks the line: nobody knows. Undefined does not: there was nothing to tell of. */
+export type Values = readonly (number | null | undefined)[];
+
 interface Props {
-  values: readonly (number | null)[];
-  /** What it shows, for a screen reader: "Waiting, last hour, now 12". */
+  values: Values;
+  /** What it shows, for a screen reader: "Waiting, last hour". */
   label: string;
   className?: string;
+}
+
+interface Point {
+  index: number;
+  value: number;
 }
 
 const WIDTH = 120;
@@ -13,10 +21,11 @@ const EDGE = 2;
 
 /** A line without axes, as SVG: it takes the colour of the text around it, and a chart's code need not be there yet. */
 export function Spark({ values, label, className = "text-accent" }: Props) {
-  const known = values.filter((value) => value !== null);
-  const top = Math.max(1, ...known);
+  const found = pieces(values);
+  const top = Math.max(1, ...found.flat().map((point) => point.value));
   const step = values.length > 1 ? (WIDTH - 2 * EDGE) / (values.length - 1) : 0;
-  const y = (value: number) => HEIGHT - EDGE - (value / top) * (HEIGHT - 2 * EDGE);
+  const at = ({ index, value }: Point) =>
+    `${String(EDGE + index * step)},${String(HEIGHT - EDGE - (value / top) * (HEIGHT - 2 * EDGE))}`;
   return (
     <svg
       role="img"
@@ -26,11 +35,11 @@ export function Spark({ values, label, className = "text-accent" }: Props) {
       className={cx("h-7 w-full overflow-visible", className)}
     >
       <line x1="0" x2={WIDTH} y1={HEIGHT - 1} y2={HEIGHT - 1} stroke="var(--color-line)" vectorEffect="non-scaling-stroke" />
-      {pieces(values).map((piece) => (
+      {found.map((piece) => (
         // A line of one point is a dot: its round ends.
         <polyline
-          key={piece.from}
-          points={pointsOf(piece, step, y)}
+          key={piece[0]?.index}
+          points={(piece.length === 1 ? [...piece, ...piece] : piece).map(at).join(" ")}
           fill="none"
           stroke="currentColor"
           strokeWidth="1.5"
@@ -43,19 +52,11 @@ export function Spark({ values, label, className = "text-accent" }: Props) {
   );
 }
 
-function pointsOf(piece: { from: number; values: number[] }, step: number, y: (value: number) => number): string {
-  const points = piece.values.map((value, index) => `${String(EDGE + (piece.from + index) * step)},${String(y(value))}`);
-  return (points.length === 1 ? [...points, ...points] : points).join(" ");
-}
-
-/** Where the hub was away there is no line. */
-function pieces(values: readonly (number | null)[]): { from: number; values: number[] }[] {
-  const found: { from: number; values: number[] }[] = [];
+function pieces(values: Values): Point[][] {
+  const found: Point[][] = [[]];
   values.forEach((value, index) => {
-    if (value === null) return;
-    const last = found.at(-1);
-    if (last !== undefined && last.from + last.values.length === index) last.values.push(value);
-    else found.push({ from: index, values: [value] });
+    if (value === null) found.push([]);
+    else if (value !== undefined) found.at(-1)?.push({ index, value });
   });
-  return found;
+  return found.filter((piece) => piece.length > 0);
 }

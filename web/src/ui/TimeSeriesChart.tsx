@@ -6,10 +6,12 @@ import uPlot from "uplot";
 import { short } from "~/lib/format";
 import { useIsDark, useZone } from "~/lib/preferences";
 
+import type { Values } from "./Spark";
+
 export interface Series {
   label: string;
-  /** One per time; null where nothing is known. */
-  values: (number | null)[];
+  /** One per time. */
+  values: Values;
   /** The name of a colour: "accent", "attention-dot", "failed", "quiet-dot", "well". */
   colour: string;
   filled?: boolean;
@@ -133,7 +135,7 @@ export default function TimeSeriesChart({ label, times, series, height, format =
 
 /** A line of a single point would not be seen. */
 function isSparse(series: Series): boolean {
-  return series.values.filter((value) => value !== null).length < 3;
+  return series.values.filter((value) => value != null).length < 3;
 }
 
 /** Computed colours are always written "rgb(…)". */
@@ -151,12 +153,12 @@ function timeAt(seconds: number, zone: string): string {
 }
 
 function dataOf(times: number[], series: Series[], stacked: boolean): uPlot.AlignedData {
-  if (!stacked) return [times, ...series.map((one) => one.values)];
+  if (!stacked) return [times, ...series.map((one) => [...one.values])];
   const sums = times.map(() => 0);
   const layers = series.map((one) =>
     times.map((_, index) => {
       const value = one.values[index];
-      if (value == null) return null;
+      if (value == null) return value;
       sums[index] = (sums[index] ?? 0) + value;
       return sums[index] ?? null;
     }),

@@ -26,6 +26,11 @@ test("a step that nobody wrote down is a gap in the line", () => {
   expect(line(steps, (one) => one.completed)).toEqual([4, null, 6]);
 });
 
+test("a minute in which nothing started has no wait, and does not break the line", () => {
+  const steps = stepsOf(history(point("2026-01-01T00:00:00Z", 4)));
+  expect(line(steps, (one) => one.wait_p50_ms)).toEqual([undefined]);
+});
+
 test("a rate is per minute, whatever the step", () => {
   const steps = stepsOf(history(point("2026-01-01T00:00:00Z", 4)));
   expect(rate(steps, 120, (one) => one.completed)).toEqual([2]);

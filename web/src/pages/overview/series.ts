@@ -1,6 +1,7 @@
 /** What the hub wrote down, as lines over time; a step that nobody wrote down is a gap. */
 
 import type { Schemas } from "~/api/client";
+import type { Values } from "~/ui/Spark";
 
 export type History = Schemas["HistoryAnswer"];
 export type Point = Schemas["HistoryPoint"];
@@ -25,11 +26,12 @@ export function stepsOf(history: History): Steps {
   };
 }
 
-export function line(steps: Steps, pick: (point: Point) => number | null | undefined): (number | null)[] {
-  return steps.points.map((point) => (point === null ? null : (pick(point) ?? null)));
+/** Null where no hub was there, which breaks the line; undefined where nothing happened to tell of, which does not. */
+export function line(steps: Steps, pick: (point: Point) => number | null | undefined): Values {
+  return steps.points.map((point) => (point === null ? null : (pick(point) ?? undefined)));
 }
 
 /** Per minute, whatever the step. */
-export function rate(steps: Steps, stepS: number, pick: (point: Point) => number): (number | null)[] {
+export function rate(steps: Steps, stepS: number, pick: (point: Point) => number): Values {
   return line(steps, (point) => (pick(point) * 60) / stepS);
 }
