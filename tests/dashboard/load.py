@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from playwright.sync_api import CDPSession, Page, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from taskyard.sdk.client import Client
 from taskyard.wire.imports import Import
@@ -167,21 +167,20 @@ def watch(page: Page, path: str, seconds: float) -> Seen:
     return Seen(path, long_tasks, heap, list(complaints.heard))
 
 
-def run(directory: Path, *, seconds: float, tasks: int = TASKS) -> tuple[list[Seen], float]:
+def run(directory: Path, browser: Browser, *, seconds: float, tasks: int = TASKS) -> tuple[list[Seen], float]:
     """What was seen of each page, half of the time each, and how many events a second there were."""
-    with live_yard(directory) as live, sync_playwright() as playwright:
+    with live_yard(directory) as live:
         yard = Yard(live, settings=SETTINGS + UNLIMITED)
         try:
             fill(yard, tasks)
             yard.crew(slots=50)
-            browser = launch(playwright)
             context = browser.new_context(base_url=yard.url, viewport=DESKTOP)
             yard.sign_in(context)
             with Traffic(yard.hub.client(timeout_s=30)) as traffic:
                 seen = [watch(context.new_page(), path, seconds / 2) for path in ("/queue", "/")]
                 backlog = sum(1 for _ in yard.client.tasks(type="noop", status="queued"))
             assert backlog < BACKLOG_S_MAX * EVENTS_PER_S / EVENTS_PER_TASK, f"{backlog} tasks were left behind"
-            browser.close()
+            context.close()
             return seen, traffic.events_per_s
         finally:
             yard.end()
@@ -192,8 +191,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--tasks", type=int, default=TASKS)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        seen, events_per_s = run(Path(directory), seconds=asked.seconds, tasks=asked.tasks)
+    with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
+        browser = launch(playwright)
+        seen, events_per_s = run(Path(directory), browser, seconds=asked.seconds, tasks=asked.tasks)
+        browser.close()
     print(f"{asked.tasks:,} tasks, {events_per_s:.0f} events a second")
     for page in seen:
         print(page)

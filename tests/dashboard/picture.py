@@ -16,48 +16,45 @@ COMMON: Final = 200
 REDUCE: Final = """async ([encoded, common]) => {
   const blob = await (await fetch(`data:image/png;base64,${encoded}`)).blob();
   const image = await createImageBitmap(blob);
-  const canvas = new OffscreenCanvas(image.width, image.height);
-  const context = canvas.getContext("2d");
+  const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
   context.drawImage(image, 0, 0);
   const { data } = context.getImageData(0, 0, image.width, image.height);
-  const counts = new Map();
+  // Letters have thousands of shades at their edges; four neighbouring ones are one to the eye.
+  const shade = (at) => ((data[at] >> 2) << 12) | ((data[at + 1] >> 2) << 6) | (data[at + 2] >> 2);
+  const counts = new Uint32Array(1 << 18), exact = new Uint32Array(1 << 18);
   for (let at = 0; at < data.length; at += 4) {
-    const colour = (data[at] << 16) | (data[at + 1] << 8) | data[at + 2];
-    counts.set(colour, (counts.get(colour) ?? 0) + 1);
+    const found = shade(at);
+    if (counts[found] === 0) exact[found] = (data[at] << 16) | (data[at + 1] << 8) | data[at + 2];
+    counts[found] += 1;
   }
-  const parts = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
+  const shades = [...counts.keys()].filter((one) => counts[one] > 0).sort((one, other) => counts[other] - counts[one]);
   const distance = (one, other) => {
-    const [red, green, blue] = parts(one), [r, g, b] = parts(other);
-    return 2 * (red - r) ** 2 + 4 * (green - g) ** 2 + 3 * (blue - b) ** 2;
+    const red = (one >> 16) - (other >> 16), blue = (one & 255) - (other & 255);
+    const green = ((one >> 8) & 255) - ((other >> 8) & 255);
+    return 2 * red * red + 4 * green * green + 3 * blue * blue;
   };
-  const ordered = [...counts.keys()].sort((one, other) => counts.get(other) - counts.get(one));
-  const palette = ordered.slice(0, common);
-  const rest = ordered.slice(common);
-  const gap = rest.map((colour) => Math.min(...palette.map((chosen) => distance(colour, chosen))));
+  const palette = shades.slice(0, common).map((one) => exact[one]);
+  const rest = shades.slice(common).map((one) => ({ colour: exact[one], weight: Math.sqrt(counts[one]), gap: 1e9 }));
+  for (const one of rest) for (const chosen of palette) one.gap = Math.min(one.gap, distance(one.colour, chosen));
   while (palette.length < 256 && rest.length > 0) {
-    let farthest = 0;
-    for (let at = 1; at < rest.length; at += 1) {
-      const weight = (index) => gap[index] * Math.sqrt(counts.get(rest[index]));
-      if (weight(at) > weight(farthest)) farthest = at;
-    }
-    if (gap[farthest] === 0) break;
-    const chosen = rest[farthest];
-    palette.push(chosen);
-    for (let at = 0; at < rest.length; at += 1) gap[at] = Math.min(gap[at], distance(rest[at], chosen));
+    const far = rest.reduce((best, one) => (one.gap * one.weight > best.gap * best.weight ? one : best));
+    if (far.gap === 0) break;
+    palette.push(far.colour);
+    for (const one of rest) one.gap = Math.min(one.gap, distance(one.colour, far.colour));
   }
-  const nearest = new Map();
-  for (const colour of ordered) {
+  const nearest = new Uint8Array(1 << 18);
+  for (const one of shades) {
     let best = 0;
     for (let at = 1; at < palette.length; at += 1) {
-      if (distance(colour, palette[at]) < distance(colour, palette[best])) best = at;
+      if (distance(exact[one], palette[at]) < distance(exact[one], palette[best])) best = at;
     }
-    nearest.set(colour, best);
+    nearest[one] = best;
   }
-  let indices = "";
-  for (let at = 0; at < data.length; at += 4) {
-    indices += String.fromCharCode(nearest.get((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]));
-  }
-  return { width: image.width, height: image.height, palette, indices: btoa(indices) };
+  const indices = new Uint8Array(data.length / 4);
+  for (let at = 0; at < data.length; at += 4) indices[at / 4] = nearest[shade(at)];
+  let text = "";
+  for (let at = 0; at < indices.length; at += 8192) text += String.fromCharCode(...indices.subarray(at, at + 8192));
+  return { width: image.width, height: image.height, palette, indices: btoa(text) };
 }"""
 
 

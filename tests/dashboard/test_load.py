@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from tests.dashboard.load import EVENTS_PER_S, run
 
 pytestmark = pytest.mark.slow
 
 
-def test_a_page_stays_responsive_and_flat_before_a_busy_yard(tmp_path: Path) -> None:
-    seen, events_per_s = run(tmp_path, seconds=30)
+def test_a_page_stays_responsive_and_flat_before_a_busy_yard(tmp_path: Path, browser: Browser) -> None:
+    seen, events_per_s = run(tmp_path, browser, seconds=30)
     assert events_per_s >= 0.95 * EVENTS_PER_S
     assert [sentence for page in seen for sentence in page.wrong] == []
