@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 
 import type { Schemas } from "~/api/client";
 import { auditQuery } from "~/api/queries/people";
@@ -41,8 +41,9 @@ export function VerdictLine({ record }: { record: Audited }) {
 
 /** For admins: what was decided lately, also about tasks that are no dead letters any more. */
 export function RecentVerdicts() {
-  const audit = useQuery(auditQuery);
-  const found = (audit.data ?? []).filter((one) => one.action.startsWith(PREFIX));
+  const audit = useInfiniteQuery(auditQuery);
+  const rows = (audit.data?.pages ?? []).flatMap((page) => page.rows);
+  const found = rows.filter((one) => one.action.startsWith(PREFIX));
   if (found.length === 0) return null;
   return (
     <Panel title="Decided lately" className="mt-6">
