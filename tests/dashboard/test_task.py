@@ -190,7 +190,7 @@ def test_the_graph_of_a_diamond_is_drawn_lives_and_leads_on(yard: Yard, watched_
     page = watched_page
     batch = yard.client.submit_batch(
         [
-            {"name": "top", "title": "Fetch", "input": "Fetch.", "requirements": {"capabilities": [BY_HAND]}},
+            {"name": "top", "title": "Fetch", "input": "Fetch.", "capabilities": [BY_HAND]},
             {"name": "left", "title": "Read", "input": "Read.", "depends_on": ["top"]},
             {"name": "right", "title": "Look", "input": "Look.", "depends_on": ["top"]},
             {"name": "end", "title": "Report", "input": "Report.", "depends_on": ["left", "right"]},

@@ -6,10 +6,9 @@ import { JsonView } from "~/ui/JsonView";
 import type { Attempt } from "./said";
 import { usageWords } from "./usage";
 
-/** What one attempt left behind: its error, what it used, what it saved, what came too late. */
-export function AttemptDetails({ task, attempt }: { task: Task; attempt: Attempt }) {
+/** What one attempt left behind: its error, what it used, what came too late. */
+export function AttemptDetails({ attempt }: { attempt: Attempt }) {
   const used = usageWords(attempt.usage);
-  const isNewest = task.attempts?.at(-1)?.number === attempt.number;
   const { error, late_result: late } = attempt;
   return (
     <>
@@ -20,17 +19,23 @@ export function AttemptDetails({ task, attempt }: { task: Task; attempt: Attempt
         </p>
       )}
       {used !== null && <p className="text-ink-3">{used}</p>}
-      {isNewest && task.checkpoint != null && (
-        <Folded title="Checkpoint: the next attempt goes on from here">
-          <JsonView label="Checkpoint" value={task.checkpoint} />
-        </Folded>
-      )}
       {late != null && (
         <Folded title="A result that came too late: kept, and not the task's">
           <JsonView label={`Late result of attempt ${String(attempt.number)}`} value={late} />
         </Folded>
       )}
     </>
+  );
+}
+
+/** The last that any attempt saved; the hub keeps one for a task. */
+export function Checkpoint({ task }: { task: Task }) {
+  if (task.checkpoint == null) return null;
+  const isOver = task.completed_at != null;
+  return (
+    <Folded title={isOver ? "Its last checkpoint" : "Its last checkpoint: another attempt goes on from here"}>
+      <JsonView label="Checkpoint" value={task.checkpoint} />
+    </Folded>
   );
 }
 

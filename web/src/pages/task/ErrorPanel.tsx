@@ -51,7 +51,7 @@ function Pattern({ task, whose }: { task: Task; whose: Whose }) {
     <p className="text-ink-2">
       <Link
         to="/dead-letters"
-        search={{ fingerprint: pattern.fingerprint }}
+        search={{ pattern: pattern.fingerprint }}
         className="font-medium text-accent underline decoration-1 underline-offset-2"
       >
         {counted(others, "other dead letter")} with the same error

@@ -1,7 +1,10 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
 import type { Task } from "~/api/client";
+import { usersQuery } from "~/api/queries/people";
+import { useMe } from "~/api/queries/session";
 import { duration } from "~/lib/format";
 import { CopyId } from "~/ui/CopyId";
 import { Elapsed } from "~/ui/Duration";
@@ -12,10 +15,11 @@ import { LEVEL, SOURCE } from "~/words";
 
 /** What is known of it at a glance; what is not set is not listed. */
 export function FactsPanel({ task }: { task: Task }) {
+  const isOthers = useMe().id !== task.user_id;
   return (
     <Panel title="Facts">
       <dl className="flex flex-col gap-2.5">
-        {factsOf(task).map(([name, value]) => (
+        {factsOf(task, isOthers).map(([name, value]) => (
           <div key={name} className="grid grid-cols-[7rem_minmax(0,1fr)] gap-3">
             <dt className="text-ink-2">{name}</dt>
             <dd className="min-w-0 break-words [&>button]:-ml-1">{value}</dd>
@@ -28,10 +32,11 @@ export function FactsPanel({ task }: { task: Task }) {
 
 type Fact = [string, ReactNode];
 
-function factsOf(task: Task): Fact[] {
+function factsOf(task: Task, isOthers: boolean): Fact[] {
   const { requirements: needs, execution } = task;
   const facts: (Fact | false)[] = [
     ["Id", <CopyId key="id" value={task.id} label="the id" />],
+    isOthers && ["Owner", <Owner key="owner" id={task.user_id} />],
     ["Type", task.type],
     ["Priority", <Priority key="priority" task={task} />],
     ["Queue", <Link key="queue" to="/queues" className="hover:underline">{task.queue}</Link>],
@@ -63,6 +68,12 @@ function timesOf(task: Task): (Fact | false)[] {
     task.completed_at != null && ["Ended", <RelativeTime key="ended" at={task.completed_at} />],
     ["In all", <Elapsed key="all" from={task.created_at} to={task.completed_at} />],
   ];
+}
+
+/** Only admins come across others' tasks, and they know everybody's name. */
+function Owner({ id }: { id: string }) {
+  const users = useQuery(usersQuery);
+  return users.data?.find((user) => user.id === id)?.name ?? id;
 }
 
 function Source({ task: { source } }: { task: Task }) {

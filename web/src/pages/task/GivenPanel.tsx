@@ -1,13 +1,15 @@
 import type { Schemas, Task } from "~/api/client";
-import { ExactTime } from "~/ui/RelativeTime";
+import type { Whose } from "~/lib/whose";
 import { JsonView } from "~/ui/JsonView";
+import { ExactTime } from "~/ui/RelativeTime";
 
+import { Sentence } from "./Sentence";
 import { isFilled, Titled } from "./Titled";
 
 type Passed = Schemas["ContextInput"];
 
 /** Everything that an agent is given with it. */
-export function GivenPanel({ task }: { task: Task }) {
+export function GivenPanel({ task, whose }: { task: Task; whose: Whose }) {
   const passed = task.context_input ?? [];
   return (
     <div className="flex flex-col gap-5 p-4">
@@ -42,7 +44,7 @@ export function GivenPanel({ task }: { task: Task }) {
         <Titled title="Passed on" note="by the tasks it waited for, and by the hub about earlier attempts">
           <ul className="flex flex-col gap-3">
             {passed.map((one, index) => (
-              <PassedOn key={index} passed={one} />
+              <PassedOn key={index} passed={one} whose={whose} />
             ))}
           </ul>
         </Titled>
@@ -56,12 +58,14 @@ export function GivenPanel({ task }: { task: Task }) {
   );
 }
 
-function PassedOn({ passed }: { passed: Passed }) {
+function PassedOn({ passed, whose }: { passed: Passed; whose: Whose }) {
   const from = passed.ref ?? passed.source_task;
   return (
     <li className="flex flex-col gap-1.5 border-l-2 border-line-strong pl-3">
       <p className="flex flex-wrap gap-x-2">
-        <span className="font-medium">{from ?? "From the hub"}</span>
+        <span className="font-medium">
+          <Sentence text={from ?? "From the hub"} whose={whose} />
+        </span>
         {passed.result_status != null && <span className="text-ink-2">{passed.result_status}</span>}
         {passed.included_at != null && (
           <span className="text-ink-3">

@@ -16,7 +16,7 @@ export function Sentence({ text, whose }: { text: string; whose: Whose }) {
       );
     }
     return (
-      <Link key={index} to="/tasks/$id" params={{ id: part }} search={{ ...whose }} className="text-accent underline decoration-1 underline-offset-2">
+      <Link key={index} to="/tasks/$id" params={{ id: part }} search={{ ...whose }} className="whitespace-nowrap text-accent underline decoration-1 underline-offset-2">
         {part}
       </Link>
     );

@@ -86,14 +86,14 @@ function Views({ task, whose }: { task: Task; whose: Whose }) {
   const tied = (graph.data?.nodes.length ?? 1) - 1;
   const tabs = [
     { id: "log", label: "Log" },
-    { id: "given", label: "Given" },
+    { id: "given", label: "Input" },
     { id: "result", label: "Result" },
     { id: "tied", label: "Tied tasks", count: tied > 0 ? tied : undefined },
     { id: "events", label: "Events" },
   ];
   const panels: Record<View, () => ReactNode> = {
     log: () => <LogPanel task={task} whose={whose} />,
-    given: () => <GivenPanel task={task} />,
+    given: () => <GivenPanel task={task} whose={whose} />,
     result: () => <ResultPanel task={task} />,
     tied: () => <GraphPanel task={task} whose={whose} />,
     events: () => <EventsPanel task={task} whose={whose} />,

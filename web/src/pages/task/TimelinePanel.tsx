@@ -11,7 +11,7 @@ import { Button } from "~/ui/Button";
 import { Loaded } from "~/ui/Loaded";
 import { Panel } from "~/ui/Panel";
 
-import { AttemptDetails } from "./AttemptDetails";
+import { AttemptDetails, Checkpoint } from "./AttemptDetails";
 import { ATTEMPT } from "./said";
 import { placeOf, type Span, spansOf } from "./timeline";
 import { useEvents } from "./useTask";
@@ -51,6 +51,9 @@ function Spans({ task, spans }: { task: Task; spans: Span[] }) {
         </Button>
       )}
       <Bars task={task} spans={shown} isWhole={hidden === 0} />
+      <div className="px-4 empty:hidden">
+        <Checkpoint task={task} />
+      </div>
     </div>
   );
 }
@@ -70,7 +73,7 @@ function Bars({ task, spans, isWhole }: { task: Task; spans: Span[]; isWhole: bo
     <>
       <ol aria-label="Timeline">
         {spans.map((span) => (
-          <Bar key={span.id} task={task} span={span} start={start} end={end} />
+          <Bar key={span.id} span={span} start={start} end={end} />
         ))}
       </ol>
       <div className={cx(ROW, "px-4 py-1 text-xs text-ink-3")}>
@@ -85,13 +88,12 @@ function Bars({ task, spans, isWhole }: { task: Task; spans: Span[]; isWhole: bo
 }
 
 interface BarProps {
-  task: Task;
   span: Span;
   start: number;
   end: number;
 }
 
-function Bar({ task, span, start, end }: BarProps) {
+function Bar({ span, start, end }: BarProps) {
   const zone = useZone();
   const { left, width } = placeOf(span, start, end);
   const outcome = span.attempt === null ? null : ATTEMPT[span.attempt.status];
@@ -114,7 +116,7 @@ function Bar({ task, span, start, end }: BarProps) {
           <span
             className={cx(
               "absolute inset-y-0 min-w-1 rounded-sm",
-              span.attempt === null ? "bg-line-strong" : DOTS[span.tone],
+              span.tone === "neutral" ? "bg-line-strong" : DOTS[span.tone],
               span.to === null && "pulse",
             )}
             style={{ left: `min(${String(left * 100)}%, calc(100% - 4px))`, width: `${String(width * 100)}%` }}
@@ -123,7 +125,7 @@ function Bar({ task, span, start, end }: BarProps) {
       </div>
       {span.attempt !== null && (
         <div className="mt-1 flex flex-col gap-1 empty:hidden md:pl-[14.75rem]">
-          <AttemptDetails task={task} attempt={span.attempt} />
+          <AttemptDetails attempt={span.attempt} />
         </div>
       )}
     </li>

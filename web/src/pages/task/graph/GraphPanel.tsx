@@ -38,6 +38,7 @@ function Tied({ task, data }: { task: Task; data: Schemas["GraphAnswer"] }) {
         <p className="flex-1 text-ink-2">
           {`${counted(data.nodes.length - 1, "other task")} tied to it`}
           {data.truncated && "; there are more, further away"}
+          {data.edges.some((edge) => edge.kind === "subtask") && " (dashed: sub-tasks)"}
         </p>
         <div role="group" aria-label="Show as" className="flex gap-1">
           {(["graph", "list"] as const).map((one) => (

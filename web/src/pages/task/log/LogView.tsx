@@ -28,7 +28,19 @@ const OVERSCAN_LINES = 10;
 const END_PX = 24;
 
 /** Any number of lines, of which only those in sight are in the page; it follows the newest until somebody scrolls away. */
-export function LogView({ lines, isOver, chooser, before }: Props) {
+export function LogView(props: Props) {
+  if (props.lines.length > 0) return <Lines {...props} />;
+  return (
+    <>
+      {props.chooser !== false && <div className="flex border-b border-line px-3 py-2">{props.chooser}</div>}
+      <p className="px-4 py-6 text-ink-2">
+        {props.isOver ? "This attempt wrote nothing." : "Nothing yet. What it writes appears here at once."}
+      </p>
+    </>
+  );
+}
+
+function Lines({ lines, isOver, chooser, before }: Props) {
   const isNarrow = useIsNarrow();
   const [wraps, setWraps] = useState(isNarrow);
   const [follows, setFollows] = useState(true);
@@ -48,7 +60,7 @@ export function LogView({ lines, isOver, chooser, before }: Props) {
   });
 
   useEffect(() => {
-    if (follows && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
+    if (follows) rows.scrollToIndex(lines.length - 1, { align: "end" });
   }, [follows, lines, rows, wraps]);
   useEffect(() => {
     rows.measure();
@@ -101,28 +113,22 @@ export function LogView({ lines, isOver, chooser, before }: Props) {
         }}
         className="max-h-[min(28rem,70dvh)] min-h-24 overflow-auto bg-sunken py-1 font-mono text-xs -outline-offset-2"
       >
-        {lines.length === 0 ? (
-          <p className="px-4 py-6 font-sans text-sm text-ink-2">
-            {isOver ? "This attempt wrote nothing." : "Nothing yet. What it writes appears here at once."}
-          </p>
-        ) : (
-          <div className={cx("relative", !wraps && "w-max min-w-full")} style={{ height: rows.getTotalSize() }}>
-            {rows.getVirtualItems().map((row) => {
-              const line = lines[row.index];
-              return line === undefined ? null : (
-                <div
-                  key={row.key}
-                  data-index={row.index}
-                  ref={wraps ? rows.measureElement : undefined}
-                  className="absolute top-0 left-0 min-w-full"
-                  style={{ transform: `translateY(${String(row.start)}px)`, ...(wraps ? { width: "100%" } : {}) }}
-                >
-                  <LogLine line={line} words={find.words} isCurrent={find.current === row.index} wraps={wraps} />
-                </div>
-              );
-            })}
-          </div>
-        )}
+        <div className={cx("relative", !wraps && "w-max min-w-full")} style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map((row) => {
+            const line = lines[row.index];
+            return line === undefined ? null : (
+              <div
+                key={row.key}
+                data-index={row.index}
+                ref={wraps ? rows.measureElement : undefined}
+                className="absolute top-0 left-0 min-w-full"
+                style={{ transform: `translateY(${String(row.start)}px)`, ...(wraps ? { width: "100%" } : {}) }}
+              >
+                <LogLine line={line} words={find.words} isCurrent={find.current === row.index} wraps={wraps} />
+              </div>
+            );
+          })}
+        </div>
       </div>
     </div>
   );
