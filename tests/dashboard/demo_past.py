@@ -10,7 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 DAYS: Final = 6
-TASKS: Final = 8_000
+TASKS: Final = 9_000
+IN_THE_LAST_DAY: Final = 0.6
+"""A yard that is used more from day to day."""
 
 # What they are asked, by type: titles, and how long one takes (s).
 WORK: Final[Mapping[str, tuple[Sequence[str], float]]] = {
@@ -97,8 +99,10 @@ def _one(dice: random.Random, name: str, now: datetime) -> dict[str, Any]:
 
 def _moment(dice: random.Random, now: datetime) -> datetime:
     """More by day than by night, and nothing that would not have ended yet."""
+    is_recent = dice.random() < IN_THE_LAST_DAY
     while True:
-        at = now - timedelta(minutes=2) - timedelta(days=DAYS) * dice.random()
+        days = dice.random() if is_recent else 1 + (DAYS - 1) * dice.random()
+        at = now - timedelta(minutes=2) - timedelta(days=days)
         if dice.random() < _bustle(at, now):
             return at
 
