@@ -54,15 +54,17 @@ export function Actions({ task, whose }: { task: Task; whose: Whose }) {
   const again = () =>
     void retry(task, whose).then(() => {
       toast(`${task.ref} is tried again.`);
-      return client.invalidateQueries({ queryKey: ["tasks"] });
     }, toastProblem);
   const allowed = (action: Action, run: () => void) => () => {
     if (foreseen[action].isAllowed) run();
     else if (foreseen[action].why !== undefined) toastProblem(new Error(foreseen[action].why));
   };
-  const askFor = (what: "cancel" | "skip") => allowed(what, () => {
-    setAsks(what);
-  });
+  const askFor = (what: "cancel" | "skip") =>
+    allowed(what, () => {
+      setAsks(what);
+      // Who depends on it may have changed since the page was opened.
+      void client.invalidateQueries({ queryKey: foreseenQuery(task, what, whose).queryKey });
+    });
   useShortcut("r", "Retry the task", allowed("retry", again));
   useShortcut("c", CANCEL_TASK, askFor("cancel"));
   useShortcut("s", SKIP_TASK, askFor("skip"));
@@ -70,7 +72,7 @@ export function Actions({ task, whose }: { task: Task; whose: Whose }) {
     <>
       {foreseen.retry.isAllowed && (
         <Button look="primary" icon={<RotateCcw aria-hidden />} onClick={again}>
-          {task.attempts?.length === 0 ? "Run it" : RETRY}
+          {RETRY}
         </Button>
       )}
       {foreseen.cancel.isAllowed && (

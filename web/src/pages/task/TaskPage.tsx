@@ -18,7 +18,7 @@ export default function TaskPage() {
   const [{ user }] = useFilters();
   const whose: Whose = useMemo(() => (user === undefined ? {} : { user }), [user]);
   const task = useTask(id, whose);
-  if (task.data !== undefined) return <TaskView key={task.data.id} task={task.data} asked={id} whose={whose} />;
+  if (task.data !== undefined) return <TaskView key={`${id} ${user ?? ""}`} task={task.data} asked={id} whose={whose} />;
   if (task.error !== null) {
     if (asProblem(task.error).isNotFound) return <NoSuchTask id={id} />;
     return <ErrorState error={task.error} onRetry={() => void task.refetch()} />;
