@@ -18,7 +18,7 @@ export function fromField(text: string, zone: string): number | null {
 }
 
 /** How far its clocks are ahead of UTC at that instant. */
-function offsetMs(at: number, zone: string): number {
+export function offsetMs(at: number, zone: string): number {
   const parts = new Intl.DateTimeFormat("en-US", {
     timeZone: zone,
     hourCycle: "h23",

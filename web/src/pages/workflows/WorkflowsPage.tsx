@@ -1,49 +1,159 @@
 import { useQuery } from "@tanstack/react-query";
-import { Repeat } from "lucide-react";
+import { Plus, X } from "lucide-react";
+import { useCallback, useState } from "react";
 
 import type { Schedule } from "~/api/client";
+import { usersQuery } from "~/api/queries/people";
 import { schedulesQuery } from "~/api/queries/schedules";
+import { useIsAdmin } from "~/api/queries/session";
+import { useShortcut } from "~/keyboard/shortcuts";
+import { cx } from "~/lib/classes";
+import { counted } from "~/lib/format";
+import { useFilters } from "~/lib/filters";
+import { useIsNarrow } from "~/lib/narrow";
 import { useWhose } from "~/lib/whose";
-import { Badge } from "~/ui/Badge";
-import { createColumnHelper } from "~/ui/columns";
-import { EmptyState } from "~/ui/EmptyState";
+import { Button } from "~/ui/Button";
+import { ConfirmDialog } from "~/ui/ConfirmDialog";
+import { Dialog } from "~/ui/Dialog";
+import { IconButton } from "~/ui/IconButton";
 import { Loaded } from "~/ui/Loaded";
 import { PageHeader } from "~/ui/PageHeader";
 import { Panel } from "~/ui/Panel";
-import { RelativeTime } from "~/ui/RelativeTime";
-import { Table } from "~/ui/Table";
+import { toastProblem } from "~/ui/Toasts";
+import { CLOSE } from "~/words";
 
-const column = createColumnHelper<Schedule>();
-
-const columns = [
-  column.accessor("name", { header: "Name" }),
-  column.accessor((schedule) => schedule.cron ?? schedule.every, { id: "when", header: "When" }),
-  column.accessor("enabled", {
-    header: "State",
-    cell: ({ getValue }) => <Badge tone={getValue() ? "well" : "quiet"}>{getValue() ? "On" : "Off"}</Badge>,
-  }),
-  column.accessor("next_run_at", { header: "Next run", cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
-  column.accessor("last_run_at", { header: "Last run", meta: { wide: true }, cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
-];
+import { useActs } from "./acts";
+import { Details } from "./Details";
+import { ScheduleDialog } from "./ScheduleDialog";
+import { Schedules } from "./Schedules";
 
 export default function WorkflowsPage() {
   const schedules = useQuery(schedulesQuery(useWhose()));
+  const acts = useActs();
+  const ownerOf = useOwnerNames();
+  const [filters, setFilters] = useFilters();
+  const [editing, setEditing] = useState<Schedule | "new" | null>(null);
+  const [deleting, setDeleting] = useState<Schedule | null>(null);
+  const chosen = schedules.data?.find((one) => one.id === filters.schedule) ?? null;
+
+  const open = (schedule: Schedule | null) => {
+    setFilters({ schedule: schedule?.id });
+  };
+  const run = useCallback(
+    (schedule: Schedule) => {
+      acts.run(schedule).catch(toastProblem);
+    },
+    [acts],
+  );
+  const makeNew = () => {
+    setEditing("new");
+  };
+  useShortcut("n", "New schedule", makeNew);
+
   return (
     <>
-      <PageHeader title="Workflows" />
-      <Panel flush>
-        <Loaded query={schedules}>
-          {(rows) => (
-            <Table
-              label="Schedules"
-              rows={rows}
-              columns={columns}
-              rowId={(schedule) => schedule.id}
-              empty={<EmptyState icon={<Repeat />} title="No schedules yet" />}
+      <PageHeader
+        title="Workflows"
+        actions={
+          <Button look="primary" icon={<Plus />} onClick={makeNew}>
+            New schedule
+          </Button>
+        }
+      >
+        {schedules.data !== undefined && schedules.data.length > 0 && summaryOf(schedules.data)}
+      </PageHeader>
+      <div className={cx("grid items-start gap-4", chosen !== null && "lg:grid-cols-[minmax(0,1fr)_minmax(24rem,30rem)]")}>
+        <Panel flush>
+          <Loaded query={schedules}>
+            {(rows) => (
+              <Schedules
+                rows={rows}
+                acts={acts}
+                ownerOf={ownerOf}
+                onOpen={open}
+                onNew={makeNew}
+                onRun={run}
+                onEdit={setEditing}
+                onDelete={setDeleting}
+              />
+            )}
+          </Loaded>
+        </Panel>
+        {chosen !== null && (
+          <Beside title={chosen.name} onClose={() => { open(null); }}>
+            <Details
+              key={chosen.id}
+              schedule={chosen}
+              acts={acts}
+              onRun={() => { run(chosen); }}
+              onEdit={() => { setEditing(chosen); }}
+              onDelete={() => { setDeleting(chosen); }}
             />
-          )}
-        </Loaded>
-      </Panel>
+          </Beside>
+        )}
+      </div>
+      {editing !== null && (
+        <ScheduleDialog
+          schedule={editing === "new" ? null : editing}
+          acts={acts}
+          onClose={() => { setEditing(null); }}
+          onSaved={open}
+        />
+      )}
+      <ConfirmDialog
+        open={deleting !== null}
+        onClose={() => { setDeleting(null); }}
+        title={`Delete ${deleting?.name ?? ""}`}
+        action="Delete schedule"
+        look="danger"
+        onConfirm={async () => {
+          if (deleting === null) return;
+          await acts.remove(deleting);
+          if (deleting.id === filters.schedule) open(null);
+        }}
+      >
+        <p>It makes no more tasks. Those that it has made stay and go on; its history is gone for good.</p>
+        <p className="text-ink-2">To keep it for later, turn it off instead.</p>
+      </ConfirmDialog>
     </>
+  );
+}
+
+/** What was chosen, beside the list; on a phone, over it. */
+function Beside({ title, onClose, children }: { title: string; onClose: () => void; children: React.ReactNode }) {
+  if (useIsNarrow()) {
+    return (
+      <Dialog open onClose={onClose} title={title}>
+        <div className="-m-4">{children}</div>
+      </Dialog>
+    );
+  }
+  return (
+    <Panel
+      title={title}
+      flush
+      aside={
+        <IconButton label={CLOSE} onClick={onClose}>
+          <X />
+        </IconButton>
+      }
+    >
+      {children}
+    </Panel>
+  );
+}
+
+function summaryOf(schedules: readonly Schedule[]): string {
+  const on = schedules.filter((one) => one.enabled).length;
+  return `${counted(schedules.length, "schedule")}, ${on === schedules.length ? "all on" : `${String(on)} on`}`;
+}
+
+/** An owner is named only where the list has several. */
+function useOwnerNames(): (schedule: Schedule) => string | undefined {
+  const isOfAll = useWhose().user === "*";
+  const users = useQuery({ ...usersQuery, enabled: useIsAdmin() && isOfAll }).data;
+  return useCallback(
+    (schedule) => (isOfAll && users !== undefined && users.length > 1 ? users.find((one) => one.id === schedule.user_id)?.name : undefined),
+    [isOfAll, users],
   );
 }
