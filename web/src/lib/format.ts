@@ -62,25 +62,34 @@ export function relative(at: number, now: number): string {
   return at > now ? `in ${said}` : `${said} ago`;
 }
 
+const EXACT: Intl.DateTimeFormatOptions = {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+};
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Made once for each zone: making one takes a hundred times as long as using it. */
+function formatOf(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = zone + JSON.stringify(options);
+  const known = formats.get(key) ?? new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...options });
+  formats.set(key, known);
+  return known;
+}
+
 /** To the second, with the zone's name: for titles and details. */
 export function exact(at: number, zone: string): string {
-  return new Intl.DateTimeFormat("en-GB", {
-    timeZone: zone,
-    weekday: "short",
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    timeZoneName: "short",
-  }).format(at);
+  return formatOf(zone, EXACT).format(at);
 }
 
 /** "14:03", or "Mon 14:03" when it is not of today. */
 export function clock(at: number, zone: string, { withDay = false } = {}): string {
-  return new Intl.DateTimeFormat("en-GB", {
-    timeZone: zone,
+  return formatOf(zone, {
     hour: "2-digit",
     minute: "2-digit",
     ...(withDay ? { weekday: "short" } : {}),

@@ -73,7 +73,16 @@ export function useZone(): string {
   return zoneOf(useStore(zoneStore));
 }
 
+const zones = new Map<string, string>();
+
+/** The zone's name, or the browser's own if it has none like that. Every time that is shown asks, so each is checked once. */
 export function zoneOf(chosen: string): string {
+  const known = zones.get(chosen) ?? checkedZone(chosen);
+  zones.set(chosen, known);
+  return known;
+}
+
+function checkedZone(chosen: string): string {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (chosen === "") return own;
   try {

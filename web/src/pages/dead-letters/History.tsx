@@ -20,7 +20,7 @@ function verdictOf({ action }: Audited): string {
   return word in VERDICT ? VERDICT[word as Verdict].label : word;
 }
 
-/** Whoever it was came with a key or a session of one: its end tells two apart. */
+/** Of whom no name is known, the end of their key tells them apart. */
 function whoOf(actor: string): string {
   const [kind, id = ""] = actor.split(":", 2);
   return id === "" ? actor : `${kind ?? ""} …${id.slice(-TAIL)}`;
@@ -33,7 +33,7 @@ export function VerdictLine({ record }: { record: Audited }) {
       <span className="font-medium">{verdictOf(record)}</span>
       {typeof record.new === "string" && record.new !== "" && <span className="text-ink-2">{record.new}</span>}
       <span className="text-xs text-ink-3">
-        by {whoOf(record.actor)}, <RelativeTime at={record.at} />
+        by {record.by ?? whoOf(record.actor)}, <RelativeTime at={record.at} />
       </span>
     </span>
   );

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ListFilter, Search, X } from "lucide-react";
-import { useEffect, useId, useRef, useState } from "react";
+import { memo, useEffect, useId, useRef, useState } from "react";
 
 import { usersQuery } from "~/api/queries/people";
 import { useIsAdmin } from "~/api/queries/session";
@@ -27,7 +27,8 @@ interface Props {
 
 const TYPING_MS = 250;
 
-export function FilterBar({ filters, onChange, whose, types }: Props) {
+/** Remembered: the list below changes several times a second, and this does not. */
+export const FilterBar = memo(function FilterBar({ filters, onChange, whose, types }: Props) {
   const isNarrow = useIsNarrow();
   const [isOpen, setIsOpen] = useState(false);
   const chosen = [...NARROWING.filter((name) => name !== "q"), "user"].filter((name) => Boolean(filters[name])).length;
@@ -59,7 +60,7 @@ export function FilterBar({ filters, onChange, whose, types }: Props) {
       )}
     </div>
   );
-}
+});
 
 function Choices({ filters, onChange, whose, types }: Props) {
   const isAdmin = useIsAdmin();
@@ -67,9 +68,9 @@ function Choices({ filters, onChange, whose, types }: Props) {
   const users = useQuery({ ...usersQuery, enabled: isAdmin });
   const statuses = statusesOf(filters.status);
   const names = new Set([...(queues.data ?? []).map((queue) => queue.name), ...(filters.queue ? [filters.queue] : [])]);
-  const look = "w-auto border-line pr-7 max-md:w-full";
+  const look = "border-line md:w-32";
   return (
-    <div className="grid grid-cols-2 gap-2 max-md:w-full md:flex md:flex-wrap md:items-center">
+    <div className="grid grid-cols-2 gap-2 max-md:w-full md:contents">
       <Select
         label="Status"
         hideLabel

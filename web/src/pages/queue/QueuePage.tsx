@@ -62,6 +62,7 @@ export default function QueuePage() {
         .catch(toastProblem);
     }
   };
+  const types = useTypes(list.kept());
   const selected = useMemo(() => new Set(selection.keys()), [selection]);
 
   return (
@@ -76,11 +77,12 @@ export default function QueuePage() {
           }}
           tabs={TABS.map((tab) => ({ ...tab, count: counts === undefined ? undefined : short(countOf(tab.id, counts)) }))}
         />
-        {selection.size > 0 ? (
-          <SelectionBar size={selection.size} hasMore={shown.hasMore} onClear={clear} onDo={beginAll} />
-        ) : (
-          <FilterBar filters={filters} onChange={change} whose={whose} types={typesOf(list.kept())} />
-        )}
+        <div className="relative">
+          <FilterBar filters={filters} onChange={change} whose={whose} types={types} />
+          {selection.size > 0 && (
+            <SelectionBar size={selection.size} hasMore={shown.hasMore} onClear={clear} onDo={beginAll} />
+          )}
+        </div>
         {shown.rows === 0 ? (
           <Nothing list={list} shown={shown} filters={filters} onChange={change} />
         ) : (
@@ -131,6 +133,11 @@ function useActionKeys(begin: (action: Action) => void, clear: () => void): void
   useShortcut("Escape", "Select nothing", clear);
 }
 
-function typesOf(rows: readonly Row[]): string[] {
-  return [...new Set(rows.map((row) => row.type))].sort();
+/** The same array for as long as they are the same types: there are many rows, and few types. */
+function useTypes(rows: readonly Row[]): readonly string[] {
+  const types = [...new Set(rows.map((row) => row.type))].sort();
+  const [before, setBefore] = useState(types);
+  const isSame = before.length === types.length && before.every((type, index) => type === types[index]);
+  if (!isSame) setBefore(types);
+  return isSame ? before : types;
 }

@@ -15,14 +15,14 @@ interface Props {
   onDo: (action: Action, level?: Level) => void;
 }
 
-/** In place of the filters while something is selected: what can be done with it. */
+/** Over the filters while something is selected, so that no row moves: what can be done with it. */
 export function SelectionBar({ size, hasMore, onClear, onDo }: Props) {
   return (
-    <div role="toolbar" aria-label="Selected tasks" className="flex flex-wrap items-center gap-2 border-b border-line bg-accent-soft p-2 md:px-3">
+    <div role="toolbar" aria-label="Selected tasks" className="absolute inset-0 flex items-center gap-2 overflow-x-auto border-b border-line bg-accent-soft p-2 md:px-3">
       <IconButton label="Select nothing" onClick={onClear}>
         <X />
       </IconButton>
-      <p role="status" className="mr-2 font-medium">
+      <p role="status" className="mr-2 font-medium whitespace-nowrap">
         {counted(size, "task")} selected
         {size >= BULK_MAX && hasMore && <span className="font-normal text-ink-2"> · as many as one step takes</span>}
       </p>
@@ -31,7 +31,7 @@ export function SelectionBar({ size, hasMore, onClear, onDo }: Props) {
       </Button>
       <Menu
         label="Change the priority"
-        className="h-8 border border-line-strong bg-surface px-3 font-medium text-ink"
+        className="h-8 shrink-0 border border-line-strong bg-surface px-3 font-medium text-ink"
         items={LEVELS.map((level) => ({ label: LEVEL[level].label, onSelect: () => { onDo("reprioritise", level); } }))}
       >
         Priority

@@ -45,7 +45,12 @@ interface Props {
 
 const STAYED_MS = 400;
 
-export const GRID = "grid grid-cols-[1.25rem_minmax(0,1fr)_minmax(0,1.1fr)_5.5rem_6.5rem_5.5rem_5.5rem_2rem] items-center gap-x-4 px-4";
+export const GRID = cx(
+  "grid grid-cols-[1.25rem_minmax(0,1fr)_minmax(0,1.1fr)_5.5rem_5.5rem_2rem] items-center gap-x-4 px-4",
+  "xl:grid-cols-[1.25rem_minmax(0,1fr)_minmax(0,1.1fr)_5.5rem_6.5rem_5.5rem_5.5rem_2rem]",
+);
+/** On a cell that only a large window has room for. */
+export const LARGE_ONLY = "max-xl:hidden";
 
 /** One task: a line of the table, or a card where there is no room for one. */
 export const TaskRow = memo(function TaskRow(props: Props) {
@@ -101,10 +106,10 @@ function Line({ row, owner, daemon, isSelected, isNear, asksWhy, onToggle, onDo 
       <div role="cell">
         <LevelBadge level={row.level} />
       </div>
-      <div role="cell" className="truncate text-ink-2">
+      <div role="cell" className={cx("truncate text-ink-2", LARGE_ONLY)}>
         {daemon ?? <span className="text-ink-3">–</span>}
       </div>
-      <div role="cell" className="text-right text-ink-2">
+      <div role="cell" className={cx("text-right text-ink-2", LARGE_ONLY)}>
         <RunTime row={row} />
       </div>
       <div role="cell" className="text-right text-ink-2">

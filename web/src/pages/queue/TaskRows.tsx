@@ -12,7 +12,7 @@ import type { ListRest } from "~/ui/VirtualTable";
 import type { Row } from "./rows";
 import { useIsBusy } from "./useIsBusy";
 import type { Snapshot, TaskList } from "./taskList";
-import { type Do, GRID, TaskRow } from "./TaskRow";
+import { type Do, GRID, LARGE_ONLY, TaskRow } from "./TaskRow";
 
 interface Props {
   list: TaskList;
@@ -31,10 +31,17 @@ interface Props {
 
 const LINE_PX = 52;
 const CARD_PX = 88;
-const OVERSCAN_ROWS = 8;
+const OVERSCAN_ROWS = 6;
 const END_ROWS = 25;
 const FRESH_MAX = 100;
-const HEADS = ["Task", "Status", "Priority", "Daemon", "Ran", "Created"];
+const HEADS = [
+  { label: "Task" },
+  { label: "Status" },
+  { label: "Priority" },
+  { label: "Daemon", look: LARGE_ONLY },
+  { label: "Ran", look: cx("text-right", LARGE_ONLY) },
+  { label: "Created", look: "text-right" },
+];
 
 /** The rows in sight of a list that may be as long as it likes. */
 export function TaskRows(props: Props) {
@@ -153,9 +160,9 @@ function Head({ shown, selected, onToggleAll, isNarrow }: Props & { isNarrow: bo
             className="block size-4 accent-accent"
           />
         </div>
-        {HEADS.map((head, index) => (
-          <div key={head} role="columnheader" className={cx(index > 3 && "text-right")}>
-            {head}
+        {HEADS.map(({ label, look }) => (
+          <div key={label} role="columnheader" className={look}>
+            {label}
           </div>
         ))}
         <div role="columnheader">

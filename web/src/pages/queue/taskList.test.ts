@@ -165,6 +165,29 @@ test("five hundred events a second are one look a second", async () => {
   expect(list.rowAt(0)?.ref).toBe("T-119");
 });
 
+test("what comes while the list is being looked at is looked at next", async () => {
+  const hub = new Hub(5);
+  let answer = () => undefined as unknown;
+  const list = new TaskList({
+    fetch: async (cursor) => {
+      const found = await hub.fetch(cursor);
+      if (hub.asked.length === 2) await new Promise<void>((resolve) => (answer = resolve));
+      return found;
+    },
+    statuses: [],
+    isAtRest: () => true,
+    isBelow: (row, cursor) => row.id < cursor,
+  });
+  await list.restart();
+  hub.add(6);
+  await told(list, event("task.created", 6, null, "queued"));
+  hub.add(7);
+  await told(list, event("task.created", 7, null, "queued"));
+  answer();
+  await vi.advanceTimersByTimeAsync(REFRESH_MS);
+  expect(list.rowAt(0)?.ref).toBe("T-7");
+});
+
 test("a search goes on through pieces that have nothing, so far and no further", async () => {
   let pieces = 0;
   const list = new TaskList({

@@ -140,9 +140,8 @@ export class TaskList {
   /** Which rows are in sight: their pages are there, and those far away are let go. */
   show(first: number, last: number): void {
     this.#sight = [first, last];
-    const seen = this.#seen();
-    this.#letGo(seen);
-    if (seen.some((slot) => slot.isDirty || slot.rows === null)) this.#soon();
+    this.#letGo(this.#seen());
+    if (this.#isWanting()) this.#soon();
   }
 
   take(batch: Batch): void {
@@ -153,8 +152,7 @@ export class TaskList {
     let isChanged = false;
     for (const event of batch.events) isChanged = this.#hear(event) || isChanged;
     if (isChanged) this.#tell();
-    const head = this.#slots[0];
-    if (head?.isDirty === true || this.#seen().some((slot) => slot.isDirty)) this.#soon();
+    if (this.#isWanting()) this.#soon();
   }
 
   /** The pointer has left: what was held back can be put right. */
@@ -202,6 +200,10 @@ export class TaskList {
     }, waitMs);
   }
 
+  #isWanting(): boolean {
+    return this.#slots[0]?.isDirty === true || this.#seen().some((slot) => slot.isDirty || slot.rows === null);
+  }
+
   async #refresh(): Promise<void> {
     const life = this.#life;
     this.#isRefreshing = true;
@@ -209,6 +211,7 @@ export class TaskList {
     const [head] = this.#slots;
     const wanted = new Set(this.#seen().filter((slot) => slot.isDirty || slot.rows === null));
     if (head?.isDirty === true) wanted.add(head);
+    let hasFailed = false;
     try {
       for (const slot of wanted) {
         slot.isDirty = false;
@@ -219,10 +222,12 @@ export class TaskList {
       }
     } catch {
       // The hub is away or busy, which the page's head says; the next event or the reconnect looks again.
+      hasFailed = true;
       for (const slot of wanted) slot.isDirty = true;
     }
     this.#isRefreshing = false;
-    if (life === this.#life && this.#seen().some((slot) => slot.rows === null)) this.#soon();
+    // What was touched while this was under way.
+    if (life === this.#life && !hasFailed && this.#isWanting()) this.#soon();
   }
 
   #merge(slot: Slot, found: Page<Task>): void {
@@ -250,7 +255,11 @@ export class TaskList {
     const before = head.rows ?? [];
     const isSame = before.length === fresh.length && before.every((row, index) => row.id === fresh[index]?.id);
     if (isSame) this.#fill(head, fresh);
-    else this.#replace(found);
+    else {
+      this.#replace(found);
+      // Touched again while it was being fetched.
+      for (const first of this.#slots) first.isDirty = head.isDirty;
+    }
     this.#fresh = 0;
   }
 
