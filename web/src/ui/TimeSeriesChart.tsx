@@ -3,7 +3,7 @@ import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 
-import { short } from "~/lib/format";
+import { duration, short } from "~/lib/format";
 import { useIsDark, useZone } from "~/lib/preferences";
 
 import type { Values } from "./Spark";
@@ -17,6 +17,17 @@ export interface Series {
   filled?: boolean;
   dashed?: boolean;
 }
+
+const AXIS_PX = 14;
+const CHAR_PX = 6.5;
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+/** Steps of an axis that people count time by. */
+const DURATIONS_MS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE),
+  ...[1, 2, 4, 6, 12, 24, 48, 96].map((count) => count * HOUR),
+];
 
 interface Props {
   label: string;
@@ -75,7 +86,12 @@ export default function TimeSeriesChart({ label, times, series, height, format =
               [60, "{HH}:{mm}", "\n{WWW} {D} {MMM}", null, null, null, null, null, 1],
             ],
           },
-          { ...axis, size: 48, values: (_self, marks) => marks.map((mark) => format(mark)) },
+          {
+            ...axis,
+            size: (_self, labels) => AXIS_PX + CHAR_PX * Math.max(0, ...(labels ?? []).map((label) => label.length)),
+            values: (_self, marks) => marks.map((mark) => format(mark)),
+            ...(format === duration ? { incrs: DURATIONS_MS } : {}),
+          },
         ],
         series: [
           {},
@@ -109,7 +125,7 @@ export default function TimeSeriesChart({ label, times, series, height, format =
     };
     // The values follow below; a chart is made anew only when it looks different.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [looks, height, isDark, zone, stacked]);
+  }, [looks, height, isDark, zone, stacked, format]);
 
   useEffect(() => {
     chart.current?.setData(dataOf(times, series, stacked));
