@@ -1,5 +1,6 @@
 """The day of a demonstration: who is there, what runs, what waits and for what, what comes again, what fails."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -28,6 +29,11 @@ SCHEDULES: Final[tuple[tuple[str, dict[str, Any], dict[str, Any]], ...]] = (
     ("Sync contacts from the CRM", {"every": "1h", "enabled": False}, {"type": "crm-sync"}),
     ("Month's invoices", {"cron": "0 5 1 * *", "timezone": "Asia/Tokyo"}, {"type": "report"}),
 )
+
+RUNS: Final[Mapping[str, int]] = Counter(
+    {"Morning summary": 2, "Dependency updates": 1, "Watch the status page": 6, "Month's invoices": 1}
+)
+"""How often somebody let each run by hand."""
 
 
 def working(title: str, percent: float, words: str, *lines: str, **options: Any) -> dict[str, Any]:

@@ -25,11 +25,11 @@ WORK: Final[Mapping[str, tuple[Sequence[str], float]]] = {
             "Paginate the invoices endpoint",
             "Make the login form accessible",
         ),
-        420,
+        150,
     ),
     "review": (
         ("Review #482: cache the price list", "Review #485: new onboarding", "Review #491: rotate tokens"),
-        150,
+        55,
     ),
     "research": (
         (
@@ -38,9 +38,9 @@ WORK: Final[Mapping[str, tuple[Sequence[str], float]]] = {
             "Find conferences worth a talk",
             "Look into the rise in refunds",
         ),
-        300,
+        105,
     ),
-    "report": (("Weekly numbers for the board", "Morning summary", "Cost of models by team"), 90),
+    "report": (("Weekly numbers for the board", "Morning summary", "Cost of models by team"), 32),
     "support": (
         (
             "Answer: invoice shows the wrong address",
@@ -48,10 +48,10 @@ WORK: Final[Mapping[str, tuple[Sequence[str], float]]] = {
             "Answer: cannot sign in with SSO",
             "Answer: please cancel the second seat",
         ),
-        45,
+        15,
     ),
-    "translate": (("Release notes into Japanese", "Help centre into Portuguese", "Emails into German"), 120),
-    "crm-sync": (("Sync contacts from the CRM", "Push renewals to the CRM"), 20),
+    "translate": (("Release notes into Japanese", "Help centre into Portuguese", "Emails into German"), 42),
+    "crm-sync": (("Sync contacts from the CRM", "Push renewals to the CRM"), 8),
 }
 PEOPLE: Final = ("ada", "grace", "linus", "mira")
 DAEMONS: Final = ("studio-1", "studio-2", "gpu-1")
