@@ -29,10 +29,12 @@ class Hub {
 
   fetch = (cursor: string | null, statuses: readonly Status[] = []): Promise<Page<Task>> => {
     this.asked.push(cursor);
-    const below = this.tasks.filter((one) => cursor === null || one.id < cursor);
+    const place = cursor?.slice("after ".length) ?? null;
+    const below = this.tasks.filter((one) => place === null || one.id < place);
     const listed = below.filter((one) => statuses.length === 0 || statuses.includes(one.status));
     const rows = listed.slice(0, PAGE);
-    return Promise.resolve({ rows, cursor: listed.length > PAGE ? (rows.at(-1)?.id ?? null) : null });
+    // Nothing that could be compared with an id: cursors are the hub's own affair.
+    return Promise.resolve({ rows, cursor: listed.length > PAGE ? `after ${rows.at(-1)?.id ?? ""}` : null });
   };
 }
 
@@ -56,7 +58,7 @@ function listOf(hub: Hub, { statuses = [] as Status[], atRest = { is: true } } =
     fetch: (cursor) => hub.fetch(cursor, statuses),
     statuses,
     isAtRest: () => atRest.is,
-    isBelow: (row, cursor) => row.id < cursor,
+    isBelow: (row, other) => row.id < other.id,
   });
 }
 
@@ -176,7 +178,7 @@ test("what comes while the list is being looked at is looked at next", async () 
     },
     statuses: [],
     isAtRest: () => true,
-    isBelow: (row, cursor) => row.id < cursor,
+    isBelow: (row, other) => row.id < other.id,
   });
   await list.restart();
   hub.add(6);
@@ -208,7 +210,7 @@ test("a hub that is away is said, and asked again", async () => {
     fetch: (cursor) => (isAway ? Promise.reject(new Error("away")) : hub.fetch(cursor)),
     statuses: [],
     isAtRest: () => true,
-    isBelow: (row, cursor) => row.id < cursor,
+    isBelow: (row, other) => row.id < other.id,
   });
   await list.restart();
   expect(list.snapshot()).toMatchObject({ rows: 0, isLoading: false, error: new Error("away") });

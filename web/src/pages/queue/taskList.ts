@@ -19,8 +19,10 @@ export const PIECES_MAX = 20;
 const ROWS_WANTED = 30;
 
 interface Slot {
-  /** Where it begins: everything in it lies below. */
+  /** Where it begins, as the hub says it: nothing to be read here. */
   cursor: string | null;
+  /** Where it ended when it was first fetched: what is older belongs to the next one. */
+  last: Row | undefined;
   rows: Row[] | null;
   /** How many rows it has, also while they are not kept. */
   size: number;
@@ -33,8 +35,8 @@ export interface ListParts {
   statuses: readonly Status[];
   /** Whether rows may come and go: at the top, with neither pointer nor focus within. */
   isAtRest: () => boolean;
-  /** Whether one row lies below a cursor. */
-  isBelow: (row: Row, cursor: string) => boolean;
+  /** Whether one row is listed below another. */
+  isBelow: (row: Row, other: Row) => boolean;
 }
 
 export interface Snapshot {
@@ -236,15 +238,16 @@ export class TaskList {
       this.#settleHead(slot, fresh, found);
       return;
     }
-    const end = this.#slots[this.#slots.indexOf(slot) + 1]?.cursor ?? this.#next;
-    const inside = fresh.filter((row) => end === null || !this.#parts.isBelow(row, end));
+    const end = slot === this.#slots.at(-1) && this.#next === null ? undefined : slot.last;
+    const inside = fresh.filter((row) => end === undefined || !this.#parts.isBelow(row, end));
     if (slot.rows === null) {
       this.#fill(slot, inside);
       return;
     }
     const byId = new Map(fresh.map((row) => [row.id, row]));
     // What came in above pushes the last ones out of the answer: those have gone nowhere.
-    const isBeyond = (row: Row) => found.cursor !== null && this.#parts.isBelow(row, found.cursor);
+    const lowest = fresh.at(-1);
+    const isBeyond = (row: Row) => found.cursor !== null && (lowest === undefined || this.#parts.isBelow(row, lowest));
     const rows = slot.rows.map((row) => byId.get(row.id) ?? (isBeyond(row) ? row : { ...row, isGone: true }));
     if (slot === this.#slots[0]) this.#fresh = inside.filter((row) => !this.#pageOf.has(row.id)).length;
     this.#fill(slot, rows);
@@ -272,7 +275,7 @@ export class TaskList {
 
   #append(cursor: string | null, found: Page<Task>): void {
     const rows = found.rows.map(rowOf).filter((row) => !this.#pageOf.has(row.id));
-    const slot: Slot = { cursor, rows: null, size: 0, isDirty: false };
+    const slot: Slot = { cursor, last: rows.at(-1), rows: null, size: 0, isDirty: false };
     this.#slots.push(slot);
     this.#fill(slot, rows);
     this.#next = found.cursor;

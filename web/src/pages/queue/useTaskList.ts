@@ -50,11 +50,15 @@ function pageOf(asked: TaskFilters, cursor: string | null): TaskFilters {
 }
 
 /** Everybody's tasks are listed by id, which begins with the time. */
-function isOlderThan(row: Row, cursor: string): boolean {
-  return row.id < cursor;
+function isOlderThan(row: Row, other: Row): boolean {
+  return row.id < other.id;
 }
 
 /** One user's are listed by number: the one in `T-042`. */
-function isNumberedBelow(row: Row, cursor: string): boolean {
-  return Number(row.ref.slice(2)) < Number(cursor);
+function isNumberedBelow(row: Row, other: Row): boolean {
+  return numberOf(row) < numberOf(other);
+}
+
+function numberOf(row: Row): number {
+  return Number(row.ref.slice(2));
 }
