@@ -131,10 +131,10 @@ function Daemons({ daemons }: { daemons: readonly Considered[] }) {
       </summary>
       <ul aria-label="Daemons considered" className="grid gap-x-6 gap-y-1.5 px-4 pt-1 pb-3 sm:grid-cols-2">
         {daemons.map((daemon) => (
-          <li key={daemon.id} className="flex min-w-0 items-baseline gap-2">
+          <li key={daemon.id} className="flex min-w-0 items-start gap-2">
             <span
               aria-hidden
-              className={cx("size-2 shrink-0 self-center rounded-full", DOTS[daemon.eligible ? "well" : "quiet"])}
+              className={cx("mt-1.5 size-2 shrink-0 rounded-full", DOTS[daemon.eligible ? "well" : "quiet"])}
             />
             <Link to="/daemons" className="shrink-0 hover:underline">
               {daemon.name}
