@@ -220,6 +220,11 @@ def test_a_long_list_is_walked_to_its_end_and_chosen_whole(yard: Yard, watched_p
 
     yard.until(is_at_its_end, "the end of the list")
     expect(page.get_by_text(f"{MANY} tasks, and no more.")).to_be_visible()
+    # Whoever looks at one and comes back is where they were
+    row_of(page, "Number 000").get_by_role("link").click()
+    expect(page).to_have_url(re.compile("/tasks/"))
+    page.go_back()
+    expect(row_of(page, "Number 000")).to_be_in_viewport()
     page.get_by_role("checkbox", name="Select all that match").click()
     expect(page.get_by_role("status").filter(has_text=f"{MANY} tasks selected")).to_be_visible()
     page.get_by_role("toolbar").get_by_role("button", name="Cancel").click()

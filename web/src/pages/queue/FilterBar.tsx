@@ -68,7 +68,7 @@ function Choices({ filters, onChange, whose, types }: Props) {
   const users = useQuery({ ...usersQuery, enabled: isAdmin });
   const statuses = statusesOf(filters.status);
   const names = new Set([...(queues.data ?? []).map((queue) => queue.name), ...(filters.queue ? [filters.queue] : [])]);
-  const look = "border-line md:w-32";
+  const look = "border-line md:w-36";
   return (
     <div className="grid grid-cols-2 gap-2 max-md:w-full md:contents">
       <Select
@@ -156,7 +156,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
     field.current?.select();
   });
   return (
-    <div className="relative min-w-40 flex-1 md:max-w-80">
+    <div className="relative min-w-40 flex-1 md:max-w-64">
       <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-ink-3" />
       <input
         ref={field}

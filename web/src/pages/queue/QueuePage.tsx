@@ -31,7 +31,12 @@ export default function QueuePage() {
   const whose = useAskedWhose(filters.user);
   const query = queryOf(filters, whose);
   const rest = useRef<ListRest>(null);
-  const { list, shown } = useTaskList(query, () => rest.current?.isAtRest() ?? true);
+  const top = useRef(0);
+  const { list, shown } = useTaskList(
+    query,
+    () => rest.current?.isAtRest() ?? true,
+    () => top.current,
+  );
   const { selection, toggle, choose, clear } = useSelection(list);
   const { intent, begin, done, close } = useActions(whose, clear);
   const [atCursor, setAtCursor] = useState<Row | undefined>();
@@ -87,6 +92,7 @@ export default function QueuePage() {
           <Nothing list={list} shown={shown} filters={filters} onChange={change} />
         ) : (
           <TaskRows
+            key={key}
             list={list}
             shown={shown}
             selected={selected}
@@ -98,6 +104,7 @@ export default function QueuePage() {
             ownerOf={names.ownerOf}
             daemonOf={names.daemonOf}
             rest={rest}
+            top={top}
             footer={<ListEnd list={list} shown={shown} isSearch={query.q !== undefined} />}
           />
         )}

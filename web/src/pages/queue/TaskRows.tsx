@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowUp } from "lucide-react";
-import { type ReactNode, type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import { type ReactNode, type Ref, type RefObject, useEffect, useImperativeHandle, useRef } from "react";
 
 import { useRowCursor } from "~/keyboard/useRowCursor";
 import { cx } from "~/lib/classes";
@@ -11,6 +11,7 @@ import type { ListRest } from "~/ui/VirtualTable";
 
 import type { Row } from "./rows";
 import { useIsBusy } from "./useIsBusy";
+import { topOf } from "./useTaskList";
 import type { Snapshot, TaskList } from "./taskList";
 import { type Do, GRID, LARGE_ONLY, TaskRow } from "./TaskRow";
 
@@ -26,6 +27,8 @@ interface Props {
   ownerOf: (row: Row) => string | undefined;
   daemonOf: (row: Row) => string | undefined;
   rest: Ref<ListRest>;
+  /** How far down it is scrolled, for when it is left. */
+  top: RefObject<number>;
   footer: ReactNode;
 }
 
@@ -55,6 +58,7 @@ export function TaskRows(props: Props) {
     getScrollElement: () => area.current,
     estimateSize: () => rowPx,
     overscan: OVERSCAN_ROWS,
+    initialOffset: () => topOf(list),
     getItemKey: (index) => list.rowAt(index)?.id ?? index,
   });
   const inSight = lines.getVirtualItems();
@@ -104,6 +108,9 @@ export function TaskRows(props: Props) {
         role="region"
         tabIndex={0}
         aria-label="Tasks"
+        onScroll={(event) => {
+          props.top.current = event.currentTarget.scrollTop;
+        }}
         onPointerEnter={() => (isPointed.current = true)}
         onPointerLeave={() => {
           isPointed.current = false;

@@ -76,6 +76,14 @@ export class TaskList {
 
   snapshot = (): Snapshot => this.#snapshot;
 
+  /** Shown again, as it was when it was left: what is in sight is looked at again. */
+  resume(isAtRest: () => boolean): void {
+    this.#parts = { ...this.#parts, isAtRest };
+    this.#isLoading = this.#isRefreshing = false;
+    if (this.#slots.length === 0) void this.restart();
+    else this.take({ events: [], hasGap: true });
+  }
+
   stop(): void {
     this.#life += 1;
     clearTimeout(this.#timer);

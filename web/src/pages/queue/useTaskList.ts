@@ -2,6 +2,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 
 import { api, page } from "~/api/client";
+import { ME } from "~/api/keys";
+import { useMe } from "~/api/queries/session";
 import { PAGE_ROWS, type TaskFilters } from "~/api/queries/tasks";
 import { useLive } from "~/live/useLive";
 
@@ -9,11 +11,28 @@ import { statusesOf } from "./listed";
 import type { Row } from "./rows";
 import { TaskList } from "./taskList";
 
+interface Left {
+  key: string;
+  who: string;
+  list: TaskList;
+  top: number;
+}
+
+/** The list that was left last, for whoever comes back from one of its tasks. */
+const left: { last: Left | null } = { last: null };
+
+/** How far down the list was scrolled when it was left. */
+export function topOf(list: TaskList): number {
+  return left.last?.list === list ? left.last.top : 0;
+}
+
 /** The list that a query asks for, kept right by events. Another query is another list. */
-export function useTaskList(query: TaskFilters, isAtRest: () => boolean) {
+export function useTaskList(query: TaskFilters, isAtRest: () => boolean, topNow: () => number) {
   const client = useQueryClient();
+  const who = useMe().id;
   const key = JSON.stringify(query);
   const list = useMemo(() => {
+    if (left.last?.key === key && left.last.who === who) return left.last.list;
     const asked = JSON.parse(key) as TaskFilters;
     return new TaskList({
       statuses: statusesOf(asked.status ?? undefined),
@@ -31,13 +50,17 @@ export function useTaskList(query: TaskFilters, isAtRest: () => boolean) {
     });
     // `isAtRest` only reads what the page looks like at that moment.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [client, key]);
+  }, [client, key, who]);
 
   useEffect(() => {
-    void list.restart();
+    list.resume(isAtRest);
     return () => {
       list.stop();
+      // Of whoever signed out nothing is kept.
+      left.last = client.getQueryData(ME) == null ? null : { key, who, list, top: topNow() };
     };
+    // The functions only read what the page looks like at that moment.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [list]);
   useLive((batch) => {
     list.take(batch);
