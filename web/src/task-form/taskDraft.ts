@@ -33,12 +33,7 @@ export const EMPTY_DRAFT: TaskDraft = {
   timeoutS: "",
 };
 
-/** Where the hub's faults are shown: the fields that a draft has. */
-export const DRAFT_PATHS = [
-  "input",
-  "title",
-  "type",
-  "priority",
+export const ROUTING_PATHS = [
   "queue",
   "model",
   "requirements.capabilities",
@@ -46,6 +41,9 @@ export const DRAFT_PATHS = [
   "execution.max_attempts",
   "execution.timeout",
 ] as const;
+
+/** Where the hub's faults are shown: the fields that a draft has. */
+export const DRAFT_PATHS = ["input", "title", "type", "priority", ...ROUTING_PATHS] as const;
 
 type Given = Record<string, unknown>;
 

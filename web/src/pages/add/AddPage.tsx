@@ -1,52 +1,45 @@
-import { useMutation } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useQuery } from "@tanstack/react-query";
 
-import { answer, api } from "~/api/client";
-import { asProblem } from "~/api/problem";
-import { Button } from "~/ui/Button";
-import { TextArea } from "~/ui/Field";
+import { usersQuery } from "~/api/queries/people";
+import { useFilters } from "~/lib/filters";
+import { useWhoseOwn } from "~/lib/whose";
 import { PageHeader } from "~/ui/PageHeader";
-import { Panel } from "~/ui/Panel";
-import { toast } from "~/ui/Toasts";
+import { Tabs } from "~/ui/Tabs";
+
+import { AddForm } from "./AddForm";
+import { Chat } from "./Chat";
+
+const TABS = [
+  { id: "form", label: "Fill in a form" },
+  { id: "chat", label: "Say it in words" },
+];
 
 export default function AddPage() {
-  const navigate = useNavigate();
-  const [input, setInput] = useState("");
-  const adding = useMutation({
-    mutationFn: () => answer(api.POST("/api/v1/tasks", { body: { input } })),
-    onSuccess: (task) => {
-      toast(`${task.ref} was added.`);
-      void navigate({ to: "/tasks/$id", params: { id: task.id } });
-    },
-  });
+  const [filters, setFilters] = useFilters();
+  const by = filters.by === "chat" ? "chat" : "form";
   return (
     <>
-      <PageHeader title="Add task" />
-      <Panel>
-        <form
-          className="flex max-w-2xl flex-col gap-4"
-          onSubmit={(event) => {
-            event.preventDefault();
-            adding.mutate();
-          }}
-        >
-          <TextArea
-            label="What is to be done"
-            required
-            value={input}
-            error={adding.error === null ? undefined : asProblem(adding.error).message}
-            onChange={(event) => {
-              setInput(event.target.value);
-            }}
-          />
-          <div>
-            <Button type="submit" look="primary" busy={adding.isPending} disabled={input.trim() === ""}>
-              Add task
-            </Button>
-          </div>
-        </form>
-      </Panel>
+      <PageHeader title="Add task">
+        <ForWhom />
+      </PageHeader>
+      <Tabs
+        label="How to add"
+        tabs={TABS}
+        value={by}
+        onChange={(id) => {
+          setFilters({ by: id === "chat" ? "chat" : undefined });
+        }}
+      >
+        <div className="pt-4">{by === "chat" ? <Chat /> : <AddForm />}</div>
+      </Tabs>
     </>
   );
+}
+
+/** An admin who looks at somebody's tasks adds to those. */
+function ForWhom() {
+  const { user } = useWhoseOwn();
+  const users = useQuery({ ...usersQuery, enabled: user !== undefined }).data;
+  if (user === undefined) return "It is done under your name and counts towards your limits.";
+  return `It is done for ${users?.find((one) => one.id === user)?.name ?? user} and counts towards their limits.`;
 }

@@ -5,7 +5,8 @@ import type { Schedule, Schemas } from "~/api/client";
 import { useZone } from "~/lib/preferences";
 import { useWhoseOwn } from "~/lib/whose";
 import { type Faults, faultsIn, faultsUnder } from "~/task-form/faults";
-import { RoutingFields, TaskFields } from "~/task-form/TaskFields";
+import { RoutingDetails } from "~/task-form/RoutingDetails";
+import { TaskFields } from "~/task-form/TaskFields";
 import { Button } from "~/ui/Button";
 import { Dialog } from "~/ui/Dialog";
 import { Field } from "~/ui/Field";
@@ -118,12 +119,7 @@ function TaskPart({ draft, onChange, faults }: PartProps) {
   return (
     <Part title="The task that each run makes">
       <TaskFields {...fields} />
-      <details>
-        <summary className="font-medium text-ink-2 hover:text-ink">Queue, model, daemon and attempts</summary>
-        <div className="mt-3 flex flex-col gap-4">
-          <RoutingFields {...fields} whose={whose} />
-        </div>
-      </details>
+      <RoutingDetails {...fields} whose={whose} />
     </Part>
   );
 }
