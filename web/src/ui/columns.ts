@@ -10,8 +10,6 @@ declare module "@tanstack/react-table" {
     /** Left out on a phone. */
     wide?: boolean;
     align?: "right";
-    /** Its share of a virtual table's line, as CSS grid says it: "8rem", "minmax(12rem, 1fr)". */
-    width?: string;
   }
 }
 

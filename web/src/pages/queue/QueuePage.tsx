@@ -10,7 +10,6 @@ import { type Action, BULK_MAX } from "~/lib/taskActions";
 import { PageHeader } from "~/ui/PageHeader";
 import { Tabs } from "~/ui/Tabs";
 import { toastProblem } from "~/ui/Toasts";
-import type { ListRest } from "~/ui/VirtualTable";
 
 import { ActionDialog } from "./ActionDialog";
 import { FilterBar } from "./FilterBar";
@@ -18,7 +17,7 @@ import { countOf, queryOf, tabOf, TABS } from "./listed";
 import { ListEnd, Nothing } from "./ListEnd";
 import { type Row, rowOf } from "./rows";
 import { SelectionBar } from "./SelectionBar";
-import { TaskRows } from "./TaskRows";
+import { type ListRest, TaskRows } from "./TaskRows";
 import { useActions } from "./useActions";
 import { useAskedWhose } from "./useAskedWhose";
 import { useCounts } from "./useCounts";

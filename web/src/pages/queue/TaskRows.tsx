@@ -7,13 +7,17 @@ import { cx } from "~/lib/classes";
 import { count } from "~/lib/format";
 import { useIsNarrow } from "~/lib/narrow";
 import { Skeleton } from "~/ui/Skeleton";
-import type { ListRest } from "~/ui/VirtualTable";
 
 import type { Row } from "./rows";
 import { useIsBusy } from "./useIsBusy";
 import { topOf } from "./useTaskList";
 import type { Snapshot, TaskList } from "./taskList";
 import { type Do, GRID, LARGE_ONLY, TaskRow } from "./TaskRow";
+
+export interface ListRest {
+  /** At its top, with neither pointer nor focus within: only then may rows be put in above. */
+  isAtRest: () => boolean;
+}
 
 interface Props {
   list: TaskList;
@@ -89,7 +93,6 @@ export function TaskRows(props: Props) {
   useImperativeHandle(rest, () => ({
     isAtRest: () =>
       (area.current?.scrollTop ?? 0) <= 0 && !isPointed.current && area.current?.contains(document.activeElement) !== true,
-    scrollToTop: () => area.current?.scrollTo({ top: 0 }),
   }));
 
   return (
