@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Outlet, useNavigate, useRouter } from "@tanstack/react-router";
+import { Outlet, useLocation, useNavigate, useRouter } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
 
@@ -14,11 +14,13 @@ import { Skeleton } from "~/ui/Skeleton";
 import { Toasts } from "~/ui/Toasts";
 
 import { ConnectionState, LostBanner } from "./ConnectionState";
+import { ForAdmins } from "./Faults";
 import { BottomNavigation, SideNavigation } from "./Navigation";
 import { PersonMenu } from "./PersonMenu";
-import { placesFor } from "./places";
+import { PLACES, placesFor } from "./places";
 import { SignIn } from "./SignIn";
 import { ThemeToggle } from "./ThemeToggle";
+import { useOtherTabs } from "./useOtherTabs";
 import { WhoseSelect } from "./WhoseSelect";
 
 const ShortcutHelp = lazy(() => import("~/keyboard/ShortcutHelp"));
@@ -26,6 +28,7 @@ const ShortcutHelp = lazy(() => import("~/keyboard/ShortcutHelp"));
 /** Around every page; in place of it, the sign-in while nobody is signed in. */
 export function Shell() {
   const me = useQuery(meQuery);
+  useOtherTabs(me.data);
   if (me.data === null) return <SignIn />;
   if (me.data !== undefined) {
     return (
@@ -98,7 +101,7 @@ function SignedIn({ me }: { me: Me }) {
           <LostBanner />
           <main id="content" tabIndex={-1} className="mx-auto flex w-full max-w-7xl min-w-0 flex-1 flex-col p-4 outline-none md:p-6">
             <Suspense fallback={<Skeleton className="h-6 w-40" />}>
-              <Outlet />
+              <Page isAdmin={isAdmin} />
             </Suspense>
           </main>
         </div>
@@ -126,6 +129,13 @@ function SignedIn({ me }: { me: Me }) {
       <Toasts />
     </LiveProvider>
   );
+}
+
+/** Asked for by its address, a page that is not theirs says so; it would only ask the hub for what it refuses. */
+function Page({ isAdmin }: { isAdmin: boolean }) {
+  const { pathname } = useLocation();
+  const place = PLACES.find((one) => one.to === pathname);
+  return place?.group === "Admin" && !isAdmin ? <ForAdmins title={place.label} /> : <Outlet />;
 }
 
 function GoShortcuts({ isAdmin }: { isAdmin: boolean }) {
