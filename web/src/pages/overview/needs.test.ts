@@ -5,7 +5,8 @@ import type { Breaker, Daemon, Queue, User } from "~/api/client";
 import { type Found, needsOf } from "./needs";
 
 const NOW = Date.parse("2026-01-02T12:00:00Z");
-const nothing: Found = { patterns: [], blocked: 0, breakers: [], queues: [], daemons: [], users: [], held: [], isAdmin: true, now: NOW };
+const online = { name: "here", status: "online" } as Daemon;
+const nothing: Found = { patterns: [], blocked: 0, breakers: [], queues: [], daemons: [online], users: [], held: [], isAdmin: true, now: NOW };
 
 const texts = (found: Partial<Found>) => needsOf({ ...nothing, ...found }).map((need) => [need.text, need.note]);
 
@@ -31,8 +32,22 @@ test("an open breaker names its type, and its owner where there are several", ()
 
 test("a daemon that went away is told for a day", () => {
   const gone = (name: string, last_heartbeat: string) => ({ name, status: "offline", last_heartbeat }) as Daemon;
-  const daemons = [gone("mac", "2026-01-02T11:00:00Z"), gone("old", "2025-12-01T00:00:00Z")];
+  const daemons = [online, gone("mac", "2026-01-02T11:00:00Z"), gone("old", "2025-12-01T00:00:00Z")];
   expect(texts({ daemons })).toEqual([["1 daemon went away within a day", "mac"]]);
+});
+
+test("a yard without a daemon says that one is to be added, or looked after, and nothing beside it", () => {
+  const held = [{ code: "NO_DAEMON" as const, message: "None came.", would_help: null, tasks: 2, example: "T-001" }];
+  const [need, ...others] = needsOf({ ...nothing, daemons: [], held });
+  expect([need?.text, need?.to, need?.action, others]).toEqual(["No daemon is connected", "/daemons", "Add one", []]);
+  const gone = [{ name: "mac", status: "offline", last_heartbeat: "2026-01-02T11:00:00Z" } as Daemon];
+  expect(needsOf({ ...nothing, daemons: gone }).map(({ text, action }) => [text, action])).toEqual([["No daemon is connected", "Look"]]);
+});
+
+test("a paused queue that somebody neither uses nor may resume is none of their business", () => {
+  const queues = [{ name: "gpt", state: "paused", waiting: 0 } as Queue];
+  expect(needsOf({ ...nothing, queues, isAdmin: false })).toEqual([]);
+  expect(texts({ queues })).toEqual([["1 queue is paused", "gpt; 0 tasks wait"]]);
 });
 
 test("a paused queue tells how many wait for it", () => {

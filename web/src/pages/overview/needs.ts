@@ -36,7 +36,7 @@ export interface Found {
 const LOST_MS_MAX = 24 * 3_600_000;
 
 export function needsOf(found: Found): Need[] {
-  const all = [...failed(found), ...broken(found), ...lost(found), ...stuck(found), ...paused(found)];
+  const all = [...failed(found), ...broken(found), ...standing(found), ...lost(found), ...stuck(found), ...paused(found)];
   return all.sort((one, other) => Number(other.tone === "failed") - Number(one.tone === "failed"));
 }
 
@@ -84,7 +84,25 @@ function broken({ breakers, users }: Found): Need[] {
   ];
 }
 
+const isDeserted = (daemons: readonly Daemon[]) => daemons.every((one) => one.status === "offline");
+
+/** Where nobody works, that is the one thing to do first; which daemons went is told there. */
+function standing({ daemons }: Found): Need[] {
+  if (!isDeserted(daemons)) return [];
+  return [
+    {
+      id: "fleet",
+      tone: "attention",
+      text: "No daemon is connected",
+      note: "tasks are kept, and start when one is there",
+      to: "/daemons",
+      action: daemons.length === 0 ? "Add one" : "Look",
+    },
+  ];
+}
+
 function lost({ daemons, now }: Found): Need[] {
+  if (isDeserted(daemons)) return [];
   const gone = daemons.filter(
     (one) => one.status === "offline" && one.last_heartbeat != null && now - Date.parse(one.last_heartbeat) < LOST_MS_MAX,
   );
@@ -102,7 +120,8 @@ function lost({ daemons, now }: Found): Need[] {
 }
 
 /** Reasons that no waiting changes, but for those that have a place of their own above or below. */
-function stuck({ held }: Found): Need[] {
+function stuck({ held, daemons }: Found): Need[] {
+  if (isDeserted(daemons)) return [];
   return held
     .filter((one) => one.code === "NO_DAEMON" || one.code === "NO_ELIGIBLE_DAEMON")
     .map((one, index) => ({
@@ -117,7 +136,8 @@ function stuck({ held }: Found): Need[] {
 }
 
 function paused({ queues, isAdmin }: Found): Need[] {
-  const found = queues.filter((one) => one.state === "paused");
+  // Somebody who can neither resume it nor waits for it has no part in it.
+  const found = queues.filter((one) => one.state === "paused" && (isAdmin || one.waiting > 0));
   if (found.length === 0) return [];
   const waiting = found.reduce((sum, one) => sum + one.waiting, 0);
   return [
