@@ -81,8 +81,9 @@ export const SKIP = "Skip";
 export const TRY_AGAIN = "Try again";
 export const UNDO = "Undo";
 
-/** A task's name in lists: its title, else the first line of its input. */
+const SEEN = /[^\s\p{C}]/u;
+
+/** A task's name in lists: its title, else the first line of its input, else its ref: never one that nobody could see or press. */
 export function titleOf(task: { title?: string | null; input: string; ref: string }): string {
-  const first = task.title ?? task.input.trimStart().split("\n", 1)[0] ?? "";
-  return first === "" ? task.ref : first;
+  return [task.title ?? "", ...task.input.trimStart().split("\n", 1)].find((one) => SEEN.test(one)) ?? task.ref;
 }

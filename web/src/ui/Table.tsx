@@ -44,7 +44,7 @@ export function Table<T>({ label, rows, columns, rowId, onOpen, empty }: Props<T
 
   if (rows.length === 0 && empty !== undefined) return empty;
   return (
-    <div role="region" tabIndex={0} aria-label={label} className="overflow-x-auto -outline-offset-2">
+    <div role="region" tabIndex={0} aria-label={label} className="relative overflow-x-auto -outline-offset-2">
       <table className="w-full border-collapse text-left">
         <thead>
           {table.getHeaderGroups().map((group) => (

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+
+import { titleOf } from "./words";
+
+test("a task is called by its title, else by its input's first line", () => {
+  expect(titleOf({ title: "Tidy up", input: "x", ref: "T-001" })).toBe("Tidy up");
+  expect(titleOf({ title: null, input: "\n Do this.\nThen that.", ref: "T-001" })).toBe("Do this.");
+});
+
+test("a name that nobody could see or press is none", () => {
+  expect(titleOf({ title: "   ", input: "Do this.", ref: "T-001" })).toBe("Do this.");
+  expect(titleOf({ title: "\u200b\u2060", input: "\n \u200b", ref: "T-001" })).toBe("T-001");
+  expect(titleOf({ title: "🛠", input: "x", ref: "T-001" })).toBe("🛠");
+});
