@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 
 import { answer, api, type Daemon } from "~/api/client";
-import { useMe } from "~/api/queries/session";
+import { may, useMe } from "~/api/queries/session";
 import { counted, percent } from "~/lib/format";
 import { Badge } from "~/ui/Badge";
 import { Button } from "~/ui/Button";
@@ -31,7 +31,7 @@ export function DaemonDialog({ daemon, onClose }: Props) {
           <Fact name="Status">
             <Badge tone={word.tone}>{word.label}</Badge>
           </Fact>
-          {daemon.idle_because != null && <Fact name="Idle because">{daemon.idle_because}</Fact>}
+          {daemon.idle_because != null && <Fact name={daemon.active_tasks === 0 ? "Idle because" : "Not full because"}>{daemon.idle_because}</Fact>}
           <Fact name="Runs now">
             <Running daemon={daemon} />
           </Fact>
@@ -48,7 +48,7 @@ export function DaemonDialog({ daemon, onClose }: Props) {
           <Fact name="Connected">
             <RelativeTime at={daemon.connected_at} none="not connected" />
           </Fact>
-          <Fact name="Heard of">
+          <Fact name="Last heard from">
             <RelativeTime at={daemon.last_heartbeat} none="never" />
           </Fact>
           <Fact name="Version">{daemon.version}</Fact>
@@ -87,6 +87,10 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 function Actions({ daemon, onDrain }: { daemon: Daemon; onDrain: (asked: boolean) => void }) {
+  const me = useMe();
+  if (daemon.user_id !== me.id && !may(me, "admin")) {
+    return <p className="mr-auto py-1.5 text-ink-2">Only an admin can drain a daemon that is for everybody.</p>;
+  }
   if (daemon.status === "offline") {
     return <p className="mr-auto py-1.5 text-ink-2">It is away. Start it again on its machine; what it ran is told when it is back.</p>;
   }
@@ -116,7 +120,8 @@ function Actions({ daemon, onDrain }: { daemon: Daemon; onDrain: (asked: boolean
 
 function Running({ daemon }: { daemon: Daemon }) {
   const me = useMe();
-  if (daemon.running.length === 0) return "nothing";
+  const others = daemon.active_tasks - daemon.running.length;
+  if (daemon.running.length === 0) return others > 0 ? `${counted(others, "task")} of other users` : "nothing";
   // Whose they are is not told here; an admin's page finds any by its id.
   const search = daemon.user_id === me.id ? {} : { user: "*" };
   return (

@@ -23,7 +23,7 @@ const columns = [
   column.accessor("address", { header: "Address", meta: { wide: true } }),
   column.accessor("since", { header: "Since", cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
   column.accessor("lag_s", {
-    header: "Heard of",
+    header: "Heard from",
     meta: { wide: true, align: "right" },
     cell: ({ getValue }) => `${duration(getValue() * 1000)} ago`,
   }),

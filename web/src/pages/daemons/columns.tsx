@@ -41,7 +41,7 @@ export const columns = [
     cell: ({ getValue }) => memory(getValue()),
   }),
   column.accessor("last_heartbeat", {
-    header: "Heard of",
+    header: "Heard from",
     meta: { wide: true },
     cell: ({ getValue }) => <RelativeTime at={getValue()} />,
   }),
