@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import shutil
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -178,13 +179,20 @@ def any_node() -> Node:
     return found
 
 
+def trusted() -> dict[str, str]:
+    """Node knows only the authorities it came with; a network of one's own may need those that the system trusts."""
+    bundles = (ssl.get_default_verify_paths().cafile, "/etc/ssl/certs/ca-certificates.crt")
+    found = next((bundle for bundle in bundles if bundle is not None and Path(bundle).is_file()), None)
+    return {} if found is None else {"NODE_EXTRA_CA_CERTS": found}
+
+
 def npm(node: Node, *arguments: str, timeout_s: int) -> subprocess.CompletedProcess[str]:
     # What npm runs looks for both on the path.
     path = os.pathsep.join([str(node.npm.parent), str(node.node.parent), os.environ.get("PATH", "")])
     command = [str(node.npm), *arguments]
     try:
         return subprocess.run(
-            command, cwd=SOURCES, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            command, cwd=SOURCES, env={**trusted(), **os.environ, "PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, check=False, timeout=timeout_s, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
