@@ -19,7 +19,7 @@ interface Props<T> {
   empty?: ReactNode;
 }
 
-/** Up to a few hundred rows. For more there is `VirtualTable`, with the same columns. */
+/** Up to a few hundred rows; for more there is the way of the queue (`pages/queue/taskList.ts`). */
 export function Table<T>({ label, rows, columns, rowId, onOpen, empty }: Props<T>) {
   const [sorting, setSorting] = useState<SortingState>([]);
   const table = useReactTable({
