@@ -192,8 +192,8 @@ def npm(node: Node, *arguments: str, timeout_s: int) -> subprocess.CompletedProc
     command = [str(node.npm), *arguments]
     try:
         return subprocess.run(
-            command, cwd=SOURCES, env={**trusted(), **os.environ, "PATH": path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, check=False, timeout=timeout_s, stdin=subprocess.DEVNULL,
+            command, cwd=SOURCES, env={**trusted(), **os.environ, "PATH": path}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=timeout_s,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotBuild(f"npm {arguments[0]} did not end well", str(error)) from error
