@@ -49,7 +49,8 @@ def test_a_task_is_added_by_the_form(yard: Yard, watched_page: Page) -> None:
     made = yard.client.task(made.id)
     assert (made.type, made.priority, list(made.depends_on)) == ("report", "high", [first.id])
     assert made.on_depends_fail == "skip"
-    assert made.deadline is not None and made.deadline.year == 2099
+    assert made.deadline is not None
+    assert made.deadline.year == 2099
     assert made.execution.max_attempts == 2
 
 
