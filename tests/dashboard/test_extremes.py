@@ -1,0 +1,85 @@
+"""What nobody meant to happen: endless names, blank ones, somebody else's pages, a second tab."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.dashboard.browser import PHONE
+from tests.dashboard.pages import visit
+from tests.dashboard.yard import Yard
+from tests.support.live import live_yard
+
+Open = Callable[..., BrowserContext]
+ENDLESS = "W" * 10_000
+
+
+@pytest.fixture(scope="module")
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
+    """Nothing here needs a daemon."""
+    with live_yard(tmp_path_factory.mktemp("yard")) as live:
+        yield Yard(live)
+
+
+def test_a_yard_without_daemons_says_what_to_do(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, "/")
+    watched_page.get_by_role("link", name="No daemon is connected").click()
+    expect(watched_page.get_by_role("heading", level=1, name="Daemons")).to_be_visible()
+
+
+def test_an_endless_name_leaves_room_for_the_rest(yard: Yard, watched_page: Page) -> None:
+    task = yard.client.submit(ENDLESS)
+    visit(watched_page, f"/tasks/{task.id}")
+    expect(watched_page.get_by_role("heading", name="Why it is not running")).to_be_in_viewport()
+
+
+def test_a_blank_name_can_be_seen_and_pressed(yard: Yard, watched_page: Page) -> None:
+    task = yard.client.submit("Count the chairs.", title=" \u200b ")
+    visit(watched_page, "/queue")
+    watched_page.get_by_role("link", name="Count the chairs.").click()
+    expect(watched_page).to_have_url(f"{yard.url}/tasks/{task.id}")
+    expect(watched_page.get_by_role("heading", level=1, name="Count the chairs.")).to_be_visible()
+
+
+def test_long_names_do_not_widen_a_phones_pages(yard: Yard, context: BrowserContext) -> None:
+    yard.client.put_queue("q" * 60, models=["m" * 100], max_concurrent=100_000)
+    yard.person("u" * 100)
+    page = context.new_page()
+    page.set_viewport_size(PHONE)
+    for path in ("/admin/users", "/admin/keys", "/queues", "/queue"):
+        visit(page, path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+
+
+def test_a_page_for_admins_says_so_to_others(yard: Yard, open_window: Open) -> None:
+    context = open_window(base_url=yard.url)
+    yard.sign_in(context, yard.person("vera"))
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, "/admin/users")
+    expect(page.get_by_text("This page is for admins")).to_be_visible()
+    expect(page.get_by_role("button", name="New user")).to_have_count(0)
+    assert not [url for url in asked if url.endswith("/api/v1/users")], "it asked for what can only be refused"
+
+
+def test_signing_out_in_one_tab_signs_the_others_out(yard: Yard, context: BrowserContext) -> None:
+    # Given two tabs of one browser
+    first, second = context.new_page(), context.new_page()
+    visit(first, "/queue")
+    visit(second, "/")
+
+    # When one of them signs out
+    second.get_by_role("button", name="Signed in as").click()
+    second.get_by_role("menuitem", name="Sign out").click()
+
+    # Then the other shows nothing any more
+    expect(first.get_by_role("heading", name="Sign in")).to_be_visible()
+
+    # When somebody else signs in there
+    second.get_by_label("Key").fill(yard.person("olga"))
+    second.get_by_role("button", name="Sign in").click()
+
+    # Then both are theirs
+    for page in (first, second):
+        expect(page.get_by_role("button", name="Signed in as olga")).to_be_visible()
