@@ -41,6 +41,7 @@ CI_OPTIONS: Final = (
     "--no-fund",
     "--prefer-offline",
     "--fetch-retries=2",
+    "--fetch-retry-mintimeout=1000",
     "--fetch-retry-maxtimeout=5000",
 )
 NPM_RUN_S_MAX: Final = 600
@@ -181,9 +182,9 @@ def any_node() -> Node:
 
 def trusted() -> dict[str, str]:
     """Node knows only the authorities it came with; a network of one's own may need those that the system trusts."""
-    bundles = (ssl.get_default_verify_paths().cafile, "/etc/ssl/certs/ca-certificates.crt")
-    found = next((bundle for bundle in bundles if bundle is not None and Path(bundle).is_file()), None)
-    return {} if found is None else {"NODE_EXTRA_CA_CERTS": found}
+    bundles = [str(ssl.get_default_verify_paths().cafile), "/etc/ssl/certs/ca-certificates.crt"]
+    found = [bundle for bundle in bundles if Path(bundle).is_file()]
+    return {"NODE_EXTRA_CA_CERTS": found[0]} if found else {}
 
 
 def npm(node: Node, *arguments: str, timeout_s: int) -> subprocess.CompletedProcess[str]:
