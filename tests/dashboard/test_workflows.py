@@ -154,6 +154,28 @@ def test_it_runs_at_once_and_its_history_follows(yard: Yard, watched_page: Page,
     expect(page.get_by_role("heading", level=1)).to_contain_text("Sum up the day.")
 
 
+def test_a_run_that_fails_or_is_cancelled_is_told_as_it_ends(yard: Yard, watched_page: Page) -> None:
+    # Given a schedule whose task runs for long
+    page = watched_page
+    made = yard.client.add_schedule("Doomed", {"input": "Hold on.", "payload": {"hold_ms": 60_000}}, every="1h")
+    page.goto(f"/workflows?schedule={made.id}")
+    page.get_by_role("button", name="Run now").click()
+    history = page.get_by_role("list", name="History")
+    expect(history).to_contain_text("Running")
+
+    # When it is cancelled elsewhere, then its history says so by itself
+    yard.client.cancel(yard.client.schedule(made.id).last_task_id)
+    expect(history).to_contain_text("Cancelled")
+
+    # And so it does of one that fails for good
+    failure = {"fail": {"code": "BOOM", "message": "no", "retryable": False}, "ms": 300}
+    yard.client.change_schedule(made.id, task={"input": "Fail.", "payload": failure})
+    page.get_by_role("button", name="Run now").click()
+    expect(history).to_contain_text("Failed for good")
+    page.goto("about:blank")
+    yard.client.delete_schedule(made.id)
+
+
 def test_a_skip_is_told_with_its_reason(yard: Yard, watched_page: Page) -> None:
     # Given one whose first run goes on for longer than until its next
     page = watched_page

@@ -8,7 +8,7 @@ import type { LiveEvent } from "./stream";
 const SOFT = new Set(["task.progress", "task.log"]);
 
 const BY_FAMILY: Record<string, readonly Topic[]> = {
-  task: ["tasks", "why", "held", "queues", "daemons", "figures", "limits"],
+  task: ["tasks", "why", "held", "queues", "daemons", "schedules", "figures", "limits"],
   daemon: ["daemons", "why", "held", "figures"],
   queue: ["queues", "why", "held", "figures"],
   breaker: ["breakers", "why", "held", "figures"],
@@ -24,7 +24,6 @@ const ALSO: Partial<Record<LiveEvent["event"], readonly Topic[]>> = {
   "task.failed": ["breakers"],
   "task.reviewed": ["dead-letters", "audit"],
   "task.queued": ["dead-letters"],
-  "task.completed": ["schedules"],
   "task.cancelled": ["audit"],
 };
 

@@ -1,3 +1,5 @@
+import { useMemo } from "react";
+
 import { clock, exact, relative } from "~/lib/format";
 import { useNow } from "~/lib/now";
 import { useZone } from "~/lib/preferences";
@@ -48,7 +50,7 @@ export function Runs({ label, runs, zone, byClock }: Props) {
 }
 
 function ClockNote({ zone, hour }: { zone: string; hour: number }) {
-  const change = nextChange(zone, hour * 3_600_000);
+  const change = useMemo(() => nextChange(zone, hour * 3_600_000), [zone, hour]);
   if (change === null) return null;
   const hours = Math.abs(change.byMs) / 3_600_000;
   const way = change.byMs > 0 ? "forward" : "back";
