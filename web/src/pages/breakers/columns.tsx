@@ -61,7 +61,7 @@ const REST: Columns<Breaker> = [
             closeAndSay(original);
           }}
         >
-          Close it
+          Close
         </Button>
       ),
   }),
@@ -72,7 +72,7 @@ function State({ breaker }: { breaker: Breaker }) {
   return (
     <div>
       <Badge tone={word.tone}>{word.label}</Badge>
-      <p className="text-ink-2">
+      <p className="min-w-28 text-ink-2">
         <What breaker={breaker} />
       </p>
     </div>
