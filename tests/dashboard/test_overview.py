@@ -22,7 +22,7 @@ def test_the_verdict_follows_the_yard(yard: Yard, watched_page: Page) -> None:
     stuck = yard.submit("Needs a robot arm", capabilities=["robot-arm"])
 
     # Then the page says so without being asked, and leads to the reason
-    expect(verdict).to_contain_text(re.compile("(Held back|Mostly well).* 1 (task waits|waiting)"))
+    expect(verdict).to_contain_text(re.compile("(Held back|Mostly well).* 1 (task waits|queued)"))
     need = page.get_by_role("link", name=re.compile("1 task has no daemon that can run it"))
     need.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Needs a robot arm")

@@ -11,7 +11,7 @@ import { Panel } from "~/ui/Panel";
 import { Skeleton } from "~/ui/Skeleton";
 import { Tabs } from "~/ui/Tabs";
 import { type Series, TimeSeries } from "~/ui/TimeSeries";
-import { LEVEL, LEVELS } from "~/words";
+import { LEVEL, LEVELS, STATUS } from "~/words";
 
 import { type History, line, rate, type Steps, stepsOf } from "./series";
 
@@ -46,8 +46,8 @@ const VIEWS: readonly View[] = [
   },
   {
     id: "depth",
-    label: "Waiting",
-    says: "Tasks that wait, by level",
+    label: STATUS.queued.label,
+    says: "Tasks that are ready and not started, by level",
     format: short,
     stacked: true,
     series: (steps) =>

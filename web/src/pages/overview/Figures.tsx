@@ -8,6 +8,7 @@ import { Loaded } from "~/ui/Loaded";
 import { Skeleton } from "~/ui/Skeleton";
 import { Spark } from "~/ui/Spark";
 import { Stat } from "~/ui/Stat";
+import { STATUS } from "~/words";
 
 import { line, rate, stepsOf } from "./series";
 
@@ -36,8 +37,8 @@ function Shown({ now }: { now: Metrics }) {
         </Stat>
       </Cell>
       <Cell>
-        <Stat label="Waiting" value={count(now.queue_depth_total)} note="ready, and not started">
-          <Spark label="Waiting, last hour" values={line(steps, total)} />
+        <Stat label={STATUS.queued.label} value={count(now.queue_depth_total)} note="ready, and not started">
+          <Spark label="Queued, last hour" values={line(steps, total)} />
         </Stat>
       </Cell>
       <Cell>

@@ -4,11 +4,11 @@ import { LevelBadge } from "~/ui/LevelBadge";
 import { Panel } from "~/ui/Panel";
 import { LEVELS } from "~/words";
 
-/** How many wait at each level, as bars that share one scale. */
+/** How many are queued at each level, as bars that share one scale. */
 export function LevelsPanel({ depth }: { depth: Partial<Record<Level, number>> }) {
   const top = Math.max(1, ...LEVELS.map((level) => depth[level] ?? 0));
   return (
-    <Panel title="Waiting by level">
+    <Panel title="Queued by level">
       <dl className="flex flex-col gap-2.5">
         {LEVELS.map((level) => (
           <div key={level} className="grid grid-cols-[5.5rem_1fr_3rem] items-center gap-3">

@@ -10,6 +10,7 @@ import { Meter } from "~/ui/Meter";
 import { Panel } from "~/ui/Panel";
 import { RelativeTime } from "~/ui/RelativeTime";
 import { Stat } from "~/ui/Stat";
+import { STATUS } from "~/words";
 
 import { LevelsPanel } from "./LevelsPanel";
 
@@ -25,7 +26,7 @@ export function OwnFigures() {
           {(said) => (
             <div className="grid grid-cols-2 gap-4">
               <Stat label="Running" value={count(said.running)} />
-              <Stat label="Waiting" value={count(said.waiting)} note="ready, and not started" />
+              <Stat label={STATUS.queued.label} value={count(said.waiting)} note="ready, and not started" />
             </div>
           )}
         </Loaded>

@@ -9,7 +9,7 @@ test("a yard at work is well, and says when a new task would start", () => {
   expect(verdictOf(calm)).toEqual({
     tone: "well",
     head: "All well",
-    says: "12 running, 40 waiting, a new task would start in about 6 s.",
+    says: "12 running, 40 queued, a new task would start in about 6 s.",
   });
 });
 
@@ -36,7 +36,7 @@ test("work that goes on while something needs a person is mostly well", () => {
   expect(verdictOf({ ...calm, needs: 3, held: [{ ...hours, tasks: 3 }] })).toEqual({
     tone: "attention",
     head: "Mostly well",
-    says: "12 running, 40 waiting, a new task would start in about 6 s. 3 things need a person.",
+    says: "12 running, 40 queued, a new task would start in about 6 s. 3 things need a person.",
   });
 });
 

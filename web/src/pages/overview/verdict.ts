@@ -81,7 +81,7 @@ function needed(needs: number): string {
 }
 
 function standing({ running, waiting, waitS }: Facts): string {
-  const said = `${count(running)} running, ${count(waiting)} waiting`;
+  const said = `${count(running)} running, ${count(waiting)} queued`;
   return waitS === null ? said : `${said}, a new task would start ${inTime(waitS)}`;
 }
 
