@@ -36,6 +36,7 @@ export default function KeysPage() {
             <Select
               label="Whose keys"
               hideLabel
+              className="max-w-56"
               value={userId}
               options={(users.data ?? [me]).map((user) => ({ value: user.id, label: user.name }))}
               onChange={(id) => {

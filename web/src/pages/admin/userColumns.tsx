@@ -21,7 +21,7 @@ export function columnsFor(plans: readonly string[], onEdit: (user: User) => voi
     column.accessor("name", {
       header: "Name",
       enableSorting: true,
-      cell: ({ row: { original } }) => <p className="max-w-56 truncate font-medium">{original.name}</p>,
+      cell: ({ row: { original } }) => <p className="max-w-24 truncate sm:max-w-56 font-medium">{original.name}</p>,
     }),
     column.display({
       id: "plan",
@@ -62,7 +62,7 @@ function PlanSelect({ user, plans }: { user: User; plans: readonly string[] }) {
     <Select
       label={`Plan of ${user.name}`}
       hideLabel
-      className="w-28 sm:w-36"
+      className="min-w-28 sm:w-36"
       value={before ?? NO_PLAN}
       options={[{ value: NO_PLAN, label: "No plan" }, ...plans.map((plan) => ({ value: plan, label: plan }))]}
       onChange={(chosen) => {

@@ -24,7 +24,7 @@ export const columns = [
     id: "slots",
     header: "Slots",
     cell: ({ row: { original } }) => (
-      <div className="w-28">
+      <div className="w-14 sm:w-28">
         <Meter label={`Slots of ${original.name}`} hideLabel value={original.active_tasks} max={original.max_concurrent_tasks} />
       </div>
     ),

@@ -8,7 +8,7 @@ import { type Columns, createColumnHelper } from "~/ui/columns";
 import { Meter } from "~/ui/Meter";
 import { RelativeTime } from "~/ui/RelativeTime";
 import { toast, toastProblem } from "~/ui/Toasts";
-import { QUEUE } from "~/words";
+import { QUEUE, STATUS } from "~/words";
 
 const column = createColumnHelper<Queue>();
 
@@ -22,11 +22,11 @@ const SHOWN: Columns<Queue> = [
     header: "Name",
     enableSorting: true,
     cell: ({ row: { original } }) => (
-      <div className="max-w-36 break-words sm:max-w-96">
+      <div className="line-clamp-6 max-w-36 break-words sm:max-w-96">
         <p className="font-medium">{original.name}</p>
         <p className="text-ink-2">{original.models.length === 0 ? "whatever no other queue serves" : original.models.join(", ")}</p>
         <p className="text-ink-2 sm:hidden">
-          {count(original.running)} running, {count(original.waiting)} waiting
+          {count(original.running)} running, {count(original.waiting)} queued
         </p>
       </div>
     ),
@@ -42,11 +42,11 @@ const SHOWN: Columns<Queue> = [
     ),
   }),
   column.accessor("waiting", {
-    header: "Waiting",
+    header: STATUS.queued.label,
     enableSorting: true,
     meta: { wide: true, align: "right" },
     cell: ({ row: { original } }) => (
-      <Link to="/queue" search={{ queue: original.name }} className="text-accent hover:underline">
+      <Link to="/queue" search={{ queue: original.name, status: "queued" }} className="text-accent hover:underline">
         {count(original.waiting)}
       </Link>
     ),
@@ -73,10 +73,9 @@ function actions(onEdit: (queue: Queue) => void) {
     header: () => <span className="sr-only">Actions</span>,
     meta: { align: "right" },
     cell: ({ row: { original } }) => (
-      <div className="inline-flex gap-1">
+      <div className="inline-flex gap-1 max-sm:flex-col-reverse max-sm:items-end">
         <Button
           look="bare"
-          className="max-sm:hidden"
           aria-label={`Edit ${original.name}`}
           onClick={() => {
             onEdit(original);
