@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { auditQuery, usersQuery } from "~/api/queries/people";
+import { daemonsQuery } from "~/api/queries/yard";
 import { useFilters } from "~/lib/filters";
 import { Button } from "~/ui/Button";
 import { EmptyState } from "~/ui/EmptyState";
@@ -12,13 +13,20 @@ import { Panel } from "~/ui/Panel";
 import { Table } from "~/ui/Table";
 
 import { columnsFor } from "./auditColumns";
-import { type Entry, searchable } from "./deeds";
+import { type Entry, namesIn, searchable } from "./deeds";
+
+const EVERYBODY = { user: "*" };
 
 export default function AuditPage() {
   const [filters, setFilters] = useFilters();
   const audit = useInfiniteQuery(auditQuery);
   const users = useQuery(usersQuery);
-  const names = useMemo(() => new Map(users.data?.map(({ id, name }) => [id, name])), [users.data]);
+  const daemons = useQuery(daemonsQuery(EVERYBODY));
+  const entries = useMemo(() => audit.data?.pages.flatMap((page) => page.rows) ?? [], [audit.data]);
+  const names = useMemo(() => {
+    const known = [...(users.data ?? []), ...(daemons.data ?? [])].map(({ id, name }) => [id, name] as const);
+    return new Map([...namesIn(entries), ...known]);
+  }, [users.data, daemons.data, entries]);
   const sought = (filters.q ?? "").toLowerCase();
   const fits = (entry: Entry) => searchable(entry, names).includes(sought);
   return (
@@ -42,11 +50,11 @@ export default function AuditPage() {
       </PageHeader>
       <Panel flush>
         <Loaded query={audit}>
-          {({ pages }) => (
+          {() => (
             <>
               <Table
                 label="Audit"
-                rows={pages.flatMap((page) => page.rows).filter(fits)}
+                rows={entries.filter(fits)}
                 columns={columnsFor(names)}
                 rowId={(entry) => `${entry.at} ${entry.actor} ${entry.action} ${entry.subject}`}
                 empty={

@@ -44,8 +44,16 @@ export function who(entry: Entry): string {
   return entry.by ?? entry.actor;
 }
 
+/** By its name, where one is known: of who is there now, or from when it was made. */
 export function whom(subject: string, names: ReadonlyMap<string, string>): string {
   return names.get(subject) ?? subject;
+}
+
+/** What the entries themselves call a schedule: it may be gone since. */
+export function namesIn(entries: readonly Entry[]): [string, string][] {
+  return entries.flatMap(({ action, subject, new: made }) =>
+    action === "schedule.create" && typeof made === "string" ? [[subject, made] as [string, string]] : [],
+  );
 }
 
 /** Old and new as texts; null where there was nothing. */
