@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { titleOf } from "./words";
+import { inWords, titleOf } from "./words";
 
 test("a task is called by its title, else by its input's first line", () => {
   expect(titleOf({ title: "Tidy up", input: "x", ref: "T-001" })).toBe("Tidy up");
@@ -11,4 +11,8 @@ test("a name that nobody could see or press is none", () => {
   expect(titleOf({ title: "   ", input: "Do this.", ref: "T-001" })).toBe("Do this.");
   expect(titleOf({ title: "\u200b\u2060", input: "\n \u200b", ref: "T-001" })).toBe("T-001");
   expect(titleOf({ title: "🛠", input: "x", ref: "T-001" })).toBe("🛠");
+});
+
+test("a sentence of the hub's names statuses in words", () => {
+  expect(inWords("it depends on T-017 (permanently_failed), and waits")).toBe("it depends on T-017 (failed for good), and waits");
 });

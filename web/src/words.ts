@@ -81,6 +81,13 @@ export const SKIP = "Skip";
 export const TRY_AGAIN = "Try again";
 export const UNDO = "Undo";
 
+const CODES = new RegExp(`\\b(${STATUSES.filter((status) => status.includes("_")).join("|")})\\b`, "g");
+
+/** A sentence of the hub's with statuses as people are told them: programs read it too. */
+export function inWords(sentence: string): string {
+  return sentence.replace(CODES, (status) => STATUS[status as Status].label.toLowerCase());
+}
+
 const SEEN = /[^\s\p{C}]/u;
 
 /** A task's name in lists: its title, else the first line of its input, else its ref: never one that nobody could see or press. */

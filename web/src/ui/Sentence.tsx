@@ -1,3 +1,5 @@
+import { inWords } from "~/words";
+
 interface Props {
   /** A sentence of the hub's: what stands between backticks is something to type. */
   text: string;
@@ -6,7 +8,7 @@ interface Props {
 export function Sentence({ text }: Props) {
   return text.split("`").map((part, index) =>
     index % 2 === 0 ? (
-      part
+      inWords(part)
     ) : (
       <code key={index} className="rounded-sm bg-sunken px-1 font-mono text-xs">
         {part}
