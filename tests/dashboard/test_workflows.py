@@ -164,7 +164,9 @@ def test_a_run_that_fails_or_is_cancelled_is_told_as_it_ends(yard: Yard, watched
     expect(history).to_contain_text("Running")
 
     # When it is cancelled elsewhere, then its history says so by itself
-    yard.client.cancel(yard.client.schedule(made.id).last_task_id)
+    running = yard.client.schedule(made.id).last_task_id
+    assert running is not None
+    yard.client.cancel(running)
     expect(history).to_contain_text("Cancelled")
 
     # And so it does of one that fails for good

@@ -112,7 +112,9 @@ export function DependencyField({ chosen, onChange, error, whose }: Props) {
                 </li>
               ))}
               {found.length === 0 && (
-                <li className="px-2.5 py-1 text-ink-3">{asked === "" ? "There are no tasks yet." : "No task is like that."}</li>
+                <li role="option" aria-selected={false} aria-disabled className="px-2.5 py-1 text-ink-3">
+                  {asked === "" ? "There are no tasks yet." : "No task is like that."}
+                </li>
               )}
             </ul>
           </div>

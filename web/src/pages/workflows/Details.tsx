@@ -42,8 +42,9 @@ export function Details({ schedule, acts, onRun, onEdit, onDelete }: Props) {
   return (
     <div className="flex flex-col gap-4 p-4">
       <div className="flex flex-wrap items-center gap-2">
-        <Switch label={toggle.on ? "On" : "Off"} on={toggle.on} disabled={toggle.isBusy} onChange={toggle.set} />
-        <span className="flex-1" />
+        <span className="flex-1 max-sm:basis-full">
+          <Switch label={toggle.on ? "On" : "Off"} on={toggle.on} disabled={toggle.isBusy} onChange={toggle.set} />
+        </span>
         <Button icon={<CirclePlay />} onClick={onRun}>
           Run now
         </Button>

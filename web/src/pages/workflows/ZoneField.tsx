@@ -110,7 +110,11 @@ export function ZoneField({ value, onChange, error }: Props) {
                 <span className="text-ink-3">{offsetWords(zone, now)}</span>
               </li>
             ))}
-            {typed !== null && found.length === 0 && <li className="px-2.5 py-1 text-ink-3">There is none of that name.</li>}
+            {typed !== null && found.length === 0 && (
+              <li role="option" aria-selected={false} aria-disabled className="px-2.5 py-1 text-ink-3">
+                There is none of that name.
+              </li>
+            )}
           </ul>
         </div>
       )}
