@@ -39,7 +39,7 @@ BACKLOG_S_MAX: Final = 2
 """Were the daemon slower than what comes in, there would be fewer events than are counted."""
 
 LONG_TASK_MS_MAX: Final = 200
-WARM_UP_S: Final = 6.0
+WARM_UP_S: Final = 3.0
 SAMPLE_S: Final = 5.0
 HEAP_GROWTH_MAX: Final = 1.15
 HEAP_SLACK_BYTES: Final = 4_000_000
