@@ -57,7 +57,8 @@ export default function QueuePage() {
   );
   const chooseAll = () => {
     if (selection.size > 0) clear();
-    else if (!shown.hasMore) choose(list.kept());
+    // Pages far away are not kept: then the hub is asked, so that it is the newest that are chosen.
+    else if (!shown.hasMore && list.kept().length === shown.rows) choose(list.kept());
     else {
       answer(api.GET("/api/v1/tasks", { params: { query: { ...query, limit: BULK_MAX } } }))
         .then((tasks) => {
