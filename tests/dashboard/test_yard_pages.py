@@ -62,6 +62,18 @@ def test_a_daemon_is_drained_and_given_work_again(yard: Yard, watched_page: Page
     expect(dialog.get_by_text("Online", exact=True)).to_be_visible()
 
 
+def test_what_a_daemon_runs_is_one_press_away_whosever_it_is(yard: Yard, watched_page: Page) -> None:
+    person = yard.hub.client(key=yard.person("tess"))
+    task = person.submit("Count to ten.", title="Count to ten", payload={"hold_ms": 60_000})
+    yard.until(lambda: person.task(task.id).status == "running", "a task that runs")
+    visit(watched_page, "/daemons")
+    watched_page.get_by_role("cell", name=re.compile("d1")).first.click()
+    watched_page.get_by_role("dialog", name="d1").get_by_role("link").first.click()
+    expect(watched_page.get_by_role("heading", level=1, name="Count to ten")).to_be_visible()
+    person.cancel(task.id)
+    yard.until(lambda: person.task(task.id).status == "cancelled", "a task that was cancelled")
+
+
 def test_the_command_for_another_daemon_has_this_hubs_address(yard: Yard, watched_page: Page) -> None:
     visit(watched_page, "/daemons")
     watched_page.get_by_role("button", name="Add a daemon").click()

@@ -13,6 +13,9 @@ import { titleOf } from "~/words";
 
 const FOUND_MAX = 5;
 
+/** Of everybody's, what an id or a ref fits. */
+export const tasksLikeQuery = (name: string) => someTasksQuery({ user: "*", q: name, limit: FOUND_MAX });
+
 /** A name that is nobody's, or somebody else's: the two look alike, except to admins. */
 export function NoSuchTask({ id }: { id: string }) {
   return (
@@ -38,7 +41,7 @@ export function NoSuchTask({ id }: { id: string }) {
 
 /** Refs count within one user's tasks, so an admin may well mean another's. */
 function OfOthers({ id }: { id: string }) {
-  const found = useQuery(someTasksQuery({ user: "*", q: id, limit: FOUND_MAX }));
+  const found = useQuery(tasksLikeQuery(id));
   if (found.data === undefined || found.data.length === 0) return null;
   return (
     <section aria-label="Tasks of others" className="border-t border-line p-4">
