@@ -83,3 +83,29 @@ def test_signing_out_in_one_tab_signs_the_others_out(yard: Yard, context: Browse
     # Then both are theirs
     for page in (first, second):
         expect(page.get_by_role("button", name="Signed in as olga")).to_be_visible()
+
+
+def test_a_priority_that_was_not_granted_is_not_claimed(yard: Yard, open_window: Open) -> None:
+    # Given a key for nothing above normal
+    yard.client.add_user("nils")
+    key = yard.client.add_key("nils", name="modest", scopes=["tasks"], max_priority="normal").key
+    task = yard.hub.client(key=key).submit("Wait.", title="Wait")
+    context = open_window(base_url=yard.url)
+    yard.sign_in(context, key)
+    page = context.new_page()
+    visit(page, f"/tasks/{task.id}")
+
+    # When its owner asks for more
+    page.get_by_role("button", name="Change the priority").click()
+    page.get_by_role("menuitem", name="Critical").click()
+
+    # Then the page tells what came of it
+    expect(page.get_by_text(f"{task.ref} is normal: your key or plan allows no more.")).to_be_visible()
+
+
+def test_a_programs_key_is_told_apart_from_a_fault(yard: Yard, open_window: Open) -> None:
+    context = open_window(base_url=yard.url)
+    yard.sign_in(context, yard.person("robot", scopes=("daemon",)))
+    page = context.new_page()
+    visit(page, "/")
+    expect(page.get_by_text("This key is for a program")).to_be_visible()

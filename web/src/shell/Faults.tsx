@@ -21,6 +21,18 @@ export function ForAdmins({ title }: { title: string }) {
   );
 }
 
+/** Keys of daemons and agents open hardly anything here; half a page of refusals would look like a fault. */
+export function ForPeople() {
+  return (
+    <>
+      <PageHeader title="Signed in" />
+      <EmptyState icon={<Lock />} title="This key is for a program">
+        It may run or report work, not look at it. Sign out, at the top right, and sign in with a key that has the scope tasks.
+      </EmptyState>
+    </>
+  );
+}
+
 export function PageNotFound() {
   return (
     <EmptyState

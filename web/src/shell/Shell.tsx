@@ -4,7 +4,7 @@ import { Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
 
 import type { Me } from "~/api/client";
-import { may, MeContext, meQuery } from "~/api/queries/session";
+import { may, MeContext, meQuery, useMe } from "~/api/queries/session";
 import { CommandPalette } from "~/keyboard/CommandPalette";
 import { listenForShortcuts, useShortcut } from "~/keyboard/shortcuts";
 import { LiveProvider } from "~/live/LiveProvider";
@@ -14,7 +14,7 @@ import { Skeleton } from "~/ui/Skeleton";
 import { Toasts } from "~/ui/Toasts";
 
 import { ConnectionState, LostBanner } from "./ConnectionState";
-import { ForAdmins } from "./Faults";
+import { ForAdmins, ForPeople } from "./Faults";
 import { BottomNavigation, SideNavigation } from "./Navigation";
 import { PersonMenu } from "./PersonMenu";
 import { PLACES, placesFor } from "./places";
@@ -134,7 +134,9 @@ function SignedIn({ me }: { me: Me }) {
 /** Asked for by its address, a page that is not theirs says so; it would only ask the hub for what it refuses. */
 function Page({ isAdmin }: { isAdmin: boolean }) {
   const { pathname } = useLocation();
+  const isForPeople = may(useMe(), "tasks") || isAdmin;
   const place = PLACES.find((one) => one.to === pathname);
+  if (!isForPeople) return <ForPeople />;
   return place?.group === "Admin" && !isAdmin ? <ForAdmins title={place.label} /> : <Outlet />;
 }
 

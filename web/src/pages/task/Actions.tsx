@@ -11,7 +11,7 @@ import { Button } from "~/ui/Button";
 import { ConfirmDialog } from "~/ui/ConfirmDialog";
 import { Menu, type MenuItem } from "~/ui/Menu";
 import { toast, toastProblem } from "~/ui/Toasts";
-import { LEVEL, LEVELS, RETRY, SKIP, STATUS } from "~/words";
+import { LEVEL, LEVELS, RETRY, settledAt, SKIP, STATUS } from "~/words";
 
 import { cancel, change, retry, skip } from "./acts";
 import { submitCommand } from "./command";
@@ -103,8 +103,8 @@ function PriorityMenu({ task, whose }: { task: Task; whose: Whose }) {
     isChosen: level === task.priority,
     onSelect: () => {
       if (level === task.priority) return;
-      set(level).then(() => {
-        toast(`${task.ref} is ${LEVEL[level].label.toLowerCase()} now.`, {
+      set(level).then(({ priority }) => {
+        toast(settledAt(task.ref, level, priority), {
           undo: () => change(task, whose, { priority: task.priority_value }),
         });
       }, toastProblem);
