@@ -29,7 +29,7 @@ export function useColumns(): Columns<Breaker> {
 }
 
 const TYPE = column.accessor("type", {
-  header: "Type of task",
+  header: "Type",
   cell: ({ getValue }) => (
     <Link to="/queue" search={{ type: getValue() }} className="font-medium hover:underline">
       {getValue()}
@@ -72,7 +72,7 @@ function State({ breaker }: { breaker: Breaker }) {
   return (
     <div>
       <Badge tone={word.tone}>{word.label}</Badge>
-      <p className="min-w-28 text-ink-2">
+      <p className="min-w-24 text-ink-2">
         <What breaker={breaker} />
       </p>
     </div>
