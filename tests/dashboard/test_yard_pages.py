@@ -58,6 +58,10 @@ def test_a_daemon_is_drained_and_given_work_again(yard: Yard, watched_page: Page
     asking.get_by_role("button", name="Drain").click()
     expect(dialog.get_by_text("Draining", exact=True)).to_be_visible()
 
+    dialog.get_by_role("button", name="Undo").click()
+    expect(dialog.get_by_text("Online", exact=True)).to_be_visible()
+    dialog.get_by_role("button", name="Drain…").click()
+    asking.get_by_role("button", name="Drain").click()
     dialog.get_by_role("button", name="Give it work again").click()
     expect(dialog.get_by_text("Online", exact=True)).to_be_visible()
 

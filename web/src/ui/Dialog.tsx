@@ -5,6 +5,7 @@ import { cx } from "~/lib/classes";
 import { CLOSE } from "~/words";
 
 import { IconButton } from "./IconButton";
+import { Toasts } from "./Toasts";
 
 interface Props {
   open: boolean;
@@ -71,6 +72,7 @@ function Opened({ onClose, title, children, footer, wide = false, bare = false }
       {footer !== undefined && (
         <footer className="flex flex-wrap justify-end gap-2 border-t border-line bg-page px-4 py-3">{footer}</footer>
       )}
+      <Toasts />
     </dialog>
   );
 }

@@ -1,5 +1,5 @@
 import { X } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useId, useState } from "react";
 
 import { asProblem } from "~/api/problem";
 import { cx } from "~/lib/classes";
@@ -39,8 +39,20 @@ function drop(id: number): void {
   store.set(store.get().filter((one) => one.id !== id));
 }
 
+/** Where they can be shown, the innermost last: behind an open dialog nothing can be pressed or is read out. */
+const places = newStore<readonly string[]>([]);
+
 export function Toasts() {
   const toasts = useStore(store);
+  const id = useId();
+  const isInnermost = useStore(places).at(-1) === id;
+  useEffect(() => {
+    places.set([...places.get(), id]);
+    return () => {
+      places.set(places.get().filter((one) => one !== id));
+    };
+  }, [id]);
+  if (!isInnermost) return null;
   return (
     <section
       aria-label="Messages"
