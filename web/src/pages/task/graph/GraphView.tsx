@@ -6,7 +6,7 @@ import { cx } from "~/lib/classes";
 import { IconButton } from "~/ui/IconButton";
 import { StatusBadge } from "~/ui/StatusBadge";
 import { TaskLink } from "~/ui/TaskLink";
-import { STATUS } from "~/words";
+import { STATUS, titleOf } from "~/words";
 
 import { type GraphData, NODE, place } from "./layout";
 
@@ -121,7 +121,7 @@ function Nodes({ task, data, placed }: { task: Task; data: GraphData; placed: Re
                 isOwn ? "border-accent ring-1 ring-accent" : STATUS[node.status].tone === "failed" ? "border-failed/60" : "border-line-strong",
               )}
             >
-              <span className="truncate font-medium">{node.title ?? node.ref}</span>
+              <span className="truncate font-medium">{titleOf({ ...node, input: "" })}</span>
               <span className="flex items-center justify-between gap-2 text-xs">
                 <span className="text-ink-3">{node.ref}</span>
                 <StatusBadge status={node.status} />

@@ -1,6 +1,7 @@
 import type { Task } from "~/api/client";
 import { StatusBadge } from "~/ui/StatusBadge";
 import { TaskLink } from "~/ui/TaskLink";
+import { titleOf } from "~/words";
 
 import type { GraphData } from "./layout";
 import { tiesOf } from "./ties";
@@ -18,7 +19,7 @@ export function TiedList({ task, data }: { task: Task; data: GraphData }) {
               className="flex items-center gap-3 px-4 py-1.5 -outline-offset-2 hover:bg-page"
             >
               <span className="w-14 shrink-0 text-ink-3">{node.ref}</span>
-              <span className="min-w-0 flex-1 truncate">{node.title ?? node.ref}</span>
+              <span className="min-w-0 flex-1 truncate">{titleOf({ ...node, input: "" })}</span>
               <StatusBadge status={node.status} />
             </TaskLink>
           </li>
