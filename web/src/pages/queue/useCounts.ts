@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useCallback, useEffect, useRef } from "react";
 
 import { countsQuery } from "~/api/queries/tasks";
 import type { Whose } from "~/lib/whose";
@@ -11,19 +11,21 @@ const COUNTED_MS = 1_500;
 /** How many tasks there are of each status, live, and right also when nothing more happens. */
 export function useCounts(whose: Whose): Record<string, number> | undefined {
   const client = useQueryClient();
-  const query = countsQuery(whose);
-  const counts = useQuery(query);
+  const counts = useQuery(countsQuery(whose));
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useLive(({ events }) => {
-    if (!events.some((event) => event.to != null)) return;
+  const askLater = useCallback(() => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => void client.invalidateQueries({ queryKey: query.queryKey }), COUNTED_MS);
+    timer.current = setTimeout(() => void client.invalidateQueries({ queryKey: ["tasks", "counts"] }), COUNTED_MS);
+  }, [client]);
+  useLive(({ events }) => {
+    if (events.some((event) => event.to != null)) askLater();
   });
-  useEffect(
-    () => () => {
+  useEffect(() => {
+    // The first answer may be as old, from when somebody else asked.
+    askLater();
+    return () => {
       clearTimeout(timer.current);
-    },
-    [],
-  );
+    };
+  }, [askLater, whose.user]);
   return counts.data?.by_status;
 }
