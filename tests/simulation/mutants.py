@@ -34,10 +34,10 @@ from taskyard.core.state import Daemon, Now, State, Turn
 from taskyard.core.task import Attempt, Task
 from taskyard.core.timers import Clock, Due
 from taskyard.daemon import ledger
+from taskyard.hub import revisit
 from taskyard.store.committer import Release
 from taskyard.store.memory.disk import Disk
 from taskyard.vocabulary import COUNTED, AttemptStatus, ErrorCode, Status
-from tests.simulation import shell
 from tests.simulation.sessions import Session, Sessions
 from tests.simulation.shell import Hub
 
@@ -200,7 +200,7 @@ def forget_the_lease_when_the_hub_restarts() -> Any:
             daemon.seen_mono = now.mono - state.settings.lease.judged_ms
             state.timers.set(Clock.MONO, Due.LEASE, daemon.id, now.mono)
 
-    return patch.object(shell, "restore", strict)
+    return patch.object(revisit, "restore", strict)
 
 
 def treat_silence_as_death_though_it_is_listed() -> Any:

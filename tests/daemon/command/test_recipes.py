@@ -127,7 +127,12 @@ def test_what_claude_and_codex_do_is_told_in_words(tmp_path: Path) -> None:
         'Let me look.\n→ Bash {"command":"ls"}\nThe answer is 42.'
     )
     log = ran(tmp_path, agent("codex"), "please succeed").log
-    assert "**Thinking**\n→ command_execution bash -lc ls\nThe answer is 42." in log
+    # What it writes to standard error comes between the others wherever it happens to.
+    assert [line for line in log.splitlines() if line != "Reading prompt from stdin..."] == [
+        "**Thinking**",
+        "→ command_execution bash -lc ls",
+        "The answer is 42.",
+    ]
 
 
 def test_ollama_without_a_model_says_what_to_do(tmp_path: Path) -> None:
