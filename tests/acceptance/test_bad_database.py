@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from taskyard.store.postgres.migrate import SCHEMA_VERSION
 from taskyard.store.sqlite import SqliteStore
 from tests.support.live import Said, free_port, mounted, taskyard, wait_until
 from tests.support.postgres import GUARDED, TEMPLATE, Cluster, a_cluster, binary, cluster
@@ -80,12 +81,12 @@ def test_a_database_that_was_not_migrated_names_the_command_that_helps(server: C
 
     # Then what it says to type is what helps
     assert taskyard(*command.split()[1:]).code == 0
-    assert server.administer("SELECT version FROM taskyard.migration", database=name) == [(1,)]
+    assert server.administer("SELECT max(version) FROM taskyard.migration", database=name) == [(SCHEMA_VERSION,)]
 
 
 def test_a_database_of_a_much_newer_version(server: Cluster, tmp_path: Path) -> None:
     name = server.new_database()
-    server.administer("INSERT INTO taskyard.migration VALUES (3, now())", database=name)
+    server.administer(f"INSERT INTO taskyard.migration VALUES ({SCHEMA_VERSION + 2}, now())", database=name)
     answer = up(tmp_path / "yard", server.url(name))
     assert answer.code == 1
     assert "Install a version that knows it." in answer.err
