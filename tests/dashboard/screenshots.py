@@ -6,7 +6,7 @@ used; the picture of a page is also one of its letters.
 
 import argparse
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -51,11 +51,11 @@ SHOWN: Final = ("overview", "queue", "task", "workflows", "dead-letters", "daemo
 ON_A_PHONE: Final = ("overview", "queue", "task")
 
 
-def pictures(demo: Demo, browser: Browser, directory: Path) -> Iterator[Path]:
+def pictures(demo: Demo, browser: Browser, directory: Path, looks: Sequence[Look] = LOOKS) -> Iterator[Path]:
     """Takes each, and tells where it is."""
     directory.mkdir(parents=True, exist_ok=True)
     paths = {**PAGES, "task": demo.path_of("running", titled="Migrate the billing service")}
-    for look in LOOKS:
+    for look in looks:
         context = _window(demo, browser, look)
         page = context.new_page()
         for name in ON_A_PHONE if look.is_phone else SHOWN:
