@@ -8,7 +8,8 @@ import sys
 import time
 
 from taskyard.core.changes import UserRecord
-from taskyard.core.commands import AcceptTask, CompleteTask, Draft, JoinDaemon, StartTask, SubmitTasks
+from taskyard.core.commands import CompleteTask, Draft, SubmitTasks
+from taskyard.core.daemon_commands import AcceptTask, JoinDaemon, StartTask
 from taskyard.core.effects import Execute
 from taskyard.core.hub import Core
 from taskyard.core.settings import Settings

@@ -17,7 +17,8 @@ import time
 from typing import NamedTuple
 
 from taskyard.core.changes import UserRecord
-from taskyard.core.commands import CompleteTask, Draft, JoinDaemon, SubmitTasks
+from taskyard.core.commands import CompleteTask, Draft, SubmitTasks
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.effects import Execute
 from taskyard.core.hub import Core
 from taskyard.core.settings import Depth, Limits, Queue, Rate, Settings

@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import CancelTask, Held, SkipTask
+from taskyard.core.commands import CancelTask, SkipTask
+from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Acknowledge, CancelWork, Done, Refused, Welcome
 from taskyard.core.task import Terms
 from taskyard.vocabulary import AttemptStatus, CancelReason, EventName, InventoryVerdict, Refusal

@@ -4,18 +4,8 @@ import pytest
 
 from taskyard.core.changes import DaemonRecord
 from taskyard.core.claims import CLAIMS_MAX
-from taskyard.core.commands import (
-    AcceptTask,
-    Beat,
-    BeatTask,
-    CompleteTask,
-    Draft,
-    JoinDaemon,
-    LeaveDaemon,
-    ReportProgress,
-    SaveCheckpoint,
-    StartTask,
-)
+from taskyard.core.commands import BeatTask, CompleteTask, Draft, ReportProgress, SaveCheckpoint
+from taskyard.core.daemon_commands import AcceptTask, Beat, JoinDaemon, LeaveDaemon, StartTask
 from taskyard.core.effects import CloseSession, Done, Effect, Execute, Refused, Welcome
 from taskyard.core.state import Daemon
 from taskyard.core.task import Task, Terms

@@ -3,7 +3,7 @@
 import pytest
 
 from taskyard.core.changes import CoolingRecord
-from taskyard.core.commands import Held
+from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Effect, SlowDown
 from taskyard.core.limits import Hold, queue_is_cool
 from taskyard.core.settings import Cooling, Limits, Queue, Settings, Shares

@@ -1,7 +1,7 @@
 """What runs is counted from the live attempts, and given back once."""
 
-from taskyard.core.commands import Held
 from taskyard.core.counts import count, counted, recounted
+from taskyard.core.daemon_commands import Held
 from taskyard.core.settings import Limits, Settings, Shares
 from taskyard.core.yard_commands import ChangeSettings
 from taskyard.vocabulary import SourceType

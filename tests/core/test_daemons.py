@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, ResumeDaemon, Seen, Tick
+from taskyard.core.commands import Tick
+from taskyard.core.daemon_commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, ResumeDaemon, Seen
 from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Refused, Welcome
 from taskyard.core.settings import Lease, Limits, Settings
 from taskyard.core.task import Task, Terms

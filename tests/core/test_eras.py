@@ -2,7 +2,7 @@
 
 import pytest
 
-from taskyard.core.commands import Seen
+from taskyard.core.daemon_commands import Seen
 from taskyard.core.eras import is_behind, next_epoch
 from taskyard.vocabulary import EPOCHS_PER_ERA
 

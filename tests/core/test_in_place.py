@@ -2,8 +2,9 @@
 
 from taskyard.core import preemption
 from taskyard.core.changes import UserRecord
-from taskyard.core.commands import BeginWait, EndWait, Held
+from taskyard.core.commands import BeginWait, EndWait
 from taskyard.core.counts import counted
+from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Execute
 from taskyard.core.settings import Limits, Queue, Settings
 from taskyard.core.state import User

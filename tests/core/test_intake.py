@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import Draft, JoinDaemon, Known
+from taskyard.core.commands import Draft, Known
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.effects import Refused, Submitted
 from taskyard.core.intake import find_cycle
 from taskyard.core.settings import Queue, Settings

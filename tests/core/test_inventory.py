@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import Held, RetryTask
+from taskyard.core.commands import RetryTask
+from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Welcome
 from taskyard.core.task import Terms
 from taskyard.vocabulary import (

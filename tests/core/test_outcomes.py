@@ -4,19 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from taskyard.core.commands import (
-    AcceptTask,
-    Beat,
-    BeatTask,
-    CompleteTask,
-    ConfirmCancel,
-    FailTask,
-    Held,
-    RejectTask,
-    ReportProgress,
-    SaveCheckpoint,
-    StartTask,
-)
+from taskyard.core.commands import BeatTask, CompleteTask, FailTask, ReportProgress, SaveCheckpoint
+from taskyard.core.daemon_commands import AcceptTask, Beat, ConfirmCancel, Held, RejectTask, StartTask
 from taskyard.core.effects import Acknowledge, CancelWork, Done, Progressed, Refused
 from taskyard.core.outcomes import GAP
 from taskyard.core.settings import Limits, Settings, Sizes

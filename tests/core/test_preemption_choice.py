@@ -2,10 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import (
-    Held,
-    ResetBreaker,
-)
+from taskyard.core.commands import ResetBreaker
+from taskyard.core.daemon_commands import Held
 from taskyard.core.settings import Limits, Preemption, Queue, Settings
 from taskyard.core.task import Terms
 from taskyard.core.timers import Clock, Due

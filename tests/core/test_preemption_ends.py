@@ -1,14 +1,8 @@
 """Preemption: how it ends when nobody confirms it, over restarts, and when what holds the critical task changes."""
 
 from taskyard.core import preemption
-from taskyard.core.commands import (
-    BeginWait,
-    ChangeSettings,
-    ConfirmCancel,
-    Held,
-    PauseQueue,
-    ResumeQueue,
-)
+from taskyard.core.commands import BeginWait, ChangeSettings, PauseQueue, ResumeQueue
+from taskyard.core.daemon_commands import ConfirmCancel, Held
 from taskyard.core.effects import CancelWork
 from taskyard.core.settings import Lease, Limits, Preemption, Queue, Settings, Shares
 from taskyard.core.task import Task, Terms

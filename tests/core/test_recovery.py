@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import Held, ReportProgress
+from taskyard.core.commands import ReportProgress
+from taskyard.core.daemon_commands import Held
 from taskyard.core.lanes import key_of
 from taskyard.core.recovery import _NoDice
 from taskyard.core.state import Now, State

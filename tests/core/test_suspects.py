@@ -3,15 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from taskyard.core.commands import (
-    ChangeSettings,
-    CompleteTask,
-    Held,
-    OpenBreaker,
-    PauseQueue,
-    ResetBreaker,
-    ResumeQueue,
-)
+from taskyard.core.commands import ChangeSettings, CompleteTask, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
+from taskyard.core.daemon_commands import Held
 from taskyard.core.settings import Limits, Queue, Settings, Suspects
 from taskyard.core.state import Daemon
 from taskyard.core.suspects import _avoid, end_avoidance

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from taskyard.core.commands import Held, RejectTask, Tick
+from taskyard.core.commands import Tick
+from taskyard.core.daemon_commands import Held, RejectTask
 from taskyard.core.effects import Refused
 from taskyard.core.scheduler import held_by
 from taskyard.core.state import Now

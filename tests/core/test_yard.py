@@ -3,7 +3,7 @@
 import pytest
 
 from taskyard.core import yard
-from taskyard.core.commands import Held
+from taskyard.core.daemon_commands import Held
 from taskyard.core.lanes import key_of
 from taskyard.core.settings import Queue, Settings, Shares
 from taskyard.core.task import Task, Terms

@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import FailTask, JoinDaemon
+from taskyard.core.commands import FailTask
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.settings import Breaker, Breakers, Settings
 from taskyard.core.task import Failure
 from taskyard.gateway.present import event_answer

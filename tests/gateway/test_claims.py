@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from taskyard.core.commands import Beat, JoinDaemon
+from taskyard.core.daemon_commands import Beat, JoinDaemon
 from taskyard.core.settings import Lease, Settings
 from taskyard.core.yard_commands import RevokeKey
 from taskyard.gateway.app import GatewayApp, build_app

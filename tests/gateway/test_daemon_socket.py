@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import Beat, FailTask, JoinDaemon, LeaveDaemon, RejectTask
+from taskyard.core.commands import FailTask
+from taskyard.core.daemon_commands import Beat, JoinDaemon, LeaveDaemon, RejectTask
 from taskyard.core.yard_commands import ChangeUser, RevokeKey
 from taskyard.gateway import daemon_socket
 from taskyard.gateway.app import GatewayApp

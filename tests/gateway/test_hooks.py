@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from taskyard.core.commands import CancelTask, JoinDaemon
+from taskyard.core.commands import CancelTask
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.settings import Hooks, Limits, Rate, Settings, Sizes
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.auth import AuthSettings

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import CompleteTask, FailTask, JoinDaemon, StartTask, Tick
+from taskyard.core.commands import CompleteTask, FailTask, Tick
+from taskyard.core.daemon_commands import JoinDaemon, StartTask
 from taskyard.core.settings import Limits, Queue, Rate, Settings
 from taskyard.core.task import Failure
 from taskyard.gateway.app import GatewayApp, build_app

@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import AcceptTask, CompleteTask, JoinDaemon, StartTask
+from taskyard.core.commands import CompleteTask
+from taskyard.core.daemon_commands import AcceptTask, JoinDaemon, StartTask
 from taskyard.core.settings import Plan, Settings
 from taskyard.gateway.app import GatewayApp
 from taskyard.vocabulary import Level, Scope

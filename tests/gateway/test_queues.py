@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import FailTask, JoinDaemon, Tick
+from taskyard.core.commands import FailTask, Tick
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.settings import Queue, Settings
 from taskyard.core.task import Failure
 from taskyard.gateway.app import GatewayApp

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import CompleteTask, FailTask, JoinDaemon, StartTask
+from taskyard.core.commands import CompleteTask, FailTask
+from taskyard.core.daemon_commands import JoinDaemon, StartTask
 from taskyard.core.task import Failure
 from taskyard.gateway.rest import report
 from tests.support.gateway_client import Client

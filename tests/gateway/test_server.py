@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from taskyard.core.commands import JoinDaemon
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.daemon.daemon import Daemon
 from taskyard.daemon.task import Task
 from taskyard.gateway import bodies

@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import CompleteTask, JoinDaemon, StartTask
+from taskyard.core.commands import CompleteTask
+from taskyard.core.daemon_commands import JoinDaemon, StartTask
 from taskyard.core.yard_commands import PauseQueue
 from taskyard.gateway.app import GatewayApp
 from tests.support.gateway_client import Client

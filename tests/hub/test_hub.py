@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from taskyard.core.commands import Beat, FailTask, Held, LeaveDaemon
+from taskyard.core.commands import FailTask
+from taskyard.core.daemon_commands import Beat, Held, LeaveDaemon
 from taskyard.core.effects import Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.core.state import Now

@@ -2,7 +2,8 @@
 
 import pytest
 
-from taskyard.core.commands import Beat, Command, CompleteTask, ReportProgress, SaveCheckpoint, SubmitTasks
+from taskyard.core.commands import Command, CompleteTask, ReportProgress, SaveCheckpoint, SubmitTasks
+from taskyard.core.daemon_commands import Beat
 from taskyard.hub.inbox import NEW_BYTES_MAX, NEW_COMMANDS_MAX, NEW_LOOKUPS_MAX, URGENT_BYTES_MAX, Inbox
 from tests.support.hub_scene import a_draft
 

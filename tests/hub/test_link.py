@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from taskyard.core.changes import UserRecord
-from taskyard.core.commands import Beat, BeginWait, JoinDaemon, SubmitTasks
+from taskyard.core.commands import BeginWait, SubmitTasks
+from taskyard.core.daemon_commands import Beat, JoinDaemon
 from taskyard.core.effects import Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.gateway import port

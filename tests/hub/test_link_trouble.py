@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import JoinDaemon
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.effects import Submitted
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.link.remote import LeaderFailed, Remote, dial_beside

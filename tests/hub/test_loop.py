@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from taskyard.core.commands import Beat, CancelTask, Held, RetryTask, StartTask
+from taskyard.core.commands import CancelTask, RetryTask
+from taskyard.core.daemon_commands import Beat, Held, StartTask
 from taskyard.core.effects import Done, Refused, Submitted
 from taskyard.core.settings import Lease, Settings
 from taskyard.core.state import Now

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from taskyard.core.commands import CancelTask, Held, SubmitTasks
+from taskyard.core.commands import CancelTask, SubmitTasks
+from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Done, Submitted
 from taskyard.hub.loop import TEND_EVERY
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable

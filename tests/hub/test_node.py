@@ -9,8 +9,9 @@ from typing import Any, cast
 import pytest
 import uvloop
 
-from taskyard.core.commands import Archive, JoinDaemon
-from taskyard.core.commands import Seen as DaemonSeen
+from taskyard.core.commands import Archive
+from taskyard.core.daemon_commands import JoinDaemon
+from taskyard.core.daemon_commands import Seen as DaemonSeen
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import Unavailable
 from taskyard.hub import clock, leadership, node

@@ -3,7 +3,8 @@
 import asyncio
 
 from taskyard.core.changes import Batch, Event
-from taskyard.core.commands import CancelTask, DrainDaemon
+from taskyard.core.commands import CancelTask
+from taskyard.core.daemon_commands import DrainDaemon
 from taskyard.core.effects import AcknowledgeBeat, CloseSession, Done, Execute, Reply
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import Unavailable

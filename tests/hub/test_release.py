@@ -3,7 +3,7 @@
 import msgspec
 
 from taskyard.core.changes import Batch
-from taskyard.core.commands import Held
+from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import (
     Acknowledge,
     AcknowledgeBeat,

@@ -5,7 +5,8 @@ Covered here: the queue. Its schedules are in `test_arvis_schedules.py`.
 
 import pytest
 
-from taskyard.core.commands import BeginWait, Held, Tick
+from taskyard.core.commands import BeginWait, Tick
+from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Done, Refused
 from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Failure, Terms

@@ -6,7 +6,8 @@ retries, disconnects, results, events, rate limits, backpressure.
 
 import pytest
 
-from taskyard.core.commands import CancelTask, Draft, Held
+from taskyard.core.commands import CancelTask, Draft
+from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import CancelWork, Execute, Refused, Submitted
 from taskyard.core.lifecycle import TRANSITIONS
 from taskyard.core.retry import classify

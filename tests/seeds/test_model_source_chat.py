@@ -8,7 +8,8 @@ import pytest
 
 from taskyard.chat.parsed import Missing, Parsed, Source, Sources
 from taskyard.chat.parser import parse
-from taskyard.core.commands import CompleteTask, FailTask, JoinDaemon, StartTask
+from taskyard.core.commands import CompleteTask, FailTask
+from taskyard.core.daemon_commands import JoinDaemon, StartTask
 from taskyard.core.settings import Queue, Settings
 from taskyard.core.task import Failure
 from taskyard.vocabulary import ChatCommand

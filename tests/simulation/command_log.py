@@ -9,7 +9,8 @@ from copy import deepcopy
 from msgspec import Struct
 
 from taskyard.core.changes import Batch
-from taskyard.core.commands import Command, ReportProgress, SaveCheckpoint, StartTask
+from taskyard.core.commands import Command, ReportProgress, SaveCheckpoint
+from taskyard.core.daemon_commands import StartTask
 from taskyard.core.effects import Effect
 from taskyard.core.hub import Core
 from taskyard.core.state import Now, State, Turn

@@ -14,23 +14,17 @@ from unittest.mock import patch
 from taskyard.core import scheduler
 from taskyard.core.changes import UserRecord
 from taskyard.core.commands import (
-    AcceptTask,
-    Beat,
     CancelTask,
     ChangeSettings,
     Command,
     CompleteTask,
-    ConfirmCancel,
     Draft,
     FailTask,
-    Held,
-    JoinDaemon,
-    LeaveDaemon,
     ResumeQueue,
-    StartTask,
     SubmitTasks,
     Tick,
 )
+from taskyard.core.daemon_commands import AcceptTask, Beat, ConfirmCancel, Held, JoinDaemon, LeaveDaemon, StartTask
 from taskyard.core.effects import CancelWork
 from taskyard.core.hub import Core
 from taskyard.core.lanes import Lane

@@ -16,20 +16,18 @@ from taskyard.core.commands import (
     ChangeUser,
     Command,
     CompleteTask,
-    ConfirmCancel,
     DeleteQueue,
     Draft,
     EndWait,
-    JoinDaemon,
     OpenBreaker,
     PauseQueue,
     PutQueue,
-    RejectTask,
     ResetBreaker,
     ResumeQueue,
     SubmitTasks,
     Tick,
 )
+from taskyard.core.daemon_commands import ConfirmCancel, JoinDaemon, RejectTask
 from taskyard.core.effects import CancelWork
 from taskyard.core.hub import Core
 from taskyard.core.recovery import restore

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from taskyard.core.changes import Batch
-from taskyard.core.commands import Beat, Command, JoinDaemon
+from taskyard.core.commands import Command
+from taskyard.core.daemon_commands import Beat, JoinDaemon
 from taskyard.core.effects import Answer, Effect
 from taskyard.core.state import State
 from taskyard.core.task import Task

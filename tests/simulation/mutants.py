@@ -27,7 +27,8 @@ from taskyard.core import (
     retry,
 )
 from taskyard.core.changes import Batch
-from taskyard.core.commands import CompleteTask, HearEnded, JoinDaemon, LeaveDaemon
+from taskyard.core.commands import CompleteTask, HearEnded
+from taskyard.core.daemon_commands import JoinDaemon, LeaveDaemon
 from taskyard.core.effects import Done, Effect, Execute
 from taskyard.core.hub import Core
 from taskyard.core.state import Daemon, Now, State, Turn

@@ -7,7 +7,8 @@ nothing overtakes, also not a cancel the `task.execute` whose body is still bein
 from collections import deque
 from collections.abc import Callable
 
-from taskyard.core.commands import Command, LeaveDaemon
+from taskyard.core.commands import Command
+from taskyard.core.daemon_commands import LeaveDaemon
 from taskyard.core.effects import CloseSession, Effect, Execute
 from taskyard.core.settings import Settings
 from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of

@@ -9,7 +9,8 @@ with its list.
 """
 
 from taskyard.core.changes import Batch
-from taskyard.core.commands import NOTHING, Beat, Command, HearEnded, JoinDaemon, Tick
+from taskyard.core.commands import NOTHING, Command, HearEnded, Tick
+from taskyard.core.daemon_commands import Beat, JoinDaemon
 from taskyard.core.effects import Effect, Progressed, Reply
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing

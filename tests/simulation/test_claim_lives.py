@@ -9,16 +9,8 @@ import random
 
 import pytest
 
-from taskyard.core.commands import (
-    AcceptTask,
-    BeatTask,
-    Command,
-    CompleteTask,
-    FailTask,
-    JoinDaemon,
-    LeaveDaemon,
-    StartTask,
-)
+from taskyard.core.commands import BeatTask, Command, CompleteTask, FailTask
+from taskyard.core.daemon_commands import AcceptTask, JoinDaemon, LeaveDaemon, StartTask
 from taskyard.core.effects import Effect, Execute, Welcome
 from taskyard.core.task import Failure, Terms
 from taskyard.vocabulary import ENDED, Level, Status

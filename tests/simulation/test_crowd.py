@@ -9,7 +9,8 @@ import pytest
 
 from taskyard.core import aftermath, attempts, counts, hub, limits, placement, preemption, scheduler
 from taskyard.core.changes import UserRecord
-from taskyard.core.commands import CompleteTask, Draft, JoinDaemon, SubmitTasks
+from taskyard.core.commands import CompleteTask, Draft, SubmitTasks
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.effects import Execute
 from taskyard.core.hub import Core
 from taskyard.core.lines import Pool

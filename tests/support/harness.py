@@ -13,27 +13,29 @@ from msgspec.json import Decoder
 
 from taskyard.core.changes import Batch, Event, Kept, UserRecord
 from taskyard.core.commands import (
-    AcceptTask,
-    Beat,
     CancelTask,
     ChangeTask,
     Command,
     CompleteTask,
-    ConfirmCancel,
     Draft,
-    DrainDaemon,
     FailTask,
-    Held,
-    JoinDaemon,
     Known,
-    LeaveDaemon,
-    RejectTask,
     RetryTask,
     ReviewTask,
     SkipTask,
-    StartTask,
     SubmitTasks,
     Tick,
+)
+from taskyard.core.daemon_commands import (
+    AcceptTask,
+    Beat,
+    ConfirmCancel,
+    DrainDaemon,
+    Held,
+    JoinDaemon,
+    LeaveDaemon,
+    RejectTask,
+    StartTask,
 )
 from taskyard.core.effects import Answer, CancelWork, CloseSession, Effect, Execute, Reply, Submitted, Welcome
 from taskyard.core.hub import Core

@@ -14,18 +14,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from taskyard.core.changes import Batch
-from taskyard.core.commands import (
-    AcceptTask,
-    CancelTask,
-    Command,
-    CompleteTask,
-    Draft,
-    Held,
-    JoinDaemon,
-    ReportProgress,
-    StartTask,
-    SubmitTasks,
-)
+from taskyard.core.commands import CancelTask, Command, CompleteTask, Draft, ReportProgress, SubmitTasks
+from taskyard.core.daemon_commands import AcceptTask, Held, JoinDaemon, StartTask
 from taskyard.core.effects import Answer, Done, Submitted
 from taskyard.core.settings import Settings
 from taskyard.core.task import Kind, Needs, Terms

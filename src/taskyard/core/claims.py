@@ -14,8 +14,8 @@ from typing import Final
 
 from taskyard.core.attempts import is_overdue, start
 from taskyard.core.changes import DaemonRecord
-from taskyard.core.commands import JoinDaemon
 from taskyard.core.counts import fleet_changed
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.losses import hand_back
 from taskyard.core.state import Daemon, State, Turn
 from taskyard.core.suspects import reconsider

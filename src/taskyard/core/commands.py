@@ -1,17 +1,27 @@
 """What can be asked of the core. Each command is a value; `hub.py` routes it to the file that decides.
 
-Here are those about tasks and daemons and of time, and the list of all; `yard_commands.py` has those about the yard.
+Here are those about tasks and of time, and the list of all; `daemon_commands.py` has what daemons say and are asked,
+`yard_commands.py` what is about the yard.
 
 Identifiers and tokens are minted outside and arrive inside the command. So does what the core no
 longer holds: `Known` carries ended tasks that the shell looked up in the store, with the sequence
 number it read at (see `lookups.py`). Commands are tagged, because a hub that does not lead hands them on.
 """
 
-from collections.abc import Sequence
-
 from msgspec import Struct, field
 
 from taskyard.core.changes import BreakerRecord, UserRecord
+from taskyard.core.daemon_commands import (
+    AcceptTask,
+    Beat,
+    ConfirmCancel,
+    DrainDaemon,
+    JoinDaemon,
+    LeaveDaemon,
+    RejectTask,
+    ResumeDaemon,
+    StartTask,
+)
 from taskyard.core.notification_commands import (
     ChangeNotification,
     CreateNotification,
@@ -47,7 +57,7 @@ from taskyard.core.yard_commands import (
     RevokeKey,
     RotateHook,
 )
-from taskyard.vocabulary import InventoryState, Level, ResultStatus, SourceType, Status, Verdict
+from taskyard.vocabulary import Level, ResultStatus, SourceType, Status, Verdict
 
 
 class Known(Struct, frozen=True):
@@ -209,102 +219,6 @@ class ReviewTask(Told):
     reply_to: int = 0
 
 
-class Held(Struct, frozen=True):
-    """One line of a daemon's inventory or heartbeat."""
-
-    task_id: str
-    attempt: int
-    state: InventoryState = InventoryState.RUNNING
-
-
-class Seen(Struct, frozen=True):
-    cluster_id: str
-    epoch: int
-    seq: int
-
-
-class JoinDaemon(Told):
-    """`hello`: a daemon connected, with the list of what it still holds."""
-
-    session: int
-    user_id: str
-    daemon_id: str
-    """Its own from before, or one minted for it now."""
-    boot_id: str
-    name: str
-    shared: bool = False
-    capabilities: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    slots: int | None = None
-    memory_mb: int | None = None
-    version: str = ""
-    seen: Seen | None = None
-    inventory: Sequence[Held] = ()
-    pulls: bool = False
-    """A claim: `daemon_id` is what its slots are called, and which one it gets is decided here (`claims.py`)."""
-
-
-class LeaveDaemon(Told):
-    """Its socket closed. Nothing ends by that: the lease decides."""
-
-    session: int
-    daemon_id: str
-
-
-class Beat(Told):
-    session: int
-    daemon_id: str
-    load: float = 0.0
-    memory_free_mb: int | None = None
-    running: Sequence[Held] = ()
-
-
-class DrainDaemon(Told):
-    """No new work for this daemon: asked by itself (`session` set) or by a person."""
-
-    daemon_id: str
-    session: int = 0
-    user_id: str | None = None
-    """The person's; None for an admin."""
-    actor: str = ""
-    reply_to: int = 0
-
-
-class ResumeDaemon(Told):
-    """Work for this daemon again: a person takes back that it was to drain."""
-
-    daemon_id: str
-    user_id: str | None = None
-    """None for an admin."""
-    actor: str = ""
-    reply_to: int = 0
-
-
-class AcceptTask(Told):
-    session: int
-    daemon_id: str
-    task_id: str
-    attempt: int
-
-
-class StartTask(Told):
-    session: int
-    daemon_id: str
-    task_id: str
-    attempt: int
-
-
-class RejectTask(Told):
-    session: int
-    daemon_id: str
-    task_id: str
-    attempt: int
-    reason: str = ""
-    drained: bool = False
-    """Handed back by a daemon that is leaving, after it had accepted."""
-
-
 class ReportProgress(Told):
     """Soft news of a running attempt: shown and logged, never decided upon."""
 
@@ -362,16 +276,6 @@ class FailTask(Told):
     """What the provider said about when to come back, already parsed."""
     known: Known = NOTHING
     reply_to: int = 0
-
-
-class ConfirmCancel(Told):
-    """The daemon stopped the work it was told to stop."""
-
-    daemon_id: str
-    task_id: str
-    attempt: int
-    session: int = 0
-    reason: str = ""
 
 
 class BeginWait(Told):

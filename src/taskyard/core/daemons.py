@@ -16,8 +16,8 @@ from taskyard.core.attempts import (
     withdraw,
 )
 from taskyard.core.changes import DaemonRecord
-from taskyard.core.commands import Beat, DrainDaemon, JoinDaemon, LeaveDaemon, ResumeDaemon, Seen
 from taskyard.core.counts import fleet_changed, pool_changed
+from taskyard.core.daemon_commands import Beat, DrainDaemon, JoinDaemon, LeaveDaemon, ResumeDaemon, Seen
 from taskyard.core.effects import (
     AcknowledgeBeat,
     CancelWork,

@@ -6,7 +6,7 @@ what a commit writes.
 
 from msgspec import Struct
 
-from taskyard.core.commands import Held
+from taskyard.core.daemon_commands import Held
 from taskyard.core.settings import Lease
 from taskyard.vocabulary import CancelReason, InventoryVerdict, Pressure, PressureScope, Refusal
 

@@ -32,35 +32,37 @@ from taskyard.core import (
 from taskyard.core.breakers import open_breaker, reset_breaker
 from taskyard.core.changes import Batch
 from taskyard.core.commands import (
-    AcceptTask,
     Archive,
-    Beat,
     BeatTask,
     BeginWait,
     CancelTask,
     ChangeTask,
     Command,
     CompleteTask,
-    ConfirmCancel,
-    DrainDaemon,
     EndWait,
     FailTask,
     HearEnded,
     ImportTasks,
-    JoinDaemon,
-    LeaveDaemon,
-    RejectTask,
     ReportProgress,
-    ResumeDaemon,
     RetryTask,
     ReviewTask,
     SaveCheckpoint,
     SkipTask,
-    StartTask,
     SubmitTasks,
     Tick,
 )
 from taskyard.core.counts import reserve_changed
+from taskyard.core.daemon_commands import (
+    AcceptTask,
+    Beat,
+    ConfirmCancel,
+    DrainDaemon,
+    JoinDaemon,
+    LeaveDaemon,
+    RejectTask,
+    ResumeDaemon,
+    StartTask,
+)
 from taskyard.core.dependencies import hear_ended, spread
 from taskyard.core.effects import Done, Effect, Reply
 from taskyard.core.notification_commands import (

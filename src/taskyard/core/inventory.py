@@ -5,7 +5,7 @@ nothing newer was sent out: the work is there, and beginning it anew would do it
 """
 
 from taskyard.core.attempts import accept, newest_of, start, take_slot, time_allowed_ms, watch_attempt
-from taskyard.core.commands import Held
+from taskyard.core.daemon_commands import Held
 from taskyard.core.in_place import keep_place
 from taskyard.core.lifecycle import move
 from taskyard.core.outcomes import was_reported

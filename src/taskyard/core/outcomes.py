@@ -13,17 +13,8 @@ from taskyard.core.attempts import cancelled, close, current, fail, is_overdue, 
 from taskyard.core.attempts import start as start_attempt
 from taskyard.core.changes import LateResult, LogChunk
 from taskyard.core.claims import heard
-from taskyard.core.commands import (
-    AcceptTask,
-    BeatTask,
-    CompleteTask,
-    ConfirmCancel,
-    FailTask,
-    RejectTask,
-    ReportProgress,
-    SaveCheckpoint,
-    StartTask,
-)
+from taskyard.core.commands import BeatTask, CompleteTask, FailTask, ReportProgress, SaveCheckpoint
+from taskyard.core.daemon_commands import AcceptTask, ConfirmCancel, RejectTask, StartTask
 from taskyard.core.effects import Acknowledge, Done, Progressed, Refused, Reply
 from taskyard.core.endings import end
 from taskyard.core.estimates import note_duration

@@ -4,19 +4,15 @@ from typing import Final
 
 from msgspec import UNSET
 
-from taskyard.core.commands import (
+from taskyard.core.commands import Command, CompleteTask, FailTask, ReportProgress, SaveCheckpoint
+from taskyard.core.daemon_commands import (
     AcceptTask,
     Beat,
-    Command,
-    CompleteTask,
     ConfirmCancel,
     DrainDaemon,
-    FailTask,
     Held,
     JoinDaemon,
     RejectTask,
-    ReportProgress,
-    SaveCheckpoint,
     Seen,
     StartTask,
 )

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from taskyard.core.commands import JoinDaemon, LeaveDaemon
+from taskyard.core.daemon_commands import JoinDaemon, LeaveDaemon
 from taskyard.core.settings import Sizes
 from taskyard.gateway.asgi import Receive, Send
 from taskyard.gateway.auth import Principal

@@ -8,7 +8,7 @@ import asyncio
 from hashlib import blake2b
 from typing import Final
 
-from taskyard.core.commands import AcceptTask, Beat, Held, JoinDaemon, LeaveDaemon, StartTask
+from taskyard.core.daemon_commands import AcceptTask, Beat, Held, JoinDaemon, LeaveDaemon, StartTask
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
 from taskyard.gateway.port import Hub, Unavailable

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from taskyard.core.commands import DrainDaemon, ResumeDaemon
+from taskyard.core.daemon_commands import DrainDaemon, ResumeDaemon
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import DaemonView

@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Raw
 
 from taskyard.core.changes import Batch, KeyRecord, UserRecord
-from taskyard.core.commands import NOTHING, BeginWait, Command, EndWait, JoinDaemon, LeaveDaemon, SubmitTasks
+from taskyard.core.commands import NOTHING, BeginWait, Command, EndWait, SubmitTasks
+from taskyard.core.daemon_commands import JoinDaemon, LeaveDaemon
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.askers import RETRY_AFTER_S
