@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { auditQuery, usersQuery } from "~/api/queries/people";
 import { daemonsQuery } from "~/api/queries/yard";
 import { useFilters } from "~/lib/filters";
+import { useTyped } from "~/lib/typed";
 import { Button } from "~/ui/Button";
 import { EmptyState } from "~/ui/EmptyState";
 import { Field } from "~/ui/Field";
@@ -18,7 +19,10 @@ import { type Entry, namesIn, searchable } from "./deeds";
 const EVERYBODY = { user: "*" };
 
 export default function AuditPage() {
-  const [filters, setFilters] = useFilters();
+  const [filters, change] = useFilters();
+  const [typed, type] = useTyped(filters.q ?? "", (q) => {
+    change({ q });
+  });
   const audit = useInfiniteQuery(auditQuery);
   const users = useQuery(usersQuery);
   const daemons = useQuery(daemonsQuery(EVERYBODY));
@@ -39,9 +43,9 @@ export default function AuditPage() {
             hideLabel
             type="search"
             placeholder="Who, what, to which…"
-            value={filters.q ?? ""}
+            value={typed}
             onChange={(event) => {
-              setFilters({ q: event.target.value });
+              type(event.target.value);
             }}
           />
         }

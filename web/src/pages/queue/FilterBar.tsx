@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ListFilter, Search, X } from "lucide-react";
-import { memo, useEffect, useId, useRef, useState } from "react";
+import { memo, useId, useRef, useState } from "react";
 
 import { usersQuery } from "~/api/queries/people";
 import { useIsAdmin } from "~/api/queries/session";
@@ -9,6 +9,7 @@ import { useShortcut } from "~/keyboard/shortcuts";
 import { cx } from "~/lib/classes";
 import type { Filters } from "~/lib/filters";
 import { useIsNarrow } from "~/lib/narrow";
+import { useTyped } from "~/lib/typed";
 import type { Whose } from "~/lib/whose";
 import { Button } from "~/ui/Button";
 import { CONTROL } from "~/ui/Field";
@@ -24,8 +25,6 @@ interface Props {
   /** Types that are in the list: offered while one is typed. */
   types: readonly string[];
 }
-
-const TYPING_MS = 250;
 
 /** Remembered: the list below changes several times a second, and this does not. */
 export const FilterBar = memo(function FilterBar({ filters, onChange, whose, types }: Props) {
@@ -124,33 +123,9 @@ function Choices({ filters, onChange, whose, types }: Props) {
   );
 }
 
-/** What is typed, told a moment after the last letter. */
-function useTyped(value: string, onChange: (value: string) => void) {
-  const [typed, setTyped] = useState(value);
-  const [told, setTold] = useState(value);
-  if (value !== told) {
-    // The address changed by other means: a tab, the way back, "Clear".
-    setTold(value);
-    if (value !== typed.trim()) setTyped(value);
-  }
-  useEffect(() => {
-    if (typed.trim() === told) return;
-    const timer = setTimeout(() => {
-      setTold(typed.trim());
-      onChange(typed.trim());
-    }, TYPING_MS);
-    return () => {
-      clearTimeout(timer);
-    };
-    // The latest `onChange` is as good as any; a new one must not tell again.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [typed, told]);
-  return [typed, setTyped] as const;
-}
-
 function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const field = useRef<HTMLInputElement>(null);
-  const [typed, setTyped] = useTyped(value, onChange);
+  const [typed, type] = useTyped(value, onChange);
   useShortcut("/", "Search the list", () => {
     field.current?.focus();
     field.current?.select();
@@ -165,7 +140,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
         placeholder="Words of a title, a ref or an id"
         value={typed}
         onChange={(event) => {
-          setTyped(event.target.value);
+          type(event.target.value);
         }}
         onKeyDown={(event) => {
           if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
@@ -178,7 +153,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
 
 function TypeField({ value, types, onChange }: { value: string; types: readonly string[]; onChange: (value: string) => void }) {
   const id = useId();
-  const [typed, setTyped] = useTyped(value, onChange);
+  const [typed, type] = useTyped(value, onChange);
   return (
     <>
       <input
@@ -187,7 +162,7 @@ function TypeField({ value, types, onChange }: { value: string; types: readonly 
         list={id}
         value={typed}
         onChange={(event) => {
-          setTyped(event.target.value);
+          type(event.target.value);
         }}
         className={cx(CONTROL, "h-8 border-line md:w-28")}
       />

@@ -1,0 +1,63 @@
+/** A field whose text goes into the address a moment after the last letter, and comes from there when others change it.
+ *
+ * The address follows later, maybe while somebody types on, and without the spaces at the ends. So what comes back is
+ * not taken for somebody else's change: that would take away what was typed since.
+ */
+
+import { useEffect, useState } from "react";
+
+import { TYPING_MS } from "./debounced";
+
+export interface Typing {
+  typed: string;
+  /** What the address said when it was last looked at. */
+  seen: string;
+  /** What was told and has not come back yet, oldest first. */
+  told: readonly string[];
+}
+
+/** More are on their way only if addresses are skipped, and then the oldest never come. */
+const TOLD_MAX = 8;
+
+export function newTyping(seen: string): Typing {
+  return { typed: seen, seen, told: [] };
+}
+
+/** What the address will say once everything told has come back. */
+export function expected({ seen, told }: Typing): string {
+  return told.at(-1) ?? seen;
+}
+
+export function tell(typing: Typing, text: string): Typing {
+  return { ...typing, told: [...typing.told, text].slice(-TOLD_MAX) };
+}
+
+/** The address says something else now: what was told, or what a tab, a link or "Clear" made of it. */
+export function see(typing: Typing, seen: string): Typing {
+  const at = typing.told.indexOf(seen);
+  return at === -1 ? newTyping(seen) : { ...typing, seen, told: typing.told.slice(at + 1) };
+}
+
+/** The text of the field, and how to change it; `onTell` puts it into the address. */
+export function useTyped(address: string, onTell: (text: string) => void): [string, (typed: string) => void] {
+  const [typing, setTyping] = useState(() => newTyping(address));
+  if (address !== typing.seen) setTyping(see(typing, address));
+  const text = typing.typed.trim();
+  const isTold = text === expected(typing);
+  useEffect(() => {
+    if (isTold) return;
+    const timer = setTimeout(() => {
+      setTyping((now) => tell(now, text));
+      onTell(text);
+    }, TYPING_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+    // The latest `onTell` is as good as any; a new one must not make anybody wait again.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [text, isTold]);
+  const type = (typed: string) => {
+    setTyping((now) => ({ ...now, typed }));
+  };
+  return [typing.typed, type];
+}
