@@ -14,3 +14,8 @@ test("a number stays the text that it was", () => {
 test("what is empty is left out", () => {
   expect(writeFilters({ status: "", q: undefined })).toBe("");
 });
+
+test("the same filters make the same address, whichever was chosen first", () => {
+  expect(writeFilters({ q: "gate", priority: "low" })).toBe("?priority=low&q=gate");
+  expect(writeFilters({ priority: "low", q: "gate" })).toBe("?priority=low&q=gate");
+});

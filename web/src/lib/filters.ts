@@ -10,11 +10,13 @@ export function parseFilters(search: string): Filters {
   return Object.fromEntries(new URLSearchParams(search));
 }
 
+/** In one order, however they came about: what shows the same has the same address. */
 export function writeFilters(filters: Record<string, unknown>): string {
   const kept = new URLSearchParams();
   for (const [name, value] of Object.entries(filters)) {
     if (typeof value === "string" && value !== "") kept.set(name, value);
   }
+  kept.sort();
   const said = kept.toString();
   return said === "" ? "" : `?${said}`;
 }
