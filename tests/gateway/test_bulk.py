@@ -95,6 +95,8 @@ async def test_many_are_given_another_priority_up_to_the_keys_ceiling(hub: Gatew
     response = await act(bound, "reprioritise", *ids, priority="critical")
     assert oks(response) == [True, True]
     assert [(await bound.get(f"{TASKS}/{id_}")).json["priority"] for id_ in ids] == ["normal", "normal"]
+    # Who asked is told what came of it, not what was asked for
+    assert [one["priority"] for one in response.json["results"]] == ["normal", "normal"]
     assert oks(await act(bound, "reprioritise", *ids, priority=2)) == [True, True]
 
 

@@ -18,7 +18,7 @@ test("a sentence of the hub's names statuses in words", () => {
 });
 
 test("a level that the hub did not grant is not claimed", () => {
-  expect(settledAt("T-001", "critical", "critical")).toBe("T-001 is critical now.");
-  expect(settledAt("T-001", "critical", "normal")).toBe("T-001 is normal: your key or plan allows no more.");
-  expect(settledAt("T-001", "low", "high")).toBe("T-001 is high: its deadline, or a task that waits for it, keeps it there.");
+  expect(settledAt("T-001 is", "critical", "critical")).toBe("T-001 is critical now.");
+  expect(settledAt("T-001 is", "critical", "normal")).toBe("T-001 is normal: your key or plan allows no more.");
+  expect(settledAt("T-001 is", "low", "high")).toBe("T-001 is high: its deadline, or a task that waits for it, keeps it there.");
 });

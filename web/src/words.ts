@@ -48,8 +48,8 @@ export const LEVEL: Record<Level, { label: string; tone: Tone }> = {
 };
 
 /** What became of a wish for a level: what a key or a plan does not allow is brought down, what is urgent stays raised. */
-export function settledAt(ref: string, asked: Level, level: Level): string {
-  const said = `${ref} is ${LEVEL[level].label.toLowerCase()}`;
+export function settledAt(whoIs: string, asked: Level, level: Level): string {
+  const said = `${whoIs} ${LEVEL[level].label.toLowerCase()}`;
   if (level === asked) return `${said} now.`;
   const isLower = LEVELS.indexOf(level) > LEVELS.indexOf(asked);
   return isLower ? `${said}: your key or plan allows no more.` : `${said}: its deadline, or a task that waits for it, keeps it there.`;

@@ -24,6 +24,8 @@ class Acted(Struct, kw_only=True):
     ref: str | None = None
     ok: bool = False
     status: str | None = None
+    priority: str | None = None
+    """As it stands now, whatever was asked for."""
     code: str | None = None
     detail: str | None = None
 

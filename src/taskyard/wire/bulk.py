@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from taskyard.vocabulary import Status
+from taskyard.vocabulary import Level, Status
 from taskyard.wire.fields import REASON_CHARS_MAX, Name
 from taskyard.wire.submission import Priority
 
@@ -36,6 +36,8 @@ class BulkResult(Struct, kw_only=True):
     ok: bool
     status: Status | None
     """As it stands now; None: there is no such task."""
+    priority: Level | None
+    """Likewise: a key, a plan, a deadline or what waits for it may keep it from the level that was asked for."""
     code: str | None = None
     detail: str | None = None
 

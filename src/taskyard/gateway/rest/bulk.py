@@ -151,7 +151,7 @@ def _result(name: str, task: Task | None, told: Told | None) -> BulkResult:
     if task is None or told is None:
         refused = task_not_found()
         return BulkResult(
-            id=name, task_id=None, ref=None, ok=False, status=None, code=refused.code, detail=refused.detail
+            id=name, task_id=None, ref=None, ok=False, status=None, priority=None, code=refused.code, detail=refused.detail
         )
     return BulkResult(
         id=name,
@@ -159,6 +159,7 @@ def _result(name: str, task: Task | None, told: Told | None) -> BulkResult:
         ref=task.ref,
         ok=told.code is None,
         status=task.status,
+        priority=task.level,
         code=told.code,
         detail=told.detail,
     )

@@ -1,7 +1,9 @@
 /** What an action will do, and what it did, in words. */
 
+import type { Level } from "~/api/client";
 import { counted } from "~/lib/format";
 import type { Action, BulkAnswer } from "~/lib/taskActions";
+import { settledAt } from "~/words";
 
 const DONE: Record<Action, string> = {
   cancel: "cancelled",
@@ -38,9 +40,31 @@ export function was(action: Action, { counts, results }: BulkAnswer): string {
   const done = `${counted(counts.ok, "task")} ${DONE[action]}`;
   const also = counts.also > 0 ? `, and ${counted(counts.also, "that depended on them", "that depended on them")}` : "";
   if (counts.refused === 0) return `${done}${also}.`;
-  const why = results.find((one) => !one.ok)?.detail ?? "";
+  const why = objection(results);
   if (counts.ok === 0) return why;
   return `${done}${also}; ${String(counts.refused)} could not be. ${why}`;
+}
+
+/** At which level each is now, as the hub answered: it need not be the one that was asked for. */
+export function settled(asked: ReadonlyMap<string, Level>, { results, counts }: BulkAnswer): string {
+  const groups = new Map<string, { from: Level; to: Level; refs: string[] }>();
+  for (const one of results) {
+    const from = asked.get(one.id);
+    if (!one.ok || from === undefined || one.priority == null) continue;
+    const group = groups.get(`${from} ${one.priority}`) ?? { from, to: one.priority, refs: [] };
+    group.refs.push(one.ref ?? one.id);
+    groups.set(`${from} ${one.priority}`, group);
+  }
+  const said = [...groups.values()].map(({ from, to, refs }) => {
+    const [only] = refs;
+    return settledAt(refs.length === 1 && only !== undefined ? `${only} is` : `${String(refs.length)} tasks are`, from, to);
+  });
+  if (counts.refused > 0) said.push(`${counts.ok > 0 ? `${String(counts.refused)} could not be changed. ` : ""}${objection(results)}`);
+  return said.join(" ");
+}
+
+function objection(results: BulkAnswer["results"]): string {
+  return results.find((one) => !one.ok)?.detail ?? "";
 }
 
 /** Those that stay as they are, by the reason for it. */

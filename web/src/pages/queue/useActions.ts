@@ -3,11 +3,10 @@ import { useCallback, useState } from "react";
 import { type Action, act, type BulkAnswer } from "~/lib/taskActions";
 import type { Whose } from "~/lib/whose";
 import { toast, toastProblem } from "~/ui/Toasts";
-import { LEVEL } from "~/words";
 
 import type { Intent } from "./ActionDialog";
 import type { Row } from "./rows";
-import { was } from "./sentences";
+import { settled, was } from "./sentences";
 
 /** Asks first where there is no way back or many are meant; what can be taken back is done at once, with an undo. */
 export function useActions(whose: Whose, onDone: () => void) {
@@ -49,18 +48,19 @@ export function useActions(whose: Whose, onDone: () => void) {
 async function bringBack(meant: Intent, told: BulkAnswer, whose: Whose) {
   const changed = new Set(told.results.filter((one) => one.ok).map((one) => one.id));
   const rows = meant.rows.filter((row) => changed.has(row.id));
+  const before = new Map(rows.map((row) => [row.id, row.level]));
+  const said: string[] = [];
   for (const priority of new Set(rows.map((row) => row.value))) {
     const ids = rows.filter((row) => row.value === priority).map((row) => row.id);
     const back = await act({ action: "reprioritise", ids, priority }, whose);
-    if (back.counts.refused > 0) throw new Error(was("reprioritise", back));
+    if (back.results.some((one) => one.priority !== before.get(one.id))) said.push(settled(before, back));
   }
-  toast("The priority is as it was.");
+  toast(said.length === 0 ? "The priority is as it was." : said.join(" "));
 }
 
 function saidOf({ action, rows, level }: Intent, told: BulkAnswer): string {
+  if (action === "reprioritise") return settled(new Map(rows.map((row) => [row.id, level])), told);
   const [only] = rows;
-  if (rows.length !== 1 || only === undefined || told.counts.ok === 0) return was(action, told);
-  if (action === "reprioritise") return `${only.ref} is ${LEVEL[level].label.toLowerCase()} now.`;
-  if (action === "retry") return `${only.ref} is tried again.`;
+  if (action === "retry" && rows.length === 1 && only !== undefined && told.counts.ok > 0) return `${only.ref} is tried again.`;
   return was(action, told);
 }

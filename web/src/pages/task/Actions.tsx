@@ -104,7 +104,7 @@ function PriorityMenu({ task, whose }: { task: Task; whose: Whose }) {
     onSelect: () => {
       if (level === task.priority) return;
       set(level).then(({ priority }) => {
-        toast(settledAt(task.ref, level, priority), {
+        toast(settledAt(`${task.ref} is`, level, priority), {
           undo: () => change(task, whose, { priority: task.priority_value }),
         });
       }, toastProblem);
