@@ -105,7 +105,7 @@ def test_a_bad_expression_says_why_at_its_field(yard: Yard, page: Page) -> None:
 
     # When minutes are given that no hour has, then the field says which there are
     page.get_by_label("Cron expression").fill("61 * * * *")
-    expect(form_of(page).get_by_role("alert")).to_contain_text("61` is no minute: possible are 0-59")
+    expect(form_of(page).get_by_role("alert")).to_contain_text("61 is no minute: possible are 0-59")
 
     # And when that is put right, the next runs are back
     page.get_by_label("Cron expression").fill("45 * * * *")

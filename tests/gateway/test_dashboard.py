@@ -177,6 +177,31 @@ async def test_what_is_not_in_the_table_is_not_there(app: GatewayApp, path: str)
     assert response.headers["cache-control"] == "no-store"
 
 
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/nothing/at/all", "/queue.php", "/apiary", "/mcp/nothing"])
+async def test_a_browser_led_astray_gets_the_page_that_says_so(app: GatewayApp, path: str) -> None:
+    response = await fetch(app, path, accept=BROWSER)
+    assert (response.status, response.body) == (404, INDEX)
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert response.headers["content-security-policy"] == POLICY
+    # It may be there one day, and is counted like any page
+    assert (response.headers["cache-control"], "etag" in response.headers) == ("no-store", False)
+    assert app.door.requests["GET", "/{page}", 4] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [("/nothing", "*/*"), ("/nothing", "application/json"), ("/nothing", "text/html;q=0"), ("/api/nothing", BROWSER)],
+)
+async def test_programs_and_whoever_asks_the_api_are_told_in_json(app: GatewayApp, path: str, accept: str) -> None:
+    response = await fetch(app, path, accept=accept)
+    assert (response.status, response.json["code"]) == (404, "NOT_FOUND")
+    posted = await Client(app).request("POST", path, headers={"accept": BROWSER})
+    assert (posted.status, posted.json["code"]) == (404, "NOT_FOUND")
+
+
 async def test_pages_are_read_and_nothing_else(app: GatewayApp) -> None:
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         assert (await Client(app).request(method, "/queue")).status == 404

@@ -58,8 +58,9 @@ TICKET: Final = re.compile(rb"(?:^|&)ticket=")
 NO_BODY: Final = frozenset({204, 304})
 ESCAPED_SLASH: Final = re.compile(rb"%2f", re.IGNORECASE)
 ROUTE: Final = "taskyard.route"
-NO_ROUTE: Final = ("", "")
 # Where a request's method and path, as the table has them, are noted once they are known.
+NO_ROUTE: Final = ("", "")
+NOTHING_THERE: Final = "There is nothing at this address."
 
 log = logging.getLogger(__name__)
 _encoder: Final = msgspec.json.Encoder()
@@ -118,7 +119,10 @@ class GatewayApp:
         page = self._page(scope, headers)
         if page is not None:
             return page
-        route, id = self._route(scope)
+        methods, id = self._methods_at(scope)
+        if not methods:
+            return self._nothing_at(scope, headers)
+        route = _route_of(methods, scope["method"])
         scope[ROUTE] = (route.method, route.path)
         if scope["method"] not in SAFE:
             self._origins.check_origin(headers, scope["scheme"])
@@ -148,18 +152,24 @@ class GatewayApp:
 
     def _page(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Reply | None:
         """Of the dashboard. A one-time link is none, though it is of the first page's address."""
-        path: str = scope["path"]
-        if path.startswith(API) or scope["method"] not in READS:
-            return None
-        if path == "/" and TICKET.search(scope["query_string"]):
+        if not _may_be_page(scope) or (scope["path"] == "/" and TICKET.search(scope["query_string"])):
             return None
         page = self._dashboard.answer(scope, headers)
         if page is not None:
             scope[ROUTE] = PLACE
         return page
 
-    def _route(self, scope: Scope) -> tuple[Route[Any, Any], str]:
-        path, method, id = scope["path"], scope["method"], ""
+    def _nothing_at(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Reply:
+        """People get a page, programs a problem."""
+        page = self._dashboard.nothing_here(headers) if _may_be_page(scope) else None
+        if page is None:
+            raise RequestRefused(Refusal.NOT_FOUND, NOTHING_THERE)
+        scope[ROUTE] = PLACE
+        return page
+
+    def _methods_at(self, scope: Scope) -> tuple[dict[str, Route[Any, Any]] | None, str]:
+        """What can be done at an address, and whom it names."""
+        path, id = scope["path"], ""
         has_escapes = ESCAPED_SLASH.search(scope.get("raw_path") or b"") is not None
         methods = None if has_escapes else self._by_path.get(path)
         if methods is None or "{id}" in path:
@@ -172,17 +182,7 @@ class GatewayApp:
                     within, _, last = parts[5].rpartition("/")
                     id, parts[5] = f"{id}/{within}", last
                     methods = self._by_path.get("/".join(parts))
-        if not methods:
-            raise RequestRefused(Refusal.NOT_FOUND, "There is nothing at this address.")
-        route = methods.get("GET" if method == "HEAD" else method)
-        if route is None:
-            allowed = ", ".join(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
-            raise RequestRefused(
-                Refusal.METHOD_NOT_ALLOWED,
-                f"Possible here: {allowed}.",
-                headers=((b"allow", allowed.encode()),),
-            )
-        return route, id
+        return methods, id
 
     async def _caller(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Principal:
         try:
@@ -206,10 +206,26 @@ class GatewayApp:
         self._origins.check_host(headers)
         self._origins.check_origin(headers, {"ws": "http", "wss": "https"}[scope["scheme"]])
         if scope["path"] != SOCKET_PATH:
-            raise RequestRefused(Refusal.NOT_FOUND, "There is nothing at this address.")
+            raise RequestRefused(Refusal.NOT_FOUND, NOTHING_THERE)
         principal = await self._caller(scope, headers)
         _authorise(principal, SOCKET_POLICY)
         return principal
+
+
+def _may_be_page(scope: Scope) -> bool:
+    return scope["method"] in READS and not scope["path"].startswith(API)
+
+
+def _route_of(methods: Mapping[str, Route[Any, Any]], method: str) -> Route[Any, Any]:
+    route = methods.get("GET" if method == "HEAD" else method)
+    if route is None:
+        allowed = ", ".join(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
+        raise RequestRefused(
+            Refusal.METHOD_NOT_ALLOWED,
+            f"Possible here: {allowed}.",
+            headers=((b"allow", allowed.encode()),),
+        )
+    return route
 
 
 def _segments(raw_path: bytes) -> list[str]:

@@ -41,7 +41,8 @@ HASHED: Final = "/assets/"
 FOR_EVER: Final = b"public, max-age=31536000, immutable"
 ASK_AGAIN: Final = b"no-cache"
 
-HTML: Final = "text/html; charset=utf-8"
+PAGE: Final = "text/html"
+HTML: Final = f"{PAGE}; charset=utf-8"
 TYPES: Final = {
     ".html": HTML,
     ".js": "text/javascript; charset=utf-8",
@@ -93,6 +94,13 @@ class Dashboard:
             file = self._index
         return None if file is None else _reply(file, headers)
 
+    def nothing_here(self, headers: Mapping[bytes, bytes]) -> Reply | None:
+        """To a browser that was led astray: the page's script says so. None: who asks wants no page."""
+        if PAGE not in _taken(headers.get(b"accept", b"")):
+            return None
+        # Not to be kept: what is not there now may be with the next version.
+        return _whole(self._index, headers, [(b"cache-control", b"no-store")], status=404)
+
 
 def _files_in(directory: Path) -> Iterator[tuple[str, File]]:
     contents = {
@@ -120,19 +128,25 @@ def _reply(file: File, headers: Mapping[bytes, bytes]) -> Reply:
     told: Headers = [(b"cache-control", file.cache_control), (b"etag", file.tag), (b"vary", b"accept-encoding")]
     if file.tag in (tag.strip() for tag in headers.get(b"if-none-match", b"").split(b",")):
         return Reply(b"", status=304, headers=told, security=SECURITY)
-    encoding = _encoding(file, headers.get(b"accept-encoding", b"").decode("latin-1"))
+    return _whole(file, headers, told)
+
+
+def _whole(file: File, headers: Mapping[bytes, bytes], told: Headers, *, status: int = 200) -> Reply:
+    """In the best encoding that is there and taken by name: who merely takes anything may have the plain file."""
+    taken = _taken(headers.get(b"accept-encoding", b""))
+    encoding = next((name for name in PACKED if name in file.bodies and name in taken), "")
     if encoding:
         told.append((b"content-encoding", encoding.encode()))
-    return Reply(file.bodies[encoding], headers=told, media_type=file.media_type, security=SECURITY)
+    return Reply(file.bodies[encoding], status=status, headers=told, media_type=file.media_type, security=SECURITY)
 
 
-def _encoding(file: File, accepted: str) -> str:
-    """The best that is there and that is taken by name: what merely takes anything may have the plain file."""
-    taken = {one.partition(";")[0].strip() for one in accepted.lower().split(",") if not _is_refused(one)}
-    return next((name for name in PACKED if name in file.bodies and name in taken), "")
+def _taken(accepted: bytes) -> set[str]:
+    """What a header of what is accepted names."""
+    named = accepted.decode("latin-1").lower().split(",")
+    return {one.partition(";")[0].strip() for one in named if not _is_refused(one)}
 
 
-def _is_refused(encoding: str) -> bool:
+def _is_refused(named: str) -> bool:
     """A weight of 0 means: not this one."""
-    weight = encoding.partition(";")[2].strip()
+    weight = named.partition(";")[2].strip()
     return weight != "" and weight.removeprefix("q=").strip("0.") == ""

@@ -6,6 +6,7 @@ import { asProblem } from "~/api/problem";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
 import { TextArea } from "./Field";
+import { Refusal } from "./Refusal";
 
 interface Props {
   open: boolean;
@@ -64,11 +65,7 @@ function Asking({ onClose, title, children, action, look = "primary", reason, on
             }}
           />
         )}
-        {doing.error !== null && (
-          <p role="alert" className="text-failed">
-            {asProblem(doing.error).message}
-          </p>
-        )}
+        {doing.error !== null && <Refusal text={asProblem(doing.error).message} />}
       </div>
     </Dialog>
   );

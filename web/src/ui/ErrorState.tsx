@@ -5,6 +5,7 @@ import { cx } from "~/lib/classes";
 import { TRY_AGAIN } from "~/words";
 
 import { Button } from "./Button";
+import { Sentence } from "./Sentence";
 
 function advice(problem: Problem): string {
   if (problem.isForbidden) return "Sign in with a key that may see this, or ask an admin for one.";
@@ -25,7 +26,9 @@ export function ErrorState({ error, onRetry }: Props) {
     <div role="alert" className="flex flex-col items-center gap-2 px-6 py-12 text-center">
       <CircleAlert aria-hidden className={cx("size-6", problem.isNotFound ? "text-ink-3" : "text-failed")} />
       <p className="text-base font-medium">{problem.title}</p>
-      <p className="max-w-md text-ink-2">{problem.message}</p>
+      <p className="max-w-md text-ink-2">
+        <Sentence text={problem.message} />
+      </p>
       <p className="max-w-md text-ink-3">{advice(problem)}</p>
       {onRetry !== undefined && !problem.isNotFound && !problem.isForbidden && (
         <Button className="mt-2" onClick={onRetry}>

@@ -2,6 +2,8 @@ import { type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes, 
 
 import { cx } from "~/lib/classes";
 
+import { Sentence } from "./Sentence";
+
 export const CONTROL =
   "w-full rounded-md border border-line-strong bg-surface px-2.5 py-1.5 text-sm disabled:opacity-60 aria-invalid:border-failed";
 
@@ -29,7 +31,7 @@ export function Labelled({ label, hideLabel = false, hint, error, children }: Gi
       {children({ id, "aria-describedby": about, "aria-invalid": error === undefined ? undefined : true })}
       {error !== undefined ? (
         <p id={about} role="alert" className="text-failed">
-          {error}
+          <Sentence text={error} />
         </p>
       ) : (
         hint !== undefined && (

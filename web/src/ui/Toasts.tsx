@@ -7,6 +7,7 @@ import { newStore, useStore } from "~/lib/store";
 import { CLOSE, UNDO } from "~/words";
 
 import { IconButton } from "./IconButton";
+import { Sentence } from "./Sentence";
 
 interface Toast {
   id: number;
@@ -99,7 +100,9 @@ function Shown({ toast: { id, text, tone, undo } }: { toast: Toast }) {
         tone === "failed" ? "border-failed/50 text-failed" : "border-line-strong",
       )}
     >
-      <p className="min-w-0 py-1">{text}</p>
+      <p className="min-w-0 py-1">
+        <Sentence text={text} />
+      </p>
       {undo !== undefined && (
         <button
           type="button"

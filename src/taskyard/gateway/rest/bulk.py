@@ -151,7 +151,14 @@ def _result(name: str, task: Task | None, told: Told | None) -> BulkResult:
     if task is None or told is None:
         refused = task_not_found()
         return BulkResult(
-            id=name, task_id=None, ref=None, ok=False, status=None, priority=None, code=refused.code, detail=refused.detail
+            id=name,
+            task_id=None,
+            ref=None,
+            ok=False,
+            status=None,
+            priority=None,
+            code=refused.code,
+            detail=refused.detail,
         )
     return BulkResult(
         id=name,

@@ -14,6 +14,7 @@ import { TaskFields } from "~/task-form/TaskFields";
 import { Button } from "~/ui/Button";
 import { Field } from "~/ui/Field";
 import { Panel } from "~/ui/Panel";
+import { Refusal } from "~/ui/Refusal";
 import { Select } from "~/ui/Select";
 import { toast } from "~/ui/Toasts";
 
@@ -80,11 +81,7 @@ export function AddForm() {
           >
             Add task
           </Button>
-          {faults.rest !== undefined && (
-            <p role="alert" className="text-failed">
-              {faults.rest}
-            </p>
-          )}
+          {faults.rest !== undefined && <Refusal text={faults.rest} />}
         </div>
       </div>
     </form>

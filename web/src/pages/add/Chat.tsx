@@ -9,6 +9,7 @@ import { Button } from "~/ui/Button";
 import { TextArea } from "~/ui/Field";
 import { Kbd } from "~/ui/Kbd";
 import { Panel } from "~/ui/Panel";
+import { Refusal } from "~/ui/Refusal";
 import { Skeleton } from "~/ui/Skeleton";
 import { TaskLink } from "~/ui/TaskLink";
 
@@ -112,9 +113,7 @@ export function Chat() {
           {isEmpty ? (
             <Examples onChoose={setText} />
           ) : reading.error !== null && settled === text ? (
-            <p role="alert" className="text-failed">
-              {asProblem(reading.error).message}
-            </p>
+            <Refusal text={asProblem(reading.error).message} />
           ) : reading.data === undefined ? (
             <Skeleton className="h-16" />
           ) : (

@@ -6,6 +6,7 @@ import { asProblem } from "~/api/problem";
 import { Button } from "~/ui/Button";
 import { Dialog } from "~/ui/Dialog";
 import { Field } from "~/ui/Field";
+import { Refusal } from "~/ui/Refusal";
 import { toast } from "~/ui/Toasts";
 
 import { changeUser } from "./acts";
@@ -69,11 +70,7 @@ export function LimitsDialog({ user, onClose }: Props) {
             }}
           />
         ))}
-        {problem !== null && (
-          <p role="alert" className="text-failed">
-            {problem.message}
-          </p>
-        )}
+        {problem !== null && <Refusal text={problem.message} />}
       </div>
     </Dialog>
   );

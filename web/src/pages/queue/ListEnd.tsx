@@ -7,6 +7,7 @@ import { counted } from "~/lib/format";
 import { Button } from "~/ui/Button";
 import { EmptyState } from "~/ui/EmptyState";
 import { ErrorState } from "~/ui/ErrorState";
+import { Sentence } from "~/ui/Sentence";
 import { SkeletonRows } from "~/ui/Skeleton";
 import { TRY_AGAIN } from "~/words";
 
@@ -23,7 +24,9 @@ export function ListEnd({ list, shown, isSearch }: Props & { isSearch: boolean }
   if (shown.error !== null) {
     return (
       <p role="alert" className="flex items-center justify-center gap-3 p-3 text-failed">
-        {asProblem(shown.error).message}
+        <span>
+          <Sentence text={asProblem(shown.error).message} />
+        </span>
         <Button onClick={() => void list.more()}>{TRY_AGAIN}</Button>
       </p>
     );

@@ -15,6 +15,7 @@ import { Elapsed } from "~/ui/Duration";
 import { LevelBadge } from "~/ui/LevelBadge";
 import { Menu, type MenuItem } from "~/ui/Menu";
 import { RelativeTime } from "~/ui/RelativeTime";
+import { Sentence } from "~/ui/Sentence";
 import { StatusBadge } from "~/ui/StatusBadge";
 import { isControl } from "~/ui/Table";
 import { TaskLink } from "~/ui/TaskLink";
@@ -208,8 +209,8 @@ function useHasStayed(): boolean {
 
 function Reason({ said }: { said: string }) {
   return (
-    <p className="truncate text-xs text-ink-3" title={said}>
-      {said}
+    <p className="truncate text-xs text-ink-3" title={said.replaceAll("`", "")}>
+      <Sentence text={said} />
     </p>
   );
 }

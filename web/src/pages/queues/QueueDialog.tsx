@@ -6,6 +6,7 @@ import { asProblem } from "~/api/problem";
 import { Button } from "~/ui/Button";
 import { Dialog } from "~/ui/Dialog";
 import { Field, TextArea } from "~/ui/Field";
+import { Refusal } from "~/ui/Refusal";
 import { toast } from "~/ui/Toasts";
 
 export const NEW: Queue = { name: "", models: [], max_concurrent: null, state: "open", until: null, waiting: 0, running: 0 };
@@ -111,11 +112,7 @@ export function QueueDialog({ queue, onClose }: Props) {
             setMost(event.target.value);
           }}
         />
-        {problem !== null && (
-          <p role="alert" className="text-failed">
-            {asProblem(problem).message}
-          </p>
-        )}
+        {problem !== null && <Refusal text={asProblem(problem).message} />}
       </div>
     </Dialog>
   );

@@ -2,8 +2,8 @@ import type { Schemas, Task } from "~/api/client";
 import type { Whose } from "~/lib/whose";
 import { JsonView } from "~/ui/JsonView";
 import { ExactTime } from "~/ui/RelativeTime";
+import { Sentence } from "~/ui/Sentence";
 
-import { Sentence } from "./Sentence";
 import { isFilled, Titled } from "./Titled";
 
 type Passed = Schemas["ContextInput"];

@@ -10,6 +10,7 @@ import { fromField, toField } from "~/lib/zoned";
 import { Button } from "~/ui/Button";
 import { Dialog } from "~/ui/Dialog";
 import { Field } from "~/ui/Field";
+import { Refusal } from "~/ui/Refusal";
 import { toast } from "~/ui/Toasts";
 
 import { change } from "./acts";
@@ -86,11 +87,7 @@ export function TimesDialog({ task, whose, onClose }: Props) {
             setDeadline(event.target.value);
           }}
         />
-        {problem !== null && problem.errors.length === 0 && (
-          <p role="alert" className="text-failed">
-            {problem.message}
-          </p>
-        )}
+        {problem !== null && problem.errors.length === 0 && <Refusal text={problem.message} />}
       </div>
     </Dialog>
   );

@@ -10,9 +10,9 @@ import { DOTS } from "~/ui/Badge";
 import { Loaded } from "~/ui/Loaded";
 import { Panel } from "~/ui/Panel";
 import { RelativeTime } from "~/ui/RelativeTime";
+import { Sentence } from "~/ui/Sentence";
 import { Skeleton } from "~/ui/Skeleton";
 
-import { Sentence } from "./Sentence";
 import { useWhy } from "./useTask";
 
 type Why = Schemas["WhyAnswer"];

@@ -10,6 +10,7 @@ import { TaskFields } from "~/task-form/TaskFields";
 import { Button } from "~/ui/Button";
 import { Dialog } from "~/ui/Dialog";
 import { Field } from "~/ui/Field";
+import { Refusal } from "~/ui/Refusal";
 import { Select } from "~/ui/Select";
 import { toast } from "~/ui/Toasts";
 
@@ -52,11 +53,7 @@ export function ScheduleDialog({ schedule, acts, onClose, onSaved }: Props) {
       title={schedule === null ? "New schedule" : `Edit ${schedule.name}`}
       footer={
         <>
-          {faults.rest !== undefined && (
-            <p role="alert" className="mr-auto self-center text-failed">
-              {faults.rest}
-            </p>
-          )}
+          {faults.rest !== undefined && <Refusal className="mr-auto self-center" text={faults.rest} />}
           <Button onClick={onClose}>{schedule === null ? "Discard" : "Keep as it is"}</Button>
           <Button
             type="submit"
