@@ -12,10 +12,9 @@ import pytest
 from taskyard.daemon.connection import logger
 from taskyard.daemon.daemon import Daemon
 from taskyard.daemon.task import Task
-from taskyard.wire.frames import (
-    TaskCompleted,
-)
+from taskyard.wire.frames import TaskCompleted, TaskStarted
 from tests.daemon.hub_stub import KEY, HubStub, Session
+from tests.daemon.scene import execute
 
 PATIENCE_S = 20.0
 
@@ -82,6 +81,36 @@ async def heard(text: str) -> AsyncIterator["asyncio.Future[logging.LogRecord]"]
 async def written(journal: Path, text: str) -> None:
     while text.encode() not in journal.read_bytes():
         await asyncio.sleep(0)
+
+
+async def begins(session: Session, *, type: str = "noop") -> None:
+    """The hub sends a task, and hears that its work has begun."""
+    await session.send(execute(type=type))
+    await session.receive(TaskStarted)
+
+
+async def begun(hub: HubStub) -> Session:
+    """A connection, welcomed, over which work was sent that has begun."""
+    session = await hub.session()
+    await session.welcome()
+    await begins(session)
+    return session
+
+
+class Held:
+    """Work that goes on until it is let go, and who was begun."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self._released = asyncio.Event()
+
+    async def __call__(self, task: Task) -> str:
+        self.begun.append(task.id)
+        await self._released.wait()
+        return "done"
+
+    def let_go(self) -> None:
+        self._released.set()
 
 
 async def completed(session: Session) -> TaskCompleted:

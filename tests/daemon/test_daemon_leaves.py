@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -13,38 +15,31 @@ import pytest
 from taskyard.daemon import journal as journal_module
 from taskyard.daemon import scribe as scribe_module
 from taskyard.daemon.journal import JournalLocked
-from taskyard.daemon.task import Task
 from taskyard.wire.frames import (
     Drain,
     TaskCompleted,
     TaskRejected,
     TaskStarted,
 )
-from tests.daemon.hub_stub import KEY, HubStub
-from tests.daemon.live_daemon import PATIENCE_S, a_daemon, completed, heard, play, serving, written
+from tests.daemon.hub_stub import KEY, HubStub, Session
+from tests.daemon.live_daemon import PATIENCE_S, Held, a_daemon, begins, begun, completed, heard, play, serving, written
 from tests.daemon.scene import ONE, TWO, execute
 
 # --- leaving -----------------------------------------------------------------------------------------------
 
 
 def test_a_stopped_daemon_finishes_tells_and_leaves(tmp_path: Path) -> None:
-    release = asyncio.Event()
-
-    async def waits(_: Task) -> None:
-        await release.wait()
+    work = Held()
 
     async def scenario(hub: HubStub) -> None:
-        daemon = a_daemon(hub, tmp_path, waits)
+        daemon = a_daemon(hub, tmp_path, work)
         async with serving(daemon) as running:
-            session = await hub.session()
-            await session.welcome()
-            await session.send(execute())
-            await session.receive(TaskStarted)
+            session = await begun(hub)
             stopping = asyncio.create_task(daemon.stop(drain_s=PATIENCE_S))
             await session.receive(Drain)
             await session.send(execute(TWO))
             assert await session.receive(TaskRejected) == TaskRejected(*TWO, "draining")
-            release.set()
+            work.let_go()
             await completed(session)
             await session.acknowledge(ONE)
             await stopping
@@ -55,16 +50,10 @@ def test_a_stopped_daemon_finishes_tells_and_leaves(tmp_path: Path) -> None:
 
 
 def test_what_does_not_finish_in_time_is_handed_back(tmp_path: Path) -> None:
-    async def waits(_: Task) -> None:
-        await asyncio.Event().wait()
-
     async def scenario(hub: HubStub) -> None:
-        daemon = a_daemon(hub, tmp_path, waits)
+        daemon = a_daemon(hub, tmp_path, Held())
         async with serving(daemon) as running:
-            session = await hub.session()
-            await session.welcome()
-            await session.send(execute())
-            await session.receive(TaskStarted)
+            session = await begun(hub)
             stopping = asyncio.create_task(daemon.stop())
             assert await session.receive(TaskRejected) == TaskRejected(*ONE, "drained")
             await stopping
@@ -88,41 +77,79 @@ daemon.run(drain_s=3600)
 """
 
 
-def test_a_signal_drains_and_a_second_one_hands_back(tmp_path: Path) -> None:
-    async def scenario(hub: HubStub) -> None:
-        child = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", PROGRAM, hub.url, KEY, str(tmp_path), env=os.environ
-        )
+Child = asyncio.subprocess.Process
+
+
+@asynccontextmanager
+async def a_child(hub: HubStub, directory: Path, program: str, *arguments: str) -> AsyncIterator[tuple[Child, Session]]:
+    """A daemon in a process of its own, and its connection, welcomed; whatever becomes of it, it is gone afterwards."""
+    command = [sys.executable, "-c", program, hub.url, KEY, str(directory), *arguments]
+    child = await asyncio.create_subprocess_exec(*command, stderr=subprocess.DEVNULL)
+    try:
         session = await hub.session()
         await session.welcome()
-        await session.send(execute(type="async"))
-        await session.receive(TaskStarted)
-        child.send_signal(signal.SIGTERM)
-        await session.receive(Drain)
-        child.send_signal(signal.SIGINT)
-        assert await session.receive(TaskRejected) == TaskRejected(*ONE, "drained")
-        assert await child.wait() == 0
+        yield child, session
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+def test_a_signal_drains_and_a_second_one_hands_back(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with a_child(hub, tmp_path, PROGRAM) as (child, session):
+            await begins(session, type="async")
+            child.send_signal(signal.SIGTERM)
+            await session.receive(Drain)
+            child.send_signal(signal.SIGINT)
+            assert await session.receive(TaskRejected) == TaskRejected(*ONE, "drained")
+            assert await child.wait() == 0
 
     play(scenario)
 
 
-def test_a_thread_that_will_not_stop_does_not_hold_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_will_not_stop_does_not_hold_the_process(tmp_path: Path) -> None:
     program = PROGRAM.replace(
         "daemon.run(", "import taskyard.daemon.departure as d\nd.STOP_GRACE_MS = d.LINGER_MS = 1\ndaemon.run("
     )
 
     async def scenario(hub: HubStub) -> None:
-        child = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", program, hub.url, KEY, str(tmp_path), stderr=subprocess.DEVNULL
-        )
-        session = await hub.session()
-        await session.welcome()
-        await session.send(execute(type="noop"))
-        await session.receive(TaskStarted)
-        child.send_signal(signal.SIGTERM)
-        await session.receive(Drain)
-        child.send_signal(signal.SIGTERM)
-        assert await child.wait() == 0
+        async with a_child(hub, tmp_path, program) as (child, session):
+            await begins(session)
+            child.send_signal(signal.SIGTERM)
+            await session.receive(Drain)
+            child.send_signal(signal.SIGTERM)
+            assert await child.wait() == 0
+
+    play(scenario)
+
+
+DEADLY = """
+import asyncio, os, signal, sys
+import uvloop
+from taskyard.daemon.daemon import Daemon
+daemon = Daemon(sys.argv[1], sys.argv[2], name="child", data_dir=sys.argv[3])
+def kills(task):
+    os.kill(os.getpid(), signal.SIGKILL)
+async def kills_async(task):
+    kills(task)
+daemon.task("plain")(kills)
+daemon.task("async")(kills_async)
+how = sys.argv[4]
+daemon.run() if how == "run" else {"serve": asyncio, "serve on uvloop": uvloop}[how].run(daemon.serve())
+"""
+
+
+@pytest.mark.parametrize("how", ["run", "serve", "serve on uvloop"])
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_the_hub_hears_of_another_try_before_that_can_kill_its_daemon(tmp_path: Path, how: str, kind: str) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with a_child(hub, tmp_path, DEADLY, how) as (child, session):
+            # Given a second try of work that kills its daemon in its first step
+            await session.send(execute((ONE[0], 2), type=kind))
+            # Then the hub knows what that daemon died of
+            assert await session.receive() == TaskStarted(ONE[0], 2)
+            assert await child.wait() == -signal.SIGKILL
 
     play(scenario)
 

@@ -1,6 +1,5 @@
 """A whole daemon whose hub goes away, comes back, moves or refuses it."""
 
-import asyncio
 import logging
 import shutil
 from http import HTTPStatus
@@ -10,15 +9,11 @@ import pytest
 from msgspec import Raw
 
 from taskyard.daemon.connection import HubRefused
-from taskyard.daemon.task import Task
 from taskyard.vocabulary import InventoryState, InventoryVerdict
 from taskyard.wire import frames
-from taskyard.wire.frames import (
-    Item,
-    TaskStarted,
-)
+from taskyard.wire.frames import Item
 from tests.daemon.hub_stub import HubStub
-from tests.daemon.live_daemon import a_daemon, completed, heard, play, serving, written
+from tests.daemon.live_daemon import Held, a_daemon, begun, completed, heard, play, serving, written
 from tests.daemon.scene import ONE, TWO, execute
 
 
@@ -47,28 +42,19 @@ def test_a_result_is_sent_again_until_it_is_acknowledged(tmp_path: Path) -> None
 
 
 def test_work_goes_on_while_the_hub_is_away(tmp_path: Path) -> None:
-    runs: list[str] = []
-    release = asyncio.Event()
-
-    async def waits(task: Task) -> str:
-        runs.append(task.id)
-        await release.wait()
-        return "done"
+    work = Held()
 
     async def scenario(hub: HubStub) -> None:
-        async with serving(a_daemon(hub, tmp_path, waits)):
-            session = await hub.session()
-            await session.welcome()
-            await session.send(execute())
-            await session.receive(TaskStarted)
+        async with serving(a_daemon(hub, tmp_path, work)):
+            session = await begun(hub)
             hub.refusals = [HTTPStatus.SERVICE_UNAVAILABLE] * 3
             await session.close(frames.CLOSE_RESTARTING)
             session = await hub.session()
             greeting = await session.welcome({ONE: InventoryVerdict.CONTINUE})
             assert greeting.inventory == [Item(*ONE)]
-            release.set()
+            work.let_go()
             assert (await completed(session)).result == Raw(b'"done"')
-            assert runs == ["t1"]
+            assert work.begun == ["t1"]
 
     play(scenario)
 
@@ -95,30 +81,21 @@ def test_a_result_is_kept_while_whoever_answers_for_the_hub_refuses(tmp_path: Pa
 
 
 def test_work_goes_on_and_the_socket_stays_while_the_lead_moves(tmp_path: Path) -> None:
-    runs: list[str] = []
-    release = asyncio.Event()
-
-    async def waits(task: Task) -> str:
-        runs.append(task.id)
-        await release.wait()
-        return "done"
+    work = Held()
 
     async def scenario(hub: HubStub) -> None:
-        async with serving(a_daemon(hub, tmp_path, waits)):
-            session = await hub.session()
-            await session.welcome()
-            await session.send(execute())
-            await session.receive(TaskStarted)
+        async with serving(a_daemon(hub, tmp_path, work)):
+            session = await begun(hub)
             await session.send(frames.Rejoin())
             greeting = await session.welcome({ONE: InventoryVerdict.CONTINUE}, epoch=2)
             assert (greeting.daemon_id, greeting.inventory) == ("d_1", [Item(*ONE)])
-            release.set()
+            work.let_go()
             first = await completed(session)
             await session.send(frames.Rejoin())
             greeting = await session.welcome({ONE: InventoryVerdict.SEND_RESULT}, epoch=3)
             assert greeting.inventory == [Item(*ONE, InventoryState.ENDED)]
             assert await completed(session) == first
-            assert (runs, hub.sessions.empty()) == (["t1"], True)
+            assert (work.begun, hub.sessions.empty()) == (["t1"], True)
 
     play(scenario)
 
@@ -150,16 +127,10 @@ def test_a_finished_result_survives_the_process(tmp_path: Path, dies: bool) -> N
 
 
 def test_running_work_dies_with_the_process_and_is_not_listed(tmp_path: Path) -> None:
-    async def waits(_: Task) -> None:
-        await asyncio.Event().wait()
-
     async def scenario(hub: HubStub) -> None:
-        async with serving(a_daemon(hub, tmp_path, waits)):
-            session = await hub.session()
-            await session.welcome()
-            await session.send(execute())
-            await session.receive(TaskStarted)
-        async with serving(a_daemon(hub, tmp_path, waits)):
+        async with serving(a_daemon(hub, tmp_path, Held())):
+            await begun(hub)
+        async with serving(a_daemon(hub, tmp_path, Held())):
             assert (await (await hub.session()).hello()).inventory == []
 
     play(scenario)
@@ -240,26 +211,19 @@ def test_a_hub_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
 
 
 def test_a_daemon_that_loses_its_hub_goes_on_with_its_work_at_the_next(tmp_path: Path) -> None:
+    work = Held()
+
     async def scenario(hub: HubStub) -> None:
-        goes_on = asyncio.Event()
-
-        async def works(task: Task) -> str:
-            await goes_on.wait()
-            return "done"
-
         async with HubStub() as other:
-            daemon = a_daemon(hub, tmp_path, works)
+            daemon = a_daemon(hub, tmp_path, work)
             daemon.hub = f"{hub.url},{other.url}"
             async with serving(daemon):
-                session = await hub.session()
-                await session.welcome()
-                await session.send(execute())
-                await session.receive(TaskStarted)
+                session = await begun(hub)
                 await session.close()
                 again = await other.session()
                 hello = await again.welcome({ONE: InventoryVerdict.CONTINUE})
                 assert [item.state for item in hello.inventory] == [InventoryState.RUNNING]
-                goes_on.set()
+                work.let_go()
                 assert (await completed(again)).result == Raw(b'"done"')
 
     play(scenario)

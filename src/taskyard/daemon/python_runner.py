@@ -27,6 +27,8 @@ from taskyard.wire.frames import TaskCompleted, TaskFailed, TaskRejected, WireEr
 
 ANY_TYPE: Final = "*"
 TRACEBACK_FRAMES: Final = 8
+TOLD_S: Final = 0.02
+# What is told is posted in one turn of the loop and written in the next. Another try of a task does not feel this.
 
 Function: TypeAlias = Callable[..., Any]
 Outcome: TypeAlias = TaskCompleted | TaskFailed | TaskRejected
@@ -81,6 +83,8 @@ class _Run(Struct, eq=False):
     worker: Worker | None = None
     aside: Aside | None = None
     """Where its task is, if not on the daemon's loop."""
+    is_told: bool = False
+    """Whether the hub has heard, or is about to, that it started."""
     begun: bool = False
     stopping: bool = False
 
@@ -123,23 +127,42 @@ class PythonRunner:
         if function.place is not None:
             run.task = self._loop.create_task(self._run_in_process(run, function.place, start))
             return
-        try:
+        if start.key[1] > 1 and not function.begins_later:
+            self._begin_when_told(run, function, task)
+        else:
             self._begin(run, function, task)
-        except RuntimeError as error:  # there is no other thread to be had on this machine
-            self._end(run, TaskRejected(*run.key, str(error)))
+
+    def _begin_when_told(self, run: _Run, function: Served, task: Task) -> None:
+        """Another try: the last one may have killed its daemon in its first step, before that could say so.
+
+        So the hub hears of this one first, and can count it. Of first tries it does not: short work would feel it.
+        """
+        self._tell_started(run)
+        self._loop.call_later(TOLD_S, self._begin_told, run, function, task)
+
+    def _begin_told(self, run: _Run, function: Served, task: Task) -> None:
+        if run.stopping or self._closed:
+            self._end(run, None)
+        else:
+            self._begin(run, function, task)
+
+    def _tell_started(self, run: _Run) -> None:
+        if not run.is_told:
+            run.is_told = True
+            self._work.started(run.key)
 
     def _begin(self, run: _Run, function: Served, task: Task) -> None:
         if function.takes_context or not function.is_async:
             run.context = Context(run.key, self._work, self._loop)
-        if function.is_async and function.may_block and self._apart:
-            self._aside = self._aside or Aside()
-            run.aside = self._aside
-            self._work.started(run.key)
-            self._aside.post.call(self._start_aside, run, function, task)
-        elif function.is_async:
-            run.task = self._loop.create_task(self._run_async(run, function, task))
-        else:
-            self._start_in_thread(run, function, task)
+        try:
+            if function.is_async and function.may_block and self._apart:
+                self._start_aside(run, function, task)
+            elif function.is_async:
+                run.task = self._loop.create_task(self._run_async(run, function, task))
+            else:
+                self._start_in_thread(run, function, task)
+        except RuntimeError as error:  # there is no other thread to be had on this machine
+            self._end(run, TaskRejected(*run.key, str(error)))
 
     def stop(self, stop: Stop) -> None:
         """Ask it to stop; after the grace, async work that holds out is asked once more, and a process killed."""
@@ -177,11 +200,17 @@ class PythonRunner:
         if function.begins_later:
             assert run.context is not None, "who begins later has to say when"
             run.context.when_begun = partial(self._work.started, run.key)
-        else:
+        elif not run.is_told:
             self._work.started(run.key)
         self._end(run, await _awaited(run, function, task))
 
     def _start_aside(self, run: _Run, function: Served, task: Task) -> None:
+        self._aside = self._aside or Aside()
+        run.aside = self._aside
+        self._tell_started(run)
+        self._aside.post.call(self._create_aside, run, function, task)
+
+    def _create_aside(self, run: _Run, function: Served, task: Task) -> None:
         run.task = asyncio.get_running_loop().create_task(self._run_aside(run, function, task))
 
     async def _run_aside(self, run: _Run, function: Served, task: Task) -> None:
@@ -193,17 +222,16 @@ class PythonRunner:
 
     def _start_in_thread(self, run: _Run, function: Served, task: Task) -> None:
         """Told to have started before its first step: what kills its daemon then was not merely offered to it."""
-        begins_now = self._threads.take()
-        if begins_now:
-            self._work.started(run.key)
-        self._threads.run(lambda: self._run_in_thread(run, function, task, is_told=begins_now))
+        if self._threads.take():
+            self._tell_started(run)
+        self._threads.run(lambda: self._run_in_thread(run, function, task))
 
-    def _run_in_thread(self, run: _Run, function: Served, task: Task, *, is_told: bool) -> None:
+    def _run_in_thread(self, run: _Run, function: Served, task: Task) -> None:
         if run.stopping:
             self._post.call(self._end, run, None)
             return
-        if not is_told:
-            self._post.call(self._work.started, run.key)
+        if not run.is_told:
+            self._post.call(self._tell_started, run)
         outcome: Outcome | None
         try:
             takes_context = function.takes_context
