@@ -139,6 +139,22 @@ def test_an_idle_daemon_leaves_at_once() -> None:
     assert scene.left == ""
 
 
+def test_a_daemon_that_may_leave_does_so_although_a_hub_welcomes_it_in_the_same_turn() -> None:
+    # Given a daemon that drains, has lost its hub, and gives its last task back
+    scene = Scene().join()
+    scene.runs()
+    scene.machine.drain(scene.now, deadline_ms=scene.now + 60_000)
+    scene.carry_out()
+    scene.hears(cancel())
+    scene.disconnect()
+    scene.connect()
+    scene.machine.work_stopped(ONE, scene.now)
+    # When it is welcomed before it has gone
+    scene.welcome()
+    # Then it goes all the same
+    assert scene.left == ""
+
+
 def test_a_draining_daemon_leaves_when_its_last_outcome_is_acknowledged() -> None:
     scene = Scene().join()
     scene.runs()

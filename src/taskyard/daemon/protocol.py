@@ -24,13 +24,13 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final, TypeAlias, assert_never
 
-from taskyard.daemon import slots
+from taskyard.daemon import slots, stopping
 from taskyard.daemon.attempt import Attempt, Ending, offered
-from taskyard.daemon.departure import STOP_GRACE_MS, Departure
+from taskyard.daemon.departure import Departure
 from taskyard.daemon.introduction import Settings, Vitals, heartbeat, hello, objection_to
 from taskyard.daemon.lease import Lease
 from taskyard.daemon.ledger import Ledger
-from taskyard.daemon.orders import Key, Memory, Orders, Start, Stop
+from taskyard.daemon.orders import Key, Memory, Orders, Start
 from taskyard.daemon.outcome import cut_text, pack
 from taskyard.daemon.redial import CLOSE_CODES, DELAY_MS_MAX, Redial
 from taskyard.daemon.telling import Telling
@@ -173,8 +173,8 @@ class Protocol:
             self._left_work(now_ms)
 
     def _welcome(self, message: frames.Welcome, now_ms: int) -> None:
-        self._orders.leave = objection_to(message, self.ledger)
-        if self._orders.leave is not None:
+        if (objection := objection_to(message, self.ledger)) is not None:
+            self._orders.leave = objection
             return
         if not self.ledger.heard(message, now_ms):
             self._orders.hang_up = True  # a deposed leader that does not know it yet
@@ -193,8 +193,7 @@ class Protocol:
                 pass  # what ended is told below, asked for or not: it may have ended since `hello`
             case InventoryVerdict.ABORT | InventoryVerdict.FORGET:
                 if (attempt := self.live.get(key)) is not None:
-                    attempt.ending = Ending.ABORTED
-                    self._orders.stop.append(Stop(key, "aborted", STOP_GRACE_MS))
+                    self._orders.stop.append(stopping.abort(attempt))
                 elif verdict is InventoryVerdict.FORGET and self.ledger.forget(key, now_ms):
                     self._left_work(now_ms)
             case _:
@@ -246,22 +245,15 @@ class Protocol:
             return "slots full"
         if self.ledger.ended_bytes >= self.settings.spool_bytes_max:
             return "spool full"
-        if attempt.key[1] > 1 and self._stop_older(attempt.key) and attempt.exclusive:
-            return "an older attempt is still stopping"
+        if attempt.key[1] > 1 and (stops := stopping.abort_older(self.live, attempt.key)):
+            self._orders.stop += stops
+            return "an older attempt is still stopping" if attempt.exclusive else None
         return None
-
-    def _stop_older(self, key: Key) -> bool:
-        older = slots.older(self.live, key)
-        for attempt in older:
-            attempt.ending = Ending.ABORTED
-            self._orders.stop.append(Stop(attempt.key, "aborted", STOP_GRACE_MS))
-        return bool(older)
 
     def _cancel(self, message: frames.CancelTask) -> None:
         key = (message.task_id, message.attempt)
         if (attempt := self.live.get(key)) is not None:
-            attempt.ending, attempt.cancel_reason = Ending.CANCELLED, message.reason
-            self._orders.stop.append(Stop(key, message.reason, int(message.grace_s * 1000)))
+            self._orders.stop.append(stopping.cancel(attempt, message))
         elif key not in self.ledger.ended:
             # Never arrived here, or died with an earlier process: not running is what the hub waits for.
             self._telling.tell(frames.TaskCancelled(*key, message.reason))
@@ -357,10 +349,10 @@ class Protocol:
             self._orders.hang_up = True
         if lease.is_fenced(now_ms):
             grace_ms = lease.grace_left_ms(now_ms)
-            self._orders.stop += [slots.fence(attempt, grace_ms) for attempt in self._to_fence()]
+            self._orders.stop += [stopping.fence(attempt, grace_ms) for attempt in self._to_fence()]
         for attempt in self.live.values():
             if attempt.deadline_at is not None and now_ms >= attempt.deadline_at:
-                self._end(attempt, Ending.TIMED_OUT, STOP_GRACE_MS)
+                self._orders.stop += stopping.end(attempt, Ending.TIMED_OUT)
             if attempt.has_news and now_ms >= attempt.progress_at:
                 self._telling.tell_progress(attempt, now_ms)
         if (write_at := self.ledger.write_at) is not None and now_ms >= write_at:
@@ -369,17 +361,11 @@ class Protocol:
             self._depart(self._departure, now_ms)
 
     def _to_fence(self) -> list[Attempt]:
-        return slots.to_fence(self.live, kills_on_loss=self.settings.on_loss is OnLoss.KILL)
+        return stopping.to_fence(self.live, kills_on_loss=self.settings.on_loss is OnLoss.KILL)
 
     def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
         self._telling.send(heartbeat(vitals or Vitals(self.load), self.ledger, self.live))
         self._lease.sent_beat(now_ms)
-
-    def _end(self, attempt: Attempt, ending: Ending, grace_ms: int) -> None:
-        """For a reason of ours; what the hub asked for before stays the reason."""
-        if attempt.ending is None:
-            attempt.ending = ending
-            self._orders.stop.append(Stop(attempt.key, ending, grace_ms))
 
     # --- leaving -------------------------------------------------------------------------------------------
 
@@ -398,7 +384,7 @@ class Protocol:
         if departure.hand_back_at is not None and now_ms >= departure.hand_back_at:
             departure.hand_back_at = None
             for attempt in self.live.values():
-                self._end(attempt, Ending.HANDED_BACK, STOP_GRACE_MS)
+                self._orders.stop += stopping.end(attempt, Ending.HANDED_BACK)
         if now_ms >= departure.gone_at:
             self._orders.leave = ""
 

@@ -2,19 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from taskyard.daemon.attempt import Attempt, Ending
-from taskyard.daemon.orders import Key, Stop
-
-
-def to_fence(live: Mapping[Key, Attempt], *, kills_on_loss: bool) -> list[Attempt]:
-    """Work that must not outlive the lease: also what is stopping, whose grace may be longer than that."""
-    return [held for held in live.values() if (held.exclusive or kills_on_loss) and not held.fenced]
-
-
-def fence(attempt: Attempt, grace_ms: int) -> Stop:
-    attempt.fenced = True
-    attempt.ending = attempt.ending or Ending.FENCED
-    return Stop(attempt.key, Ending.FENCED, grace_ms)
+from taskyard.daemon.attempt import Attempt
+from taskyard.daemon.orders import Key
 
 
 def are_full(live: Mapping[Key, Attempt], slots: int) -> bool:
@@ -27,12 +16,6 @@ def goes_beside(live: Mapping[Key, Attempt], attempt: Attempt) -> bool:
     if parent_id is None or any(held.beside and held.parent_id == parent_id for held in live.values()):
         return False
     return any(held.key[0] == parent_id for held in live.values())
-
-
-def older(live: Mapping[Key, Attempt], key: Key) -> list[Attempt]:
-    """Earlier attempts at the same task; the hub has given them up."""
-    task_id, number = key
-    return [held for held in live.values() if held.key[0] == task_id and held.key[1] < number]
 
 
 def instants(live: Mapping[Key, Attempt]) -> Iterator[int | None]:
