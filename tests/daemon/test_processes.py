@@ -6,81 +6,28 @@ import resource
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from taskyard.daemon.orders import Key
 from taskyard.daemon.process import tree
-from taskyard.daemon.process.keeper import awake_ms
-from taskyard.daemon.process.launching import PLAIN, Chunk, Launch, LaunchFailed, Limit, Limits, Sandbox, Stream
-from taskyard.daemon.process.messages import PROTOCOL, Hello, Leave, ToKeeper, Welcome, packed, to_keeper, unpacked
-from taskyard.daemon.process.places import Places
+from taskyard.daemon.process.launching import Chunk, Launch, LaunchFailed, Limit, Limits, Stream
+from taskyard.daemon.process.messages import Leave, packed
 from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.process.running import Running
 from taskyard.daemon.process.sandbox import Around
 from taskyard.daemon.process.spawn import bounds
+from tests.daemon.kept import ONE, PATH, a_hostile, keeper_of, play, said, shell, wait_gone
 from tests.support import hostile
-from tests.support.live import ROOT, environment, wait_until
+from tests.support.live import ROOT
 from tests.support.measured import measured_children
-
-PATIENCE_S = 30.0
-ONE: Key = ("t1", 1)
-PATH = {"PATH": "/usr/bin:/bin"}
-
-Scenario = Callable[[Processes], Awaitable[None]]
 
 
 @pytest.fixture(autouse=True)
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with measured_children(tmp_path_factory.mktemp("coverage") / "site", ROOT):
         yield
-
-
-def play(directory: Path, scenario: Scenario) -> None:
-    async def main() -> None:
-        processes = Processes(directory)
-        await processes.open()
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                await scenario(processes)
-        finally:
-            await processes.close()
-
-    asyncio.run(main())
-
-
-def shell(
-    script: str,
-    directory: Path,
-    *,
-    key: Key = ONE,
-    stdin: bytes = b"",
-    limits: Limits | None = None,
-    sandbox: Sandbox = PLAIN,
-) -> Launch:
-    argv = ["/bin/sh", "-c", script]
-    limits = limits or Limits()
-    return Launch(key=key, argv=argv, env=PATH, cwd=str(directory), stdin=stdin, limits=limits, sandbox=sandbox)
-
-
-async def said(running: Running) -> dict[Stream, bytes]:
-    texts = dict.fromkeys(Stream, b"")
-    async for chunk in running:
-        texts[chunk.stream] += chunk.data
-    return texts
-
-
-def keeper_of(directory: Path) -> tree.Identity:
-    card = Places(directory).card()
-    assert card is not None
-    return tree.Identity(card.pid, card.started)
-
-
-def _wait_gone(keeper: tree.Identity) -> None:
-    wait_until(lambda: tree.identify(keeper.pid) != keeper, within_s=10, what="the end of the keeper")
 
 
 # --- one process -------------------------------------------------------------------------------------------
@@ -177,6 +124,29 @@ def test_how_it_ended_is_told_although_no_disk_takes_note_of_it(tmp_path: Path) 
         running = await processes.launch(shell("read go < ../go; exit 3", tmp_path / "work"))
         # A directory in its place: nothing can be written there, as on a disk that is full.
         (tmp_path / "processes" / "attempts" / "t1-1" / "exit.new").mkdir()
+        (tmp_path / "go").write_text("go\n")
+        assert (await running.wait()).code == 3
+
+    (tmp_path / "work").mkdir()
+    os.mkfifo(tmp_path / "go")
+    play(tmp_path / "processes", scenario)
+
+
+def test_a_keeper_that_has_run_out_of_files_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
+    async def scenario(processes: Processes) -> None:
+        # Given a keeper that cannot open another file
+        running = await processes.launch(shell("read go < ../go; exit 3", tmp_path / "work"))
+        keeper = keeper_of(tmp_path / "processes").pid
+        files, limits = len(os.listdir(f"/proc/{keeper}/fd")), resource.prlimit(keeper, resource.RLIMIT_NOFILE)
+        resource.prlimit(keeper, resource.RLIMIT_NOFILE, (files, limits[1]))
+        # When it is asked for another process
+        with pytest.raises(LaunchFailed, match="Too many open files") as failed:
+            await processes.launch(shell("true", tmp_path, key=("t2", 1)))
+        # Then that can be tried again, and what it keeps goes on
+        assert failed.value.passes
+        resource.prlimit(keeper, resource.RLIMIT_NOFILE, limits)
+        again = await processes.launch(shell("true", tmp_path, key=("t2", 1)))
+        assert (await again.wait()).code == 0
         (tmp_path / "go").write_text("go\n")
         assert (await running.wait()).code == 3
 
@@ -323,7 +293,7 @@ def test_nobody_is_left_of_hostile_work_when_its_keeper_is_killed(tmp_path: Path
             how = await running.wait()
             assert how.lost or how.signal == signal.SIGKILL, kind
             await _gone(roll)
-        await asyncio.to_thread(_wait_gone, keeper)
+        await asyncio.to_thread(wait_gone, keeper)
         again = await processes.launch(shell("true", tmp_path))
         assert (await again.wait()).code == 0
 
@@ -336,13 +306,8 @@ async def _all_hostile(
     """All twelve side by side, each with its roll."""
     rolls = {kind: directory / f"{kind}.roll" for kind in hostile.KINDS}
     return {
-        kind: (await processes.launch(_hostile(kind, roll, (kind, 1), limits)), roll) for kind, roll in rolls.items()
+        kind: (await processes.launch(a_hostile(kind, roll, (kind, 1), limits)), roll) for kind, roll in rolls.items()
     }
-
-
-def _hostile(kind: str, roll: Path, key: Key = ONE, limits: Limits | None = None) -> Launch:
-    argv = hostile.command(kind, roll)
-    return Launch(key=key, argv=argv, env=PATH, cwd=str(roll.parent), limits=limits or Limits())
 
 
 def test_who_kills_its_guard_ends_alone(tmp_path: Path) -> None:
@@ -350,7 +315,7 @@ def test_who_kills_its_guard_ends_alone(tmp_path: Path) -> None:
         roll = tmp_path / "roll"
         bystander = await processes.launch(shell("read line; echo $line", tmp_path, key=("t2", 1), stdin=b"fine\n"))
         sleeper = await processes.launch(shell("sleep 60", tmp_path, key=("t3", 1)))
-        killer = await processes.launch(_hostile("kills-parent", roll))
+        killer = await processes.launch(a_hostile("kills-parent", roll))
         assert (await killer.wait()).lost
         assert hostile.survivors(roll) == []
         assert (await said(bystander))[Stream.STDOUT] == b"fine\n"
@@ -370,225 +335,3 @@ def test_a_process_is_not_taken_for_another_that_has_its_number() -> None:
         tree.send(identity, signal.SIGKILL)
         assert sleeper.wait() == -signal.SIGKILL
     assert tree.identify(sleeper.pid) is None
-
-
-# --- a daemon that dies ------------------------------------------------------------------------------------
-
-
-class Abandoned:
-    """A daemon with one process, to be killed."""
-
-    def __init__(self, directory: Path, command: list[str], *, on_loss: str = "continue", away_s: float = 60.0) -> None:
-        directory.mkdir(exist_ok=True)
-        arguments = [sys.executable, "-m", "tests.support.abandoned", str(directory), on_loss, str(away_s), *command]
-        self._process = subprocess.Popen(arguments, cwd=ROOT, env=environment(), stdout=subprocess.PIPE)
-        assert self._process.stdout is not None
-        self.work_pid = int(self._process.stdout.readline())
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-
-@pytest.mark.slow  # all twelve of them are
-@pytest.mark.parametrize("kind", hostile.KINDS)
-def test_nobody_is_left_of_hostile_work_whose_daemon_is_killed(kind: str, tmp_path: Path) -> None:
-    roll = tmp_path / "roll"
-    daemon = Abandoned(tmp_path / "kept", hostile.command(kind, roll), on_loss="kill")
-    hostile.wait_begun(roll)
-    daemon.kill()
-    hostile.wait_gone(roll)
-    _wait_gone(keeper_of(tmp_path / "kept"))
-
-
-def test_work_goes_on_without_its_daemon_and_is_adopted_with_all_its_output(tmp_path: Path) -> None:
-    go_on = tmp_path / "go-on"
-    script = f"echo before; while [ ! -e {go_on} ]; do sleep 0.01; done; echo after; exit 7"
-    daemon = Abandoned(tmp_path / "kept", ["/bin/sh", "-c", script])
-    daemon.kill()
-
-    async def main() -> None:
-        processes = Processes(tmp_path / "kept")
-        (running,) = await processes.open()
-        assert (running.key, running.note, running.pid) == (ONE, b"noted", daemon.work_pid)
-        assert running.exit is None
-        go_on.touch()
-        assert (await said(running))[Stream.STDOUT] == b"before\nafter\n"
-        assert (await running.wait()).code == 7
-        running.forget()
-        await processes.close()
-
-    asyncio.run(main())
-    assert list((tmp_path / "kept" / "attempts").iterdir()) == []
-
-
-def test_what_ended_without_its_daemon_is_adopted_until_it_is_forgotten(tmp_path: Path) -> None:
-    go_on = tmp_path / "go-on"
-    script = f"while [ ! -e {go_on} ]; do sleep 0.01; done; echo result; exit 5"
-    daemon = Abandoned(tmp_path / "kept", ["/bin/sh", "-c", script])
-    keeper = keeper_of(tmp_path / "kept")
-    daemon.kill()
-    go_on.touch()
-    _wait_gone(keeper)
-
-    async def adopt(*, forget: bool) -> int:
-        processes = Processes(tmp_path / "kept")
-        adopted = await processes.open()
-        for running in adopted:
-            assert (await said(running))[Stream.STDOUT] == b"result\n"
-            assert (await running.wait()).code == 5
-            if forget:
-                running.forget()
-        await processes.close()
-        return len(adopted)
-
-    assert [asyncio.run(adopt(forget=forget)) for forget in (False, True, False)] == [1, 1, 0]
-
-
-def test_work_whose_daemon_stays_away_too_long_is_killed(tmp_path: Path) -> None:
-    roll = tmp_path / "roll"
-    daemon = Abandoned(tmp_path / "kept", hostile.command("setsid", roll), away_s=0.5)
-    hostile.wait_begun(roll)
-    daemon.kill()
-    hostile.wait_gone(roll)
-
-
-def test_what_must_not_run_twice_is_killed_when_the_lease_is_over_although_its_daemon_stands_still(
-    tmp_path: Path,
-) -> None:
-    async def scenario(processes: Processes) -> None:
-        plain = await processes.launch(shell("sleep 60", tmp_path, key=("t2", 1)))
-        launch = shell("sleep 60", tmp_path)
-        launch.exclusive = True
-        running = await processes.launch(launch)
-        # Given a lease that is renewed, and then no more
-        processes.lease_lasts_until(awake_ms() + 60_000)
-        processes.lease_lasts_until(awake_ms() + 300)
-        await asyncio.sleep(0)
-        # When this process does nothing at all (it must not, so this is no condition to be waited for)
-        time.sleep(1.2)
-        # Then the keeper has seen to it.
-        assert tree.identify(running.pid) is None
-        assert (await running.wait()).signal == signal.SIGKILL
-        assert plain.exit is None
-
-    play(tmp_path / "kept", scenario)
-
-
-def test_what_a_dead_keeper_and_a_dead_guard_left_is_found_by_its_mark(tmp_path: Path) -> None:
-    roll = tmp_path / "roll"
-    daemon = Abandoned(tmp_path / "kept", hostile.command("forks", roll))
-    wait_until(lambda: len(hostile.enrolled(roll)) == 6, within_s=10, what="six processes")
-    keeper = keeper_of(tmp_path / "kept")
-    guards = tree.children(keeper.pid)
-    for one in (keeper, *guards):
-        os.kill(one.pid, signal.SIGSTOP)  # so that neither can do anything about the other's death
-    for one in (*guards, keeper):
-        tree.send(one, signal.SIGKILL)
-    daemon.kill()
-    assert hostile.survivors(roll), "or this shows nothing"
-
-    async def main() -> None:
-        processes = Processes(tmp_path / "kept")
-        assert await processes.open() == []
-        assert hostile.survivors(roll) == []
-        await processes.close()
-
-    asyncio.run(main())
-
-
-def test_a_daemon_in_a_directory_with_a_long_name_finds_its_keeper(tmp_path: Path) -> None:
-    directory = tmp_path / ("long" * 30)
-    daemon = Abandoned(directory, ["/bin/sleep", "60"])
-    daemon.kill()
-
-    async def main() -> None:
-        processes = Processes(directory)
-        (running,) = await processes.open()
-        await processes.close()
-        assert running.exit is not None
-        assert running.exit.signal == signal.SIGKILL
-
-    asyncio.run(main())
-
-
-def test_a_launch_that_is_cancelled_leaves_nobody(tmp_path: Path) -> None:
-    async def scenario(processes: Processes) -> None:
-        rolls = [tmp_path / f"roll-{number}" for number in range(8)]
-        launches = [_hostile("setsid", roll) for roll in rolls]
-        for number, launch in enumerate(launches):
-            launch.key = (f"t{number}", 1)
-        # When some are cancelled while their keeper starts, and some while they do
-        tasks = [asyncio.create_task(processes.launch(launch)) for launch in launches]
-        for number, task in enumerate(tasks):
-            await asyncio.sleep(0.02 * number)
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        # Then what is called cancelled is gone, and there is one keeper.
-        for number, (task, roll) in enumerate(zip(tasks, rolls, strict=True)):
-            if task.cancelled():
-                assert hostile.survivors(roll) == [], number
-            else:
-                task.result().stop(0)
-                await task.result().wait()
-        assert processes._running == {}
-        again = await processes.launch(shell("true", tmp_path, key=("t9", 1)))
-        assert (await again.wait()).code == 0
-
-    play(tmp_path / "kept", scenario)
-    wait_until(lambda: not _at_work_in(tmp_path), within_s=10, what="the end of every keeper")
-
-
-def _at_work_in(directory: Path) -> list[int]:
-    return [int(path.name) for path in Path("/proc").glob("[0-9]*") if str(directory).encode() in _arguments(path.name)]
-
-
-def _arguments(pid: str) -> bytes:
-    try:
-        return Path("/proc", pid, "cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
-def test_who_leaves_starts_nothing_more(tmp_path: Path) -> None:
-    async def main() -> None:
-        processes = Processes(tmp_path)
-        await processes.open()
-        starting = asyncio.create_task(processes.launch(shell("sleep 60", tmp_path)))
-        await asyncio.sleep(0)
-        await processes.close()
-        with pytest.raises(LaunchFailed, match="leaving"):
-            await processes.launch(shell("true", tmp_path, key=("t2", 1)))
-        (outcome,) = await asyncio.gather(starting, return_exceptions=True)
-        assert isinstance(outcome, LaunchFailed) or (await outcome.wait()).signal == signal.SIGKILL
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize("answer", [Welcome(PROTOCOL + 1, "old", []), None], ids=["another version", "no answer"])
-def test_a_keeper_that_cannot_be_understood_is_told_to_leave_and_replaced(
-    answer: Welcome | None, tmp_path: Path
-) -> None:
-    heard: list[ToKeeper] = []
-
-    async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        buffer = bytearray()
-        while answer is not None and not any(isinstance(message, Leave) for message in heard):
-            buffer += await reader.read(4096)
-            for body in unpacked(buffer):
-                heard.append(to_keeper(body))
-                if isinstance(heard[-1], Hello):
-                    writer.write(packed(answer))
-        writer.close()
-
-    async def main() -> None:
-        server = await asyncio.start_unix_server(keep, tmp_path / "keeper.sock")
-        processes = Processes(tmp_path)
-        assert await processes.open() == []
-        server.close()
-        running = await processes.launch(shell("true", tmp_path))
-        assert (await running.wait()).code == 0
-        await processes.close()
-
-    asyncio.run(main())
-    assert [type(message) for message in heard] == ([Hello, Leave] if answer is not None else [])

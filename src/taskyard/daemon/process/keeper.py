@@ -227,12 +227,9 @@ class Keeper:
     def _spawn(self, asked: messages.Spawn) -> None:
         place = self._places.place(asked.name)
         asked.env[tree.MARK] = f"{self._keeper_id}/{asked.name}"
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if tree.IS_LINUX else socket.SOCK_DGRAM)
         try:
-            pid = os.fork()
+            pid, ours, theirs = _fork()
         except OSError as error:
-            ours.close()
-            theirs.close()
             self._say(Spawned(asked.key, 0, f"cannot fork: {error.strerror}", passes=passes(error)))
             return
         if pid == 0:
@@ -336,6 +333,17 @@ class Keeper:
                     self._stop(kept, 0)
         if self._kill_at is not None and now() >= self._kill_at:
             self._leave()
+
+
+def _fork() -> tuple[int, socket.socket, socket.socket]:
+    """As `os.fork`, and the two ends of what a keeper and its guard say to each other."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if tree.IS_LINUX else socket.SOCK_DGRAM)
+    try:
+        return os.fork(), ours, theirs
+    except OSError:
+        ours.close()
+        theirs.close()
+        raise
 
 
 def _is_work(caller: socket.socket) -> bool:
