@@ -9,7 +9,8 @@ from taskyard.core.limits import Hold
 from taskyard.core.settings import Breaker, Breakers, Settings
 from taskyard.core.task import Task, Terms
 from taskyard.core.yard_commands import ChangeSettings, OpenBreaker, ResetBreaker
-from taskyard.vocabulary import Reason, Refusal
+from taskyard.vocabulary import Refusal
+from taskyard.vocabulary.reasons import Reason
 from tests.support.breakers import (
     BLOCKER,
     CLOSED,

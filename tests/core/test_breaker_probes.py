@@ -6,7 +6,8 @@ import pytest
 
 from taskyard.core.limits import Hold
 from taskyard.core.task import Task, Terms
-from taskyard.vocabulary import Reason, SourceType
+from taskyard.vocabulary import SourceType
+from taskyard.vocabulary.reasons import Reason
 from tests.support.breakers import (
     BLOCKER,
     CLOSED,

@@ -7,7 +7,8 @@ import pytest
 from taskyard.core.breakers import speaks_for_its_type
 from taskyard.core.limits import LANE_RULES, Hold, breaker_lets_through
 from taskyard.core.task import Attempt, Failure, Task, Terms
-from taskyard.vocabulary import Reason, SourceType
+from taskyard.vocabulary import SourceType
+from taskyard.vocabulary.reasons import Reason
 from tests.support.breakers import (
     BLOCKER,
     CLOSED,

@@ -9,7 +9,8 @@ from taskyard.core.daemon_commands import AcceptTask, Beat, JoinDaemon, LeaveDae
 from taskyard.core.effects import CloseSession, Done, Effect, Execute, Refused, Welcome
 from taskyard.core.state import Daemon
 from taskyard.core.task import Task, Terms
-from taskyard.vocabulary import AttemptStatus, ErrorCode, EventName, Level, Reason, Refusal, Status
+from taskyard.vocabulary import AttemptStatus, ErrorCode, EventName, Level, Refusal, Status
+from taskyard.vocabulary.reasons import Reason
 from tests.core.test_holds import codes
 from tests.support.harness import HubHarness, a_draft, attempt_of
 

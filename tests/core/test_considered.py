@@ -7,7 +7,7 @@ from taskyard.core.holds import lines_of
 from taskyard.core.lanes import Lane, key_of
 from taskyard.core.settings import Settings, Suspects
 from taskyard.core.task import Task
-from taskyard.vocabulary import Lack
+from taskyard.vocabulary.reasons import Lack
 from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness
 

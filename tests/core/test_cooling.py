@@ -9,7 +9,8 @@ from taskyard.core.limits import Hold, queue_is_cool
 from taskyard.core.settings import Cooling, Limits, Queue, Settings, Shares
 from taskyard.core.task import Task
 from taskyard.core.yard_commands import ChangeUser
-from taskyard.vocabulary import Keeps, Reason
+from taskyard.vocabulary import Keeps
+from taskyard.vocabulary.reasons import Reason
 from tests.support.harness import AttemptStatus, EventName, HubHarness, Level, Status, a_draft, attempt_of
 
 MODEL = "glm5"

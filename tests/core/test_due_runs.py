@@ -8,7 +8,8 @@ from taskyard.core.schedule_commands import AnswerProbe
 from taskyard.core.schedule_records import ScheduleRecord
 from taskyard.core.settings import Limits, Rate, Settings
 from taskyard.core.task import Task
-from taskyard.vocabulary import CatchUp, EventName, Profile, Refusal, SkipReason, SourceType, Status
+from taskyard.vocabulary import EventName, Profile, Refusal, SourceType, Status
+from taskyard.vocabulary.schedules import CatchUp, SkipReason
 from tests.support.schedules import DAY, HOUR, MINUTE, Scheduled, a_probe, a_request, a_what
 
 

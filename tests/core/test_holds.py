@@ -10,7 +10,8 @@ from taskyard.core.settings import Limits, Queue, Settings, Shares
 from taskyard.core.state import Turn
 from taskyard.core.task import Task
 from taskyard.core.yard_commands import PauseQueue
-from taskyard.vocabulary import Level, Reason, Status
+from taskyard.vocabulary import Level, Status
+from taskyard.vocabulary.reasons import Reason
 from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, Terms
 

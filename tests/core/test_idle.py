@@ -7,7 +7,8 @@ from taskyard.core.idle import overview, why_idle
 from taskyard.core.settings import Queue, Settings, Shares
 from taskyard.core.state import Daemon
 from taskyard.core.yard_commands import ChangeUser, PauseQueue
-from taskyard.vocabulary import Level, Profile, Reason
+from taskyard.vocabulary import Level, Profile
+from taskyard.vocabulary.reasons import Reason
 from tests.core.test_claims import claimed, slot
 from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, a_draft

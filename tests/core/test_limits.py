@@ -7,7 +7,8 @@ from taskyard.core.limits import Hold, hub_has_room, levels_with_room, reserve_i
 from taskyard.core.settings import Limits, Plan, Queue, Settings, Shares
 from taskyard.core.task import Task
 from taskyard.core.yard_commands import ChangeSettings, ChangeUser
-from taskyard.vocabulary import RANK, Reason, SourceType
+from taskyard.vocabulary import RANK, SourceType
+from taskyard.vocabulary.reasons import Reason
 from tests.support.harness import HubHarness, Level, Status, a_draft
 
 OPEN = Limits(running_per_user=1000, running_per_source={})

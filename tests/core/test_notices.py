@@ -10,7 +10,8 @@ from taskyard.core.notices import (
     NotificationRecord,
     delivery_id,
 )
-from taskyard.vocabulary import DeliveryStatus, EventName
+from taskyard.vocabulary import EventName
+from taskyard.vocabulary.notices import DeliveryStatus
 
 
 def a_notification(*statuses: DeliveryStatus) -> Notification:

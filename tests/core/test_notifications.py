@@ -17,7 +17,8 @@ from taskyard.core.notification_commands import (
 from taskyard.core.notifications import NO_ROOM, TOO_LATE, notification_of
 from taskyard.core.settings import Notifications, Settings
 from taskyard.core.yard_commands import OpenBreaker, PauseQueue, ResumeQueue
-from taskyard.vocabulary import NOTICES, DeliveryStatus, EventName, Keeps, NoticeName, Refusal
+from taskyard.vocabulary import EventName, Keeps, Refusal
+from taskyard.vocabulary.notices import NOTICES, DeliveryStatus, NoticeName
 from tests.support.harness import HubHarness
 
 COMPLETED, QUEUED = NoticeName.TASK_COMPLETED, NoticeName.TASK_QUEUED

@@ -5,7 +5,8 @@ import pytest
 
 from taskyard.core.occurrences import REMEMBERED_MAX, is_empty, remember
 from taskyard.core.schedule_records import Occurrence, RunsRecord
-from taskyard.vocabulary import SkipReason, Status
+from taskyard.vocabulary import Status
+from taskyard.vocabulary.schedules import SkipReason
 from tests.support.schedules import MINUTE, Scheduled, a_what
 
 

@@ -6,7 +6,7 @@ from taskyard.core.lanes import key_of
 from taskyard.core.placement import FITS, STANDINGS, choose, lacks_of
 from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Task
-from taskyard.vocabulary import Lack
+from taskyard.vocabulary.reasons import Lack
 from tests.support.harness import HubHarness, Status, attempt_of
 
 

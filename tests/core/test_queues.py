@@ -8,7 +8,8 @@ from taskyard.core.queues import limit_of, models_of, queue_names, queue_of, rou
 from taskyard.core.settings import Limits, Queue, Settings, Shares
 from taskyard.core.task import Task
 from taskyard.core.yard_commands import ChangeSettings, DeleteQueue, PauseQueue, PutQueue, ResumeQueue
-from taskyard.vocabulary import Reason, Refusal
+from taskyard.vocabulary import Refusal
+from taskyard.vocabulary.reasons import Reason
 from tests.support.harness import EventName, HubHarness, Status, a_draft
 
 FILE = {"ollama": Queue(models=("llama3", "qwen")), "cloud": Queue(models=("glm5",), max_concurrent=2)}

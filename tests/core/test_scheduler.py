@@ -5,7 +5,7 @@ import pytest
 from taskyard.core.lanes import key_of
 from taskyard.core.limits import Hold, exclusive_is_free
 from taskyard.core.task import Terms
-from taskyard.vocabulary import Reason
+from taskyard.vocabulary.reasons import Reason
 from tests.support.harness import HubHarness, Level, Status, a_draft
 
 

@@ -10,7 +10,8 @@ from taskyard.core.schedules import find
 from taskyard.core.settings import Limits, Queue, Rate, Settings
 from taskyard.core.task import Kind, Needs
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import CatchUp, Keeps, Level, Profile, Refusal, SkipReason, SourceType, Status
+from taskyard.vocabulary import Keeps, Level, Profile, Refusal, SourceType, Status
+from taskyard.vocabulary.schedules import CatchUp, SkipReason
 from tests.support.schedules import DAY, HOUR, MINUTE, Scheduled, a_probe, a_request, a_what
 
 

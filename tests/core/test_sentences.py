@@ -17,7 +17,7 @@ from taskyard.core.sentences import (
     listed,
     span,
 )
-from taskyard.vocabulary import Lack, Reason
+from taskyard.vocabulary.reasons import Lack, Reason
 from tests.support.harness import START_WALL
 
 

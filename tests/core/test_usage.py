@@ -14,7 +14,8 @@ from taskyard.core.state import Now
 from taskyard.core.task import Task, Terms
 from taskyard.core.usage import HOUR_MS, cycle_of, used_ms
 from taskyard.core.yard_commands import ChangeUser
-from taskyard.vocabulary import HELD, AttemptStatus, Keeps, LostPolicy, Reason, Refusal
+from taskyard.vocabulary import HELD, AttemptStatus, Keeps, LostPolicy, Refusal
+from taskyard.vocabulary.reasons import Reason
 from tests.support.harness import HubHarness, InventoryState, Status, a_draft, attempt_of
 
 MINUTE_MS = 60_000

@@ -18,7 +18,8 @@ from taskyard.core.yard_commands import (
     ResetBreaker,
     ResumeQueue,
 )
-from taskyard.vocabulary import Level, Reason, SourceType, Status
+from taskyard.vocabulary import Level, SourceType, Status
+from taskyard.vocabulary.reasons import Reason
 from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, Terms, a_draft
 

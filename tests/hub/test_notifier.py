@@ -23,7 +23,8 @@ from taskyard.hub.clock import read_clock
 from taskyard.hub.notice_line import FAILURES_MAX, REST_MS, Line
 from taskyard.sdk.webhooks import verify
 from taskyard.store.port import StoreUnavailable
-from taskyard.vocabulary import EventName, NoticeName
+from taskyard.vocabulary import EventName
+from taskyard.vocabulary.notices import NoticeName
 from taskyard.wire.tasks import EventAnswer
 from tests.support.engines import Engine, opener
 from tests.support.hub_scene import USER, WAIT_S, HeldStore, Scene, a_scene

@@ -12,7 +12,7 @@ from taskyard.core.settings import Settings
 from taskyard.gateway.destinations import Allowed
 from taskyard.hub.outbound import Answer, Outbound, Request, Unreached
 from taskyard.hub.prober import AT_ONCE_MAX, Prober, objection_in
-from taskyard.vocabulary import SkipReason
+from taskyard.vocabulary.schedules import SkipReason
 
 pytestmark = pytest.mark.anyio
 URL = "https://example.com/new"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from taskyard.core.commands import Tick
-from taskyard.vocabulary import EventName, Level, SkipReason, SourceType
+from taskyard.vocabulary import EventName, Level, SourceType
+from taskyard.vocabulary.schedules import SkipReason
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import GatewayHub
 from tests.support.schedules import DAY, HOUR, MINUTE, Scheduled

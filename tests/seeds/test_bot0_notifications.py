@@ -9,7 +9,8 @@ from taskyard.core.notifications import notification_of
 from taskyard.core.settings import Depth, Limits, Settings
 from taskyard.core.task import Terms
 from taskyard.core.yard_commands import OpenBreaker
-from taskyard.vocabulary import NOTICES, Level, NoticeName
+from taskyard.vocabulary import Level
+from taskyard.vocabulary.notices import NOTICES, NoticeName
 from tests.support.harness import HubHarness
 
 

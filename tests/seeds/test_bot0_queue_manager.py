@@ -14,7 +14,8 @@ from taskyard.core.retry import classify
 from taskyard.core.settings import Limits, Settings
 from taskyard.core.task import Failure, Task, Terms
 from taskyard.sdk.throttle import Throttle
-from taskyard.vocabulary import AttemptStatus, Backoff, Category, EventName, Lack, Refusal, SourceType, Verdict
+from taskyard.vocabulary import AttemptStatus, Backoff, Category, EventName, Refusal, SourceType, Verdict
+from taskyard.vocabulary.reasons import Lack
 from tests.support.harness import ErrorCode, HubHarness, Level, Status, a_draft, attempt_of
 
 MINUTE = 60_000

@@ -7,7 +7,8 @@ from taskyard.core.notices import PENDING
 from taskyard.core.notification_commands import CreateNotification
 from taskyard.core.notifications import notification_of
 from taskyard.core.task import Task, Terms
-from taskyard.vocabulary import NOTICES, DependsPolicy, NoticeName
+from taskyard.vocabulary import DependsPolicy
+from taskyard.vocabulary.notices import NOTICES, NoticeName
 from tests.support.harness import HubHarness
 
 DONE, FAILED = NoticeName.TASK_COMPLETED, NoticeName.TASK_PERMANENTLY_FAILED

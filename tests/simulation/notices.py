@@ -21,7 +21,8 @@ from taskyard.core.notification_commands import (
     ResendDelivery,
 )
 from taskyard.core.state import State
-from taskyard.vocabulary import NOTICES, Keeps, NoticeName
+from taskyard.vocabulary import Keeps
+from taskyard.vocabulary.notices import NOTICES, NoticeName
 from tests.simulation.history import History, Violation
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pytest
 from taskyard.core.effects import Done
 from taskyard.core.schedule_records import ScheduleRecord
 from taskyard.core.state import Now
-from taskyard.vocabulary import CatchUp, EventName, SkipReason
+from taskyard.vocabulary import EventName
+from taskyard.vocabulary.schedules import CatchUp, SkipReason
 from tests.support.schedules import Scheduled, a_probe
 
 STEPS = 120

@@ -15,7 +15,8 @@ from taskyard.core.effects import Answer
 from taskyard.core.schedule_commands import ChangeSchedule, CreateSchedule, DeleteSchedule
 from taskyard.core.schedule_records import RunsRecord, ScheduleRecord, Template, What
 from taskyard.core.task import Kind, Needs, Terms
-from taskyard.vocabulary import CatchUp, EventName, Keeps, SourceType
+from taskyard.vocabulary import EventName, Keeps, SourceType
+from taskyard.vocabulary.schedules import CatchUp
 from tests.simulation.history import History, Violation
 
 if TYPE_CHECKING:

@@ -64,7 +64,8 @@ from taskyard.hub.stamps import Stamps
 from taskyard.hub.views import breaker_view, breaker_views, hook_views, queue_views, receiver_of, usage_view
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Identity, Numbered, Reader, Store, StoredTask
-from taskyard.vocabulary import ENDED, DaemonStatus, DeliveryStatus, EventName, Level, Scope, SourceType
+from taskyard.vocabulary import ENDED, DaemonStatus, EventName, Level, Scope, SourceType
+from taskyard.vocabulary.notices import DeliveryStatus
 from taskyard.wire import frames
 
 T = TypeVar("T")

@@ -13,7 +13,8 @@ from taskyard.core.schedule_records import (
 )
 from taskyard.core.settings import Schedules, Settings
 from taskyard.core.task import Kind, Needs, Task, Terms
-from taskyard.vocabulary import CatchUp, Level, SourceType
+from taskyard.vocabulary import Level, SourceType
+from taskyard.vocabulary.schedules import CatchUp
 from tests.support.harness import HubHarness
 
 MINUTE = 60

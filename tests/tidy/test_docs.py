@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from taskyard.cli.main import app
 from taskyard.hub.settings import FileSettings
-from taskyard.vocabulary import NoticeName
+from taskyard.vocabulary.notices import NoticeName
 from tools import http_page, openapi, why_page
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ from taskyard.core.lines import Line
 from taskyard.core.placement import lacks_of
 from taskyard.core.sentences import SHORTFALLS, clock, counted, filled, listed
 from taskyard.core.state import Daemon, Turn
-from taskyard.vocabulary import Lack
+from taskyard.vocabulary.reasons import Lack
 
 DAEMONS_MAX: Final = 100
 # Daemons told of one by one, those that lack least first.

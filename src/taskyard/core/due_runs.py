@@ -33,7 +33,8 @@ from taskyard.core.schedule_records import (
 from taskyard.core.state import State, Turn
 from taskyard.core.task import ms_of
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import ENDED, CatchUp, EventName, Level, SkipReason, Status
+from taskyard.vocabulary import ENDED, EventName, Level, Status
+from taskyard.vocabulary.schedules import CatchUp, SkipReason
 
 MADE_AT_ONCE_MAX: Final = 10
 # Of one schedule's missed runs; then others have their turn. A tick lets a thousand timers act.

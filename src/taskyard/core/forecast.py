@@ -20,7 +20,8 @@ from taskyard.core.lines import Line
 from taskyard.core.sentences import SENTENCES
 from taskyard.core.state import Turn
 from taskyard.core.task import Task
-from taskyard.vocabulary import Level, Reason, Status
+from taskyard.vocabulary import Level, Status
+from taskyard.vocabulary.reasons import Reason
 
 LANES_MAX: Final = 512
 # A user's lanes looked at; past these the others are taken to be alike.

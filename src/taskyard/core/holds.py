@@ -23,7 +23,7 @@ from taskyard.core.placement import STANDINGS, choose
 from taskyard.core.sentences import PRECEDENCE
 from taskyard.core.state import Daemon, Turn
 from taskyard.core.yard import rank_in
-from taskyard.vocabulary import Lack, Reason
+from taskyard.vocabulary.reasons import Lack, Reason
 
 BUSY: Final = frozenset({Lack.DAEMON_HELD, Lack.DAEMON_FULL})
 """What a task that runs alone waits to go away."""

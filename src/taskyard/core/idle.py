@@ -18,7 +18,8 @@ from taskyard.core.limits import Hold
 from taskyard.core.sentences import clock, counted
 from taskyard.core.state import Daemon, Turn, User
 from taskyard.core.why import ABOUT_DAEMONS, Cause, causes_of_lane
-from taskyard.vocabulary import RANK, Level, Profile, Reason
+from taskyard.vocabulary import RANK, Level, Profile
+from taskyard.vocabulary.reasons import Reason
 
 LANES_MAX: Final = 64
 # Lanes asked one by one what holds them, the longest first.

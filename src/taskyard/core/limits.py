@@ -22,7 +22,8 @@ from taskyard.core.state import Turn
 from taskyard.core.task import ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.core.usage import usage_at, used_ms
-from taskyard.vocabulary import RANK, Level, Reason
+from taskyard.vocabulary import RANK, Level
+from taskyard.vocabulary.reasons import Reason
 
 ROOM: Final = frozenset(
     {

@@ -6,7 +6,7 @@ from heapq import nlargest
 from msgspec import Struct
 
 from taskyard.core.changes import Event
-from taskyard.vocabulary import DeliveryStatus, NoticeName
+from taskyard.vocabulary.notices import DeliveryStatus, NoticeName
 
 PENDING, DELIVERED, DEAD = DeliveryStatus
 

@@ -1,7 +1,7 @@
 """Commands about notifications. Addresses are checked by the gateway; secrets and ids are minted outside."""
 
 from taskyard.core.told import KEEP, Keep, Told
-from taskyard.vocabulary import NoticeName
+from taskyard.vocabulary.notices import NoticeName
 
 
 class CreateNotification(Told):

@@ -35,7 +35,8 @@ from taskyard.core.state import State, Turn
 from taskyard.core.task import ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.core.told import Keep
-from taskyard.vocabulary import NOTICES, DeliveryStatus, EventName, Keeps, Refusal
+from taskyard.vocabulary import EventName, Keeps, Refusal
+from taskyard.vocabulary.notices import NOTICES, DeliveryStatus
 
 RETRY_MS_MIN: Final = 1000
 # Full jitter may say "at once"; a receiver that has just failed is left alone for a moment all the same.

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from taskyard.core.schedule_records import Occurrence, Probing, RunsRecord
 from taskyard.core.state import State, Turn
 from taskyard.core.task import Task
-from taskyard.vocabulary import Keeps, SkipReason, Status
+from taskyard.vocabulary import Keeps, Status
+from taskyard.vocabulary.schedules import SkipReason
 
 REMEMBERED_MAX: Final = 50
 EMPTY: Final = frozenset({b"", b"null", b"false", b"0", b'""', b"[]", b"{}"})

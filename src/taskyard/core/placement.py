@@ -8,7 +8,7 @@ moment and are asked at every choice. `lacks_of` runs them all, for `why` and th
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from taskyard.vocabulary import Lack
+from taskyard.vocabulary.reasons import Lack
 
 if TYPE_CHECKING:
     from taskyard.core.lanes import Lane

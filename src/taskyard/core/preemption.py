@@ -25,7 +25,8 @@ from taskyard.core.state import Daemon, State, Turn, User
 from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.core.yard import rank_in
-from taskyard.vocabulary import Level, Reason, Status
+from taskyard.vocabulary import Level, Status
+from taskyard.vocabulary.reasons import Reason
 
 LANES_MAX: Final = 32
 # Critical lanes of one user that are looked at in one go, best heads first: enough for all its low tasks.

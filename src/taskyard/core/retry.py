@@ -11,7 +11,8 @@ from msgspec import Struct
 from taskyard.core.settings import Retry
 from taskyard.core.state import Dice
 from taskyard.core.task import Failure, Task, ms_of
-from taskyard.vocabulary import COUNTED, AttemptStatus, Backoff, Category, ErrorCode, says_rate_limited
+from taskyard.vocabulary import COUNTED, AttemptStatus, Backoff, Category, ErrorCode
+from taskyard.vocabulary.rate_limits import says_rate_limited
 
 PERMANENT: Final = frozenset({ErrorCode.INVALID_INPUT, ErrorCode.PERMISSION_DENIED, ErrorCode.RESOURCE_NOT_FOUND})
 

@@ -2,7 +2,8 @@
 
 from taskyard.core.schedule_records import Probe, ScheduleRecord, What
 from taskyard.core.told import KEEP, Keep, Told
-from taskyard.vocabulary import CatchUp, Level, SkipReason
+from taskyard.vocabulary import Level
+from taskyard.vocabulary.schedules import CatchUp, SkipReason
 
 
 class CreateSchedule(Told):

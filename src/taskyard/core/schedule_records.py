@@ -6,7 +6,8 @@ The two are kept apart, because the first may be large and seldom changes, and t
 from msgspec import Struct
 
 from taskyard.core.task import Kind, Terms
-from taskyard.vocabulary import CatchUp, Level, SkipReason, Status
+from taskyard.vocabulary import Level, Status
+from taskyard.vocabulary.schedules import CatchUp, SkipReason
 
 
 class Template(Struct, frozen=True, omit_defaults=True):

@@ -21,7 +21,8 @@ from taskyard.core.state import State, Turn
 from taskyard.core.task import ms_of
 from taskyard.core.timers import Clock, Due
 from taskyard.core.told import Keep
-from taskyard.vocabulary import CatchUp, Keeps, Refusal, SkipReason
+from taskyard.vocabulary import Keeps, Refusal
+from taskyard.vocabulary.schedules import CatchUp, SkipReason
 
 NO_USER: Final = Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
 _record: Final = Decoder(ScheduleRecord)

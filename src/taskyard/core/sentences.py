@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.vocabulary import Lack, Reason
+from taskyard.vocabulary.reasons import Lack, Reason
 
 HOUR_MS: Final = 3_600_000
 NAMES_MAX: Final = 4

@@ -27,7 +27,8 @@ from taskyard.core.sentences import SENTENCES, a_next, alone, clock, counted, fi
 from taskyard.core.state import Turn
 from taskyard.core.story import last_failure, story_of
 from taskyard.core.task import Task
-from taskyard.vocabulary import HELD, Reason, Status
+from taskyard.vocabulary import HELD, Status
+from taskyard.vocabulary.reasons import Reason
 
 Names = Mapping[str, str]
 """Ids of tasks to their refs, for those the core no longer holds."""

@@ -30,7 +30,7 @@ from taskyard.gateway.views import (
     UsageView,
 )
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
-from taskyard.vocabulary import DeliveryStatus
+from taskyard.vocabulary.notices import DeliveryStatus
 
 T = TypeVar("T")
 

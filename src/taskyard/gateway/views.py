@@ -7,16 +7,9 @@ from msgspec import Struct
 
 from taskyard.core.notices import Delivery
 from taskyard.core.schedule_records import Occurrence, Probe, Skip
-from taskyard.vocabulary import (
-    BreakerState,
-    CatchUp,
-    DaemonStatus,
-    HookProvider,
-    Level,
-    NoticeName,
-    QueueState,
-    Status,
-)
+from taskyard.vocabulary import BreakerState, DaemonStatus, HookProvider, Level, QueueState, Status
+from taskyard.vocabulary.notices import NoticeName
+from taskyard.vocabulary.schedules import CatchUp
 
 
 class DaemonView(Struct):

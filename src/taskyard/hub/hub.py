@@ -58,7 +58,8 @@ from taskyard.hub.views import (
     usage_view,
 )
 from taskyard.store.port import Identity, Reader, Store, StoreBroken, StoreUnavailable
-from taskyard.vocabulary import ENDED, DeliveryStatus, Refusal, Status
+from taskyard.vocabulary import ENDED, Refusal, Status
+from taskyard.vocabulary.notices import DeliveryStatus
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from taskyard.core.notices import DEAD, PENDING, Delivery
 from taskyard.core.notifications import notification_of
 from taskyard.core.state import State
 from taskyard.gateway.views import NotificationView
-from taskyard.vocabulary import DeliveryStatus
+from taskyard.vocabulary.notices import DeliveryStatus
 
 
 def notification_views(state: State, user_id: str) -> list[NotificationView]:

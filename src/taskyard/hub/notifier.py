@@ -32,7 +32,8 @@ from taskyard.gateway.views import DeliveryView
 from taskyard.hub.notice_line import Line, is_asked_for
 from taskyard.hub.outbound import Answer, Outbound, Request, Unreached
 from taskyard.store.port import Identity, Numbered
-from taskyard.vocabulary import NOTICES, Keeps
+from taskyard.vocabulary import Keeps
+from taskyard.vocabulary.notices import NOTICES
 from taskyard.wire import webhooks
 from taskyard.wire.fields import instant_of
 from taskyard.wire.notifications import Notice

@@ -16,7 +16,7 @@ from taskyard.core.schedule_commands import AnswerProbe
 from taskyard.core.settings import Settings
 from taskyard.gateway.destinations import read_allowed
 from taskyard.hub.outbound import Answer, Outbound, Request, Unreached
-from taskyard.vocabulary import SkipReason
+from taskyard.vocabulary.schedules import SkipReason
 
 AT_ONCE_MAX: Final = 32
 # Thousands of schedules may be due on the hour. Those behind these wait, each no longer than its schedule does.

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from taskyard.vocabulary import DeliveryStatus, NoticeName
+from taskyard.vocabulary.notices import DeliveryStatus, NoticeName
 from taskyard.wire.fields import Instant
 from taskyard.wire.tasks import EventAnswer
 

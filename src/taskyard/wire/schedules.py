@@ -5,7 +5,8 @@ from typing import Annotated, Final
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from taskyard.vocabulary import CatchUp, ScheduleKind, SkipReason, Status
+from taskyard.vocabulary import Status
+from taskyard.vocabulary.schedules import CatchUp, ScheduleKind, SkipReason
 from taskyard.wire.fields import SECONDS_MAX, Instant, Name, Seconds
 from taskyard.wire.submission import Submission
 

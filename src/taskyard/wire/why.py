@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from taskyard.vocabulary import Lack, Level, Profile, Reason, Status
+from taskyard.vocabulary import Level, Profile, Status
+from taskyard.vocabulary.reasons import Lack, Reason
 from taskyard.wire.fields import Instant
 
 

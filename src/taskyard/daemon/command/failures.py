@@ -10,7 +10,8 @@ from taskyard.daemon.command.readers import Complaint, Reading, text_of
 from taskyard.daemon.outcome import cut_text
 from taskyard.daemon.process.launching import Exit, Limit
 from taskyard.daemon.task import TaskError
-from taskyard.vocabulary import ErrorCode, says_rate_limited
+from taskyard.vocabulary import ErrorCode
+from taskyard.vocabulary.rate_limits import says_rate_limited
 
 EXECUTION_ERROR: Final = "EXECUTION_ERROR"
 EXIT_CODES: Final = {

@@ -9,7 +9,8 @@ from taskyard.daemon.openai.waits import wait_s
 from taskyard.daemon.outcome import cut_text
 from taskyard.daemon.refusals import STATUSES, meant_by
 from taskyard.daemon.task import TaskError
-from taskyard.vocabulary import ErrorCode, says_rate_limited
+from taskyard.vocabulary import ErrorCode
+from taskyard.vocabulary.rate_limits import says_rate_limited
 
 SAID_BYTES_MAX: Final = 2048
 

@@ -17,7 +17,8 @@ from taskyard.gateway.destinations import BadDestination, objection_to, read_all
 from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import DeliveryView, NotificationView
-from taskyard.vocabulary import NOTICES, DeliveryStatus, NoticeName, Refusal, Scope, ref_of
+from taskyard.vocabulary import Refusal, Scope, ref_of
+from taskyard.vocabulary.notices import NOTICES, DeliveryStatus, NoticeName
 from taskyard.wire.fields import Limit, Name, instant_of, instant_or_none
 from taskyard.wire.notifications import (
     DeliveryAnswer,

@@ -19,7 +19,8 @@ from taskyard.gateway.rest.plans import HOUR_MS, hours_of
 from taskyard.gateway.views import BreakerView
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
-from taskyard.vocabulary import ENDED, HELD, BreakerState, Reason, Refusal, Status, ref_of
+from taskyard.vocabulary import ENDED, HELD, BreakerState, Refusal, Status, ref_of
+from taskyard.vocabulary.reasons import Reason
 from taskyard.wire.fields import PAGE_MAX, Instant, Name, instant_of, ms_of
 from taskyard.wire.problems import FieldError
 from taskyard.wire.report import REPORT_S, DoneAnswer, FailedAnswer, NeedAnswer, ReportAnswer, WaitingAnswer

@@ -17,7 +17,8 @@ from taskyard.gateway.present import task_answer
 from taskyard.gateway.rest.tasks import ask, whole
 from taskyard.gateway.translate import draft_of
 from taskyard.gateway.views import ScheduleView
-from taskyard.vocabulary import Refusal, ScheduleKind, SourceType
+from taskyard.vocabulary import Refusal, SourceType
+from taskyard.vocabulary.schedules import ScheduleKind
 from taskyard.wire.fields import NULL, Name, instant_of, instant_or_none
 from taskyard.wire.problems import FieldError
 from taskyard.wire.schedules import (

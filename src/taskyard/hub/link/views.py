@@ -27,7 +27,7 @@ from taskyard.gateway.views import (
     ScheduleView,
     UsageView,
 )
-from taskyard.vocabulary import DeliveryStatus
+from taskyard.vocabulary.notices import DeliveryStatus
 
 _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "daemons": (tuple[()], list[DaemonView]),

@@ -1,10 +1,10 @@
 """The words of Taskyard, each in one place: states, levels, codes, event names.
 
 Everything else imports its words from here, so that the enum, the SQL row, the HTTP answer, the CLI
-table and the log line spell one thing one way. This module imports nothing of ours and decides nothing.
+table and the log line spell one thing one way. Words of one matter alone have a file of their own beside this one,
+which imports nothing of ours. Nothing is decided here.
 """
 
-import re
 from enum import StrEnum
 from typing import Final
 
@@ -222,22 +222,6 @@ class ErrorCode(StrEnum):
     POISON_TASK = "POISON_TASK"
 
 
-# The words of a provider's refusal. `429` counts only as a number of its own beside a word of error: agents
-# print numbers all day.
-_RATE_WORDS: Final = re.compile(
-    r"(?<![a-z])(rate[ _-]?limit|too many requests|quota exceeded|retry-after)", re.IGNORECASE
-)
-_RATE_NUMBER: Final = re.compile(
-    r"(error|status|http|code|failed|refused)\W{0,8}429(?!\d)|(?<!\d)429\W{0,8}(error|too many)",
-    re.IGNORECASE,
-)
-
-
-def says_rate_limited(text: str) -> bool:
-    """Whether an error's own text says that its provider refuses for now. Never asked of an agent's output."""
-    return _RATE_WORDS.search(text) is not None or _RATE_NUMBER.search(text) is not None
-
-
 class Category(StrEnum):
     """What kind of failure an error is; `core/retry.py` says what follows."""
 
@@ -292,54 +276,6 @@ class Refusal(StrEnum):
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
 
 
-class Reason(StrEnum):
-    """Why a task does not run, as `why` says it."""
-
-    NOT_BEFORE = "NOT_BEFORE"
-    DEPENDENCY_UNFINISHED = "DEPENDENCY_UNFINISHED"
-    DEPENDENCY_FAILED = "DEPENDENCY_FAILED"
-    BREAKER_OPEN = "BREAKER_OPEN"
-    BREAKER_PROBING = "BREAKER_PROBING"
-    QUEUE_PAUSED = "QUEUE_PAUSED"
-    QUEUE_FULL = "QUEUE_FULL"
-    QUEUE_COOLING = "QUEUE_COOLING"
-    QUEUE_PROBING = "QUEUE_PROBING"
-    USER_CONCURRENCY = "USER_CONCURRENCY"
-    USER_HOURS = "USER_HOURS"
-    SOURCE_CONCURRENCY = "SOURCE_CONCURRENCY"
-    PRIORITY_SHARE = "PRIORITY_SHARE"
-    CRITICAL_RESERVE = "CRITICAL_RESERVE"
-    LOW_CAP = "LOW_CAP"
-    HUB_FULL = "HUB_FULL"
-    EXCLUSIVE_HELD = "EXCLUSIVE_HELD"
-    WAITS_ALONE = "WAITS_ALONE"
-    PREEMPTING = "PREEMPTING"
-    AWAITING_ACCEPT = "AWAITING_ACCEPT"
-    AWAITING_START = "AWAITING_START"
-    CANCELLING = "CANCELLING"
-    NO_DAEMON = "NO_DAEMON"
-    NO_ELIGIBLE_DAEMON = "NO_ELIGIBLE_DAEMON"
-    NO_FREE_SLOT = "NO_FREE_SLOT"
-    BEHIND_OTHERS = "BEHIND_OTHERS"
-
-
-class Lack(StrEnum):
-    """Why one daemon cannot take a task."""
-
-    DAEMON_OFFLINE = "DAEMON_OFFLINE"
-    DAEMON_DRAINING = "DAEMON_DRAINING"
-    DAEMON_NOT_YOURS = "DAEMON_NOT_YOURS"
-    DAEMON_FULL = "DAEMON_FULL"
-    CAPABILITY_MISSING = "CAPABILITY_MISSING"
-    DAEMON_EXCLUDED = "DAEMON_EXCLUDED"
-    DAEMON_AVOIDED = "DAEMON_AVOIDED"
-    NOT_TARGET = "NOT_TARGET"
-    MEMORY_SHORT = "MEMORY_SHORT"
-    MODEL_NOT_SERVED = "MODEL_NOT_SERVED"
-    TYPE_NOT_SERVED = "TYPE_NOT_SERVED"
-    DAEMON_HELD = "DAEMON_HELD"
-
-
 class Keeps(StrEnum):
     """Kinds of small records the policies keep over a restart."""
 
@@ -356,39 +292,6 @@ class Keeps(StrEnum):
     SCHEDULE = "schedule"
     SCHEDULE_RUNS = "schedule_runs"
     USAGE = "usage"
-
-
-class ScheduleKind(StrEnum):
-    """What a schedule goes by: the time since its last run, or the calendar."""
-
-    HEARTBEAT = "heartbeat"
-    CRON = "cron"
-
-
-class CatchUp(StrEnum):
-    """What of the runs that nobody was there for is made up: the newest, none, all of them."""
-
-    ONE = "one"
-    NONE = "none"
-    ALL = "all"
-
-
-class SkipReason(StrEnum):
-    """Why a due run made no task."""
-
-    MISSED = "missed"
-    """The hub was away, and its schedule does not make it up."""
-    TOO_LATE = "too_late"
-    """It came later than its schedule allows."""
-    UNFINISHED = "unfinished"
-    """The run before it goes on, or waits for its probe."""
-    REFUSED = "refused"
-    """Intake did not take the task; its code says why."""
-    PROBE_SAID_NO = "probe_said_no"
-    PROBE_FAILED = "probe_failed"
-    PROBE_TIMED_OUT = "probe_timed_out"
-    CHANGED = "changed"
-    """Its schedule was changed while it waited for its probe."""
 
 
 class Pressure(StrEnum):
@@ -452,58 +355,6 @@ class EventName(StrEnum):
     SETTINGS_REFUSED = "settings.refused"
     RESYNC = "resync"
 
-
-class DeliveryStatus(StrEnum):
-    """What became of telling a receiver: it is to be sent, was taken, or was given up."""
-
-    PENDING = "pending"
-    DELIVERED = "delivered"
-    DEAD = "dead"
-
-
-class NoticeName(StrEnum):
-    """What a notification can tell of, in the words of the specification."""
-
-    TASK_CREATED = "task_created"
-    TASK_QUEUED = "task_queued"
-    TASK_SCHEDULED = "task_scheduled"
-    TASK_STARTED = "task_started"
-    TASK_COMPLETED = "task_completed"
-    TASK_FAILED = "task_failed"
-    TASK_RETRYING = "task_retrying"
-    TASK_PERMANENTLY_FAILED = "task_permanently_failed"
-    TASK_CANCELLED = "task_cancelled"
-    TASK_STALE = "task_stale"
-    TASK_BLOCKED = "task_blocked"
-    TASK_SKIPPED = "task_skipped"
-    TASK_PREEMPTED = "task_preempted"
-    TASK_LOST = "task_lost"
-    TASK_ESCALATED = "task_escalated"
-    TASK_SLA_MISSED = "task_sla_missed"
-    SCHEDULE_RAN = "schedule_ran"
-    SCHEDULE_SKIPPED = "schedule_skipped"
-    DAEMON_CONNECTED = "daemon_connected"
-    DAEMON_DISCONNECTED = "daemon_disconnected"
-    DAEMON_DRAINING = "daemon_draining"
-    QUEUE_PAUSED = "queue_paused"
-    QUEUE_RESUMED = "queue_resumed"
-    QUEUE_COOLING = "queue_cooling"
-    BREAKER_OPEN = "breaker_open"
-    BREAKER_CLOSED = "breaker_closed"
-    BACKPRESSURE = "backpressure"
-
-
-_OTHERWISE_NAMED: Final = {
-    EventName.BREAKER_OPENED: NoticeName.BREAKER_OPEN,
-    EventName.BACKPRESSURE_WARNING: NoticeName.BACKPRESSURE,
-    EventName.BACKPRESSURE_CRITICAL: NoticeName.BACKPRESSURE,
-    EventName.BACKPRESSURE_NORMAL: NoticeName.BACKPRESSURE,
-}
-NOTICES: Final[dict[EventName, NoticeName]] = {
-    **{event: notice for event in EventName for notice in NoticeName if notice == event.replace(".", "_")},
-    **_OTHERWISE_NAMED,
-}
-"""By which of them each event is told."""
 
 SESSIONS_PER_GATEWAY: Final = 1 << 56
 # Sessions are numbered in the order in which sockets were opened, by each gateway within numbers of its own; those of
