@@ -1,7 +1,7 @@
 """What the live state says when it is asked for reasons: read on the loop's own thread, and changed by nobody here."""
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import Final
 
 from taskyard.core.dependencies import heirs_of
@@ -12,6 +12,7 @@ from taskyard.core.state import Now
 from taskyard.core.why import Why, why
 
 TIES_MAX: Final = 1_000
+# Several times what is shown of them, so that whoever shows them knows that there are more.
 
 
 def why_of(core: Core, now: Now, task_id: str, names: Mapping[str, str]) -> Why | None:
@@ -36,10 +37,15 @@ def heirs(core: Core, task_ids: Sequence[str]) -> list[str]:
 
 
 def ties(core: Core, task_ids: Sequence[str]) -> list[str]:
-    """In order, each once, and no more than are shown."""
+    """In order, each once; of a task with very many, no more than these are looked at."""
     state = core.state
-    each = chain.from_iterable((*state.dependants.get(one, ()), *state.children.get(one, ())) for one in task_ids)
-    return list(islice(dict.fromkeys(each), TIES_MAX))
+    named = (chain(state.dependants.get(one, ()), state.children.get(one, ())) for one in task_ids)
+    found: dict[str, None] = {}
+    for tied in chain.from_iterable(named):
+        found[tied] = None
+        if len(found) == TIES_MAX:
+            break
+    return list(found)
 
 
 def overview_of(core: Core, now: Now, user_id: str) -> Overview:
