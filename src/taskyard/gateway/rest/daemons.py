@@ -30,24 +30,18 @@ async def show(call: Call[OfUser], _body: Empty) -> Reply:
 
 
 async def drain(call: Call[OfUser], _body: Empty) -> Reply:
-    is_admin = Scope.ADMIN in call.principal.scopes
-    user_id = call.users(call.query.user)
-    for view in await _named(call, user_id):
-        await ask(
-            call,
-            DrainDaemon(daemon_id=view.id, user_id=None if is_admin else user_id, actor=call.principal.actor),
-        )
-    return Reply(OkAnswer())
+    return await _ask_each(call, DrainDaemon)
 
 
 async def resume(call: Call[OfUser], _body: Empty) -> Reply:
-    is_admin = Scope.ADMIN in call.principal.scopes
+    return await _ask_each(call, ResumeDaemon)
+
+
+async def _ask_each(call: Call[OfUser], command: type[DrainDaemon | ResumeDaemon]) -> Reply:
     user_id = call.users(call.query.user)
+    owner = None if Scope.ADMIN in call.principal.scopes else user_id
     for view in await _named(call, user_id):
-        await ask(
-            call,
-            ResumeDaemon(daemon_id=view.id, user_id=None if is_admin else user_id, actor=call.principal.actor),
-        )
+        await ask(call, command(daemon_id=view.id, user_id=owner, actor=call.principal.actor))
     return Reply(OkAnswer())
 
 
