@@ -15,7 +15,18 @@ from tests.support.harness import (
     a_draft,
     attempt_of,
 )
-from tests.support.preemption import CRITICAL, GOING_ON, HIGH, LOW, NO_RESERVE, NORMAL, a_full_machine, running, told
+from tests.support.preemption import (
+    CRITICAL,
+    GOING_ON,
+    HIGH,
+    LOW,
+    NO_RESERVE,
+    NORMAL,
+    a_full_machine,
+    running,
+    told,
+    who_makes_room,
+)
 
 # For what.
 
@@ -74,10 +85,7 @@ def test_not_for_a_full_queue_of_the_shared_machines() -> None:
     hub = HubHarness(Settings(queues={"ollama": Queue(models=("m",))}), users=("ann", "bob"))
     hub.daemon(user="bob", slots=5, shared=True)
     running(hub, model="m")
-    hub.live(s=10)
-    hub.submit(level=CRITICAL, model="m")
-    hub.live(s=30)
-    assert told(hub) == []
+    assert who_makes_room(hub, model="m") == []
 
 
 @pytest.mark.parametrize(
@@ -89,10 +97,7 @@ def test_not_for_another_limit(limits: Limits) -> None:
     hub = HubHarness(Settings(limits=limits))
     hub.daemon(slots=5)
     running(hub)
-    hub.live(s=10)
-    hub.submit(level=CRITICAL)
-    hub.live(s=30)
-    assert told(hub) == []
+    assert who_makes_room(hub) == []
 
 
 def test_not_while_another_rule_holds_it_too_but_as_soon_as_that_is_over() -> None:
@@ -209,10 +214,7 @@ def test_no_victim_whose_going_would_not_help() -> None:
     hub.daemon("mac", slots=1, types=("general",))
     running(hub)
     running(hub, level=NORMAL, type="train")
-    hub.live(s=10)
-    hub.submit(level=CRITICAL, type="train", capabilities=("gpu",))
-    hub.live(s=30)
-    assert told(hub) == []
+    assert who_makes_room(hub, type="train", capabilities=("gpu",)) == []
 
 
 def test_of_several_only_one_whose_going_would_help() -> None:
@@ -244,10 +246,7 @@ def test_none_but_low_tasks(level: Level) -> None:
     hub = HubHarness(Settings(shares=NO_RESERVE))
     hub.daemon(slots=1)
     running(hub, level=level)
-    hub.live(s=10)
-    hub.submit(level=CRITICAL)
-    hub.live(s=20)
-    assert told(hub) == []
+    assert who_makes_room(hub) == []
 
 
 def test_one_that_was_raised_since_it_began_is_low_no_longer() -> None:
@@ -262,10 +261,7 @@ def test_none_of_another_user() -> None:
     hub = HubHarness(Settings(shares=NO_RESERVE), users=("ann", "bob"))
     hub.daemon(user="bob", slots=1, shared=True)
     running(hub, user="bob")
-    hub.live(s=10)
-    hub.submit(level=CRITICAL, user="ann")
-    hub.live(s=20)
-    assert told(hub) == []
+    assert who_makes_room(hub, user="ann") == []
 
 
 def test_none_that_is_being_cancelled() -> None:

@@ -4,10 +4,7 @@ from taskyard.core.effects import CancelWork, Effect
 from taskyard.core.settings import Settings, Shares
 from taskyard.core.task import Task, Terms
 from taskyard.vocabulary import CancelReason, DependsPolicy
-from tests.support.harness import (
-    HubHarness,
-    Level,
-)
+from tests.support.harness import HubHarness, Level
 
 CRITICAL, HIGH, NORMAL, LOW = Level.CRITICAL, Level.HIGH, Level.NORMAL, Level.LOW
 NO_RESERVE = Shares(critical_reserve=0)
@@ -34,3 +31,11 @@ def told(hub: HubHarness, effects: list[Effect] | None = None) -> list[str]:
     """Who was told to make room."""
     found = hub.of(hub.effects if effects is None else effects, CancelWork)
     return [each.task_id for each in found if each.reason is CancelReason.PREEMPTED]
+
+
+def who_makes_room(hub: HubHarness, **urgent: object) -> list[str]:
+    """Who is told to, while a critical task waits that came when all others had run for a while."""
+    hub.live(s=10)
+    hub.submit(level=CRITICAL, **urgent)  # type: ignore[arg-type]
+    hub.live(s=30)
+    return told(hub)
