@@ -113,6 +113,26 @@ test("an event changes its row where it is", async () => {
   expect(list.rowAt(2)).toMatchObject({ ref: "T-3", status: "running", isGone: false });
 });
 
+test("what happens while the first page is on its way is not missed", async () => {
+  const hub = new Hub(5);
+  const list = listOf(hub);
+  const coming = list.restart();
+  hub.add(6);
+  list.take({ events: [hub.change(3, "running"), event("task.created", 6, null, "queued")], hasGap: false });
+  await coming;
+  await vi.advanceTimersByTimeAsync(REFRESH_MS);
+  expect(refsOf(list)[0]).toBe("T-6");
+  expect(list.rowAt(3)).toMatchObject({ ref: "T-3", status: "running" });
+});
+
+test("what has come is not asked for again while nothing happens", async () => {
+  const hub = new Hub(5);
+  const list = listOf(hub);
+  await list.restart();
+  await vi.advanceTimersByTimeAsync(REFRESH_MS);
+  expect(hub.asked).toEqual([null]);
+});
+
 test("a list at rest takes in what is new, and lets go what no longer fits", async () => {
   const hub = new Hub(5);
   const list = listOf(hub, { statuses: ["queued"] });

@@ -56,6 +56,8 @@ export class TaskList {
   #sight: [number, number] = [0, 0];
   #isLoading = false;
   #isRefreshing = false;
+  /** Something happened since the first page was last asked for from the top. */
+  #isTouched = false;
   #error: unknown = null;
   #fresh = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -116,11 +118,14 @@ export class TaskList {
     const life = this.#life;
     this.#isLoading = true;
     this.#error = null;
+    this.#isTouched = false;
     this.#tell();
     try {
       const first = await this.#parts.fetch(null);
       if (life !== this.#life) return;
       this.#replace(first);
+      // The answer may be from before that.
+      for (const slot of this.#slots) slot.isDirty = this.#isTouched;
       await this.#goOn(life, this.#slots[0]?.size ?? 0);
     } catch (thrown) {
       if (life === this.#life) this.#error = thrown;
@@ -128,6 +133,7 @@ export class TaskList {
     if (life !== this.#life) return;
     this.#isLoading = false;
     this.#tell();
+    if (this.#isWanting()) this.#soon();
   }
 
   /** The next page, when the end comes near. */
@@ -155,6 +161,7 @@ export class TaskList {
   }
 
   take(batch: Batch): void {
+    this.#isTouched = true;
     if (batch.hasGap) {
       for (const slot of this.#slots) slot.isDirty = true;
       if (this.#slots.length === 0 && !this.#isLoading) void this.restart();
