@@ -57,6 +57,20 @@ test("what each user is asked for by itself is asked less often", async () => {
   expect([held(), tasks()]).toEqual([1 + 3, 1 + 6]);
 });
 
+test("an event during a fetch is followed by another, since the first may be from before it", async () => {
+  let began = 0;
+  const queryFn = () =>
+    new Promise<number>((answered) => {
+      began += 1;
+      setTimeout(answered, 500, began);
+    });
+  new QueryObserver(client, { queryKey: ["tasks"], queryFn }).subscribe(() => undefined);
+  await vi.advanceTimersByTimeAsync(1);
+  refresher.take(started);
+  await vi.advanceTimersByTimeAsync(10 * REFRESH_MS);
+  expect(began).toBe(2);
+});
+
 test("a list that patches its own rows is left alone, until something was missed", async () => {
   const rows = watched("tasks", { live: false });
   await vi.advanceTimersByTimeAsync(1);

@@ -65,12 +65,17 @@ export class Refresher {
       const now = Date.now();
       const due = new Set([...this.#waiting].filter((topic) => this.#dueAt(topic) <= now));
       for (const topic of due) {
-        this.#waiting.delete(topic);
+        // What is still being fetched may be from before the event: it is fetched once more.
+        if (!this.#isFetching(topic)) this.#waiting.delete(topic);
         this.#lastAt.set(topic, now);
       }
       this.#fetch(due);
       this.#soon();
     }, Math.max(0, first - Date.now()));
+  }
+
+  #isFetching(topic: Topic): boolean {
+    return this.#client.isFetching({ predicate: ({ queryKey, meta }) => meta?.live !== false && queryKey[0] === topic }) > 0;
   }
 
   #fetch(topics: ReadonlySet<unknown>): void {
