@@ -32,6 +32,11 @@ def choose(page: Page, title: str, item: str) -> None:
     page.get_by_role("menuitem", name=item).click()
 
 
+def until_live(page: Page) -> None:
+    """What happens from now on is told to the page."""
+    expect(page.get_by_test_id("connection")).to_have_text("Live")
+
+
 def away(page: Page) -> None:
     """The pointer leaves the list."""
     page.get_by_role("heading", level=1).hover()
@@ -41,7 +46,7 @@ def test_a_person_watches_a_task_run_in_the_list(yard: Yard, watched_page: Page)
     # Given the list, and nobody's pointer in it
     page = watched_page
     page.goto("/queue")
-    expect(page.get_by_test_id("connection")).to_have_text("Live")
+    until_live(page)
 
     # When a task comes in and is taken, then it is there, runs, says how far it is, and is done
     task = yard.submit("Count the lines", capabilities=BY_HAND)
@@ -84,16 +89,18 @@ def test_a_link_shows_what_was_searched_and_filtered(yard: Yard, watched_page: P
     waiting(yard, "Paint the gate", type="paint", priority="low")
     waiting(yard, "Mend the gate", type="mend")
     page.goto("/queue")
+    expect(row_of(page, "Paint the fence")).to_be_visible()
 
     # When somebody searches and filters
     page.get_by_role("searchbox", name="Search tasks").fill("gate")
     expect(row_of(page, "Paint the fence")).to_have_count(0)
+    expect(row_of(page, "Mend the gate")).to_be_visible()
     page.get_by_role("combobox", name="Priority").select_option("low")
     expect(row_of(page, "Mend the gate")).to_have_count(0)
     expect(row_of(page, "Paint the gate")).to_be_visible()
 
     # Then the address has it, and shows the same again
-    expect(page).to_have_url(re.compile(r"q=gate&priority=low"))
+    expect(page).to_have_url(re.compile(r"/queue\?priority=low&q=gate$"))
     page.reload()
     expect(page.get_by_role("searchbox", name="Search tasks")).to_have_value("gate")
     expect(row_of(page, "Paint the gate")).to_be_visible()
@@ -102,6 +109,27 @@ def test_a_link_shows_what_was_searched_and_filtered(yard: Yard, watched_page: P
     expect(page.get_by_text("No task fits")).to_be_visible()
     page.get_by_role("button", name="Clear the filters").click()
     expect(row_of(page, "Mend the gate")).to_be_visible()
+
+
+def test_a_search_keeps_every_letter_however_it_is_typed(yard: Yard, watched_page: Page) -> None:
+    # Given a list of two
+    page = watched_page
+    waiting(yard, "Sweep the long path", "Sweep the long road", type="sweep")
+    page.goto("/queue?type=sweep")
+    expect(row_of(page, "Sweep the long road")).to_be_visible()
+
+    # When somebody pauses after a space until the list has followed, and types on
+    search = page.get_by_role("searchbox", name="Search tasks")
+    search.press_sequentially("long ")
+    expect(page).to_have_url(re.compile("q=long&"))
+    search.press_sequentially("path")
+
+    # Then the space is still there, and another filter takes nothing away either
+    page.get_by_role("combobox", name="Priority").select_option("normal")
+    expect(search).to_have_value("long path")
+    expect(page).to_have_url(re.compile(r"priority=normal&q=long\+path&"))
+    expect(row_of(page, "Sweep the long road")).to_have_count(0)
+    expect(row_of(page, "Sweep the long path")).to_be_visible()
 
 
 def test_many_are_cancelled_after_it_was_said_what_that_means(yard: Yard, watched_page: Page) -> None:
@@ -155,6 +183,8 @@ def test_a_priority_is_changed_and_brought_back(yard: Yard, watched_page: Page) 
 
     # When one is made critical, and that is taken back
     choose(page, "Was low", "Make it critical")
+    # Whoever is about to press it keeps it there
+    page.get_by_role("button", name="Undo").hover()
     expect(row_of(page, "Was low")).to_contain_text("Critical")
     page.get_by_role("button", name="Undo").click()
     expect(row_of(page, "Was low")).to_contain_text("Low")
@@ -167,6 +197,7 @@ def test_a_priority_is_changed_and_brought_back(yard: Yard, watched_page: Page) 
     dialog = page.get_by_role("dialog", name="Change the priority of 2 tasks")
     expect(dialog).to_contain_text("2 tasks will be given another priority.")
     dialog.get_by_role("button", name="Make 2 tasks critical").click()
+    page.get_by_role("button", name="Undo").last.hover()
     expect(row_of(page, "Was high")).to_contain_text("Critical")
     page.get_by_role("button", name="Undo").last.click()
 
@@ -182,6 +213,7 @@ def test_nothing_moves_under_the_pointer(yard: Yard, watched_page: Page) -> None
     page = watched_page
     first, second = waiting(yard, "Stays first", "Stays second", type="still")
     page.goto("/queue?type=still&status=pending")
+    until_live(page)
     row_of(page, "Stays second").hover()
     before = row_of(page, "Stays first").bounding_box()
 
@@ -233,17 +265,19 @@ def test_a_long_list_is_walked_to_its_end_and_chosen_whole(yard: Yard, watched_p
 
 
 def test_the_list_is_used_by_keys_alone(yard: Yard, watched_page: Page) -> None:
-    # Given three tasks, and no mouse
+    # Given three tasks and another, and no mouse
     page = watched_page
     tasks = waiting(yard, "Key one", "Key two", "Key three", type="keys")
+    waiting(yard, "A lock", type="keys")
     page.goto("/queue?type=keys")
-    expect(row_of(page, "Key one")).to_be_visible()
+    expect(row_of(page, "A lock")).to_be_visible()
 
     # When they are searched, walked and two selected
     page.keyboard.press("/")
     page.keyboard.type("Key")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("q=Key"))
+    expect(row_of(page, "A lock")).to_have_count(0)
     expect(row_of(page, "Key three")).to_be_visible()
     for key in ("j", "x", "j", "x"):
         page.keyboard.press(key)
@@ -261,6 +295,7 @@ def test_the_list_is_used_by_keys_alone(yard: Yard, watched_page: Page) -> None:
     page.keyboard.press("Enter")
     expect(row_of(page, "Key three")).to_contain_text("Skipped")
     expect(row_of(page, "Key two")).to_contain_text("Skipped")
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
     # Then they can be retried, and one can be opened
     page.keyboard.press("r")
@@ -276,9 +311,12 @@ def test_the_list_is_cards_on_a_phone(yard: Yard, open_window: Callable[..., Bro
     page = context.new_page()
     complaints = Complaints(page)
     waiting(yard, "Small but " + "long " * 30, type="phone")
+    waiting(yard, "Not for a phone", type="desk")
     page.goto("/queue")
+    expect(row_of(page, "Not for a phone")).to_be_visible()
     page.get_by_role("button", name="Filters").click()
     page.get_by_role("combobox", name="Type").fill("phone")
+    expect(row_of(page, "Not for a phone")).to_have_count(0)
     row = row_of(page, "Small but long")
     expect(row).to_contain_text("Queued")
     expect(page.get_by_role("row").filter(has_text="phone")).to_have_count(1)

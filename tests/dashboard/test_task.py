@@ -161,6 +161,8 @@ def test_a_task_is_made_more_urgent_and_that_is_undone(yard: Yard, watched_page:
     page.goto(f"/tasks/{task.id}")
     page.get_by_role("button", name="Change the priority").click()
     page.get_by_role("menuitem", name="Critical").click()
+    # Whoever is about to press it keeps it there
+    page.get_by_role("button", name="Undo").hover()
     expect(page.get_by_text(f"{task.ref} is critical now.")).to_be_visible()
     assert yard.client.task(task.id).priority == "critical"
     page.get_by_role("button", name="Undo").click()
