@@ -1,11 +1,13 @@
 """Debian's Chromium, and what it complains of."""
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Playwright, ViewportSize
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Playwright, ViewportSize
+from playwright.sync_api import Error as PlaywrightError
 
 DESKTOP: Final[ViewportSize] = {"width": 1440, "height": 900}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
@@ -34,13 +36,16 @@ def launch(playwright: Playwright, *, fonts: Path | None = None) -> Browser:
 
 
 class Complaints:
-    """What a page's console said in earnest, what its scripts threw, and what it asked in a dialog."""
+    """What pages' consoles said in earnest, what their scripts threw, and what they asked in a dialog."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, watched: Page | BrowserContext) -> None:
         self.heard: list[str] = []
-        page.on("console", self._said)
-        page.on("pageerror", lambda error: self.heard.append(f"thrown: {error}"))
-        page.on("dialog", self._asked)
+        watched.on("console", self._said)  # type: ignore[call-overload]
+        watched.on("dialog", self._asked)  # type: ignore[call-overload]
+        if isinstance(watched, Page):
+            watched.on("pageerror", lambda error: self.heard.append(f"thrown: {error}"))
+        else:
+            watched.on("weberror", lambda thrown: self.heard.append(f"thrown: {thrown.error}"))
 
     def _said(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -48,4 +53,6 @@ class Complaints:
 
     def _asked(self, dialog: Dialog) -> None:
         self.heard.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
+        # Whoever else watches the same page may have been quicker.
+        with contextlib.suppress(PlaywrightError):
+            dialog.dismiss()

@@ -1,19 +1,36 @@
 """One browser for the whole section, one yard for each module, one fresh window for each test.
 
-`page` is signed in as the yard's owner. `watched_page` is too, and fails its test on whatever the browser complains of:
-use it wherever no complaint is expected, which is nearly everywhere.
+`page` is signed in as the yard's owner; `watched_page` is too. Whatever the browser complains of, on any page of any
+window, fails the test. What it says of requests that failed is the one thing that a test may expect: it names the
+statuses, or the errors of the network, by `@pytest.mark.refused("409")`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.dashboard.browser import DESKTOP, Complaints, launch
+from tests.dashboard.demo import Demo, demo_yard
 from tests.dashboard.yard import Yard
 from tests.support.live import live_yard
 
 PATIENCE_MS = 10_000
+
+REFUSED_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    "test_add": ("422", "ERR_FAILED"),
+    "test_admin": ("409",),
+    "test_signing_in": ("401", "404"),
+    "test_task": ("404",),
+    "test_workflows": ("409", "422"),
+    "test_yard_pages": ("422",),
+}
+"""What any test of a module may expect, where it does not use `watched_page`."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "refused(*words): statuses or errors of requests that this test wants refused")
 
 
 @pytest.fixture(scope="session")
@@ -37,20 +54,37 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
             yard.end()
 
 
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """A yard in the middle of a working day, to be looked at only."""
+    with demo_yard(tmp_path_factory.mktemp("demo")) as demo:
+        yield demo
+
+
 @pytest.fixture
-def open_window(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
+def refused(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """What this test may hear of requests that failed: a part of what the browser says."""
+    named = request.node.get_closest_marker("refused")
+    found = named.args if named else REFUSED_IN.get(request.path.stem, ())
+    return tuple(f"net::{word}" if word.startswith("ERR_") else f"a status of {word} " for word in found)
+
+
+@pytest.fixture
+def open_window(browser: Browser, refused: tuple[str, ...]) -> Iterator[Callable[..., BrowserContext]]:
     """Makes windows that share nothing; takes what Playwright's `new_context` takes."""
-    opened: list[BrowserContext] = []
+    opened: list[tuple[BrowserContext, Complaints]] = []
 
     def open_one(**options: object) -> BrowserContext:
         context = browser.new_context(**{"viewport": DESKTOP, **options})  # type: ignore[arg-type]
         context.set_default_timeout(PATIENCE_MS)
-        opened.append(context)
+        opened.append((context, Complaints(context)))
         return context
 
     yield open_one
-    for context in opened:
+    for context, _ in opened:
         context.close()
+    heard = [complaint for _, complaints in opened for complaint in complaints.heard]
+    assert [complaint for complaint in heard if not any(word in complaint for word in refused)] == []
 
 
 @pytest.fixture
@@ -68,6 +102,7 @@ def page(context: BrowserContext) -> Page:
 
 @pytest.fixture
 def watched_page(page: Page) -> Iterator[Page]:
+    """Nothing at all may be refused here, whatever the test's module expects elsewhere."""
     complaints = Complaints(page)
     yield page
     assert complaints.heard == []

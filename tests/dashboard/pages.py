@@ -20,24 +20,29 @@ PAGES: Final[Mapping[str, str]] = {
     "audit": "/admin/audit",
 }
 
-SETTLED: Final = """() => new Promise((settle) => {
+SETTLED: Final = """(stillMs) => new Promise((settle) => {
   const isBusy = () => document.querySelector("main [aria-busy=true], main .animate-pulse") !== null;
   let stillSince = performance.now();
   const watch = new MutationObserver(() => { stillSince = performance.now(); });
   watch.observe(document.body, { childList: true, subtree: true });
   const began = performance.now();
   const look = () => {
-    const isStill = performance.now() - stillSince > 250 && !isBusy();
+    const isStill = performance.now() - stillSince > stillMs && !isBusy();
     if (isStill || performance.now() - began > 5000) { watch.disconnect(); settle(isStill); }
-    else setTimeout(look, 50);
+    else setTimeout(look, 25);
   };
   look();
 })"""
-"""Nothing has been added or removed for a quarter of a second, and nothing is still to be fetched."""
+"""Nothing has been added or removed for so long, and nothing is still to be fetched."""
+STILL_MS: Final = 250
 
 
 def visit(page: Page, path: str) -> None:
     """Until it shows what it has to show. A page with a running clock never rests; five seconds are enough for any."""
     page.goto(path)
     page.get_by_role("heading", level=1).first.wait_for()
-    page.evaluate(SETTLED)
+    settle(page)
+
+
+def settle(page: Page, still_ms: int = STILL_MS) -> None:
+    page.evaluate(SETTLED, still_ms)

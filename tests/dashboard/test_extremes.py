@@ -63,6 +63,7 @@ def test_a_page_for_admins_says_so_to_others(yard: Yard, open_window: Open) -> N
     assert not [url for url in asked if url.endswith("/api/v1/users")], "it asked for what can only be refused"
 
 
+@pytest.mark.refused("401")
 def test_signing_out_in_one_tab_signs_the_others_out(yard: Yard, context: BrowserContext) -> None:
     # Given two tabs of one browser
     first, second = context.new_page(), context.new_page()
@@ -103,6 +104,7 @@ def test_a_priority_that_was_not_granted_is_not_claimed(yard: Yard, open_window:
     expect(page.get_by_text(f"{task.ref} is normal: your key or plan allows no more.")).to_be_visible()
 
 
+@pytest.mark.refused("403")
 def test_a_programs_key_is_told_apart_from_a_fault(yard: Yard, open_window: Open) -> None:
     context = open_window(base_url=yard.url)
     yard.sign_in(context, yard.person("robot", scopes=("daemon",)))
