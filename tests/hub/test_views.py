@@ -1,4 +1,4 @@
-"""Daemons and breakers as people see them."""
+"""Daemons, breakers, queues and schedules as people see them."""
 
 import pytest
 
@@ -6,9 +6,11 @@ from taskyard.core.changes import BreakerRecord, DaemonRecord, UserRecord
 from taskyard.core.settings import Queue, Settings
 from taskyard.core.state import Daemon, State, User
 from taskyard.core.yard_commands import PauseQueue
+from taskyard.hub.schedule_views import schedule_view
 from taskyard.hub.views import breaker_view, breaker_views, daemon_views, queue_views, status_of
 from taskyard.vocabulary import BreakerState, DaemonStatus, QueueState
 from tests.support.harness import HubHarness
+from tests.support.schedules import MINUTE, Scheduled
 
 
 def a_state(*, session: int, slots: int = 5, draining: bool = False, pulls: bool = False) -> State:
@@ -101,3 +103,13 @@ def test_a_queue_is_shown_as_it_is_to_each_user() -> None:
     assert state_of(hub, "bob") == (QueueState.PAUSED, None)
     counts = [(view.name, view.waiting, view.running) for view in queue_views(hub.state, "ann", hub.now.wall)]
     assert counts == [("cloud", 0, 1), ("default", 0, 0)]
+
+
+def test_what_was_shown_of_a_schedule_stays_as_it_was() -> None:
+    hub = Scheduled()
+    beat = hub.schedule(every=MINUTE)
+    hub.run_now(beat)
+    shown = schedule_view(hub.state, beat.user_id, beat.id)
+    assert shown is not None
+    hub.run_now(beat)
+    assert (len(shown.recent), len(hub.runs(beat).recent)) == (1, 2)

@@ -17,7 +17,7 @@ def schedule_views(state: State, user_id: str | None) -> list[ScheduleView]:
 
 def schedule_view(state: State, user_id: str, schedule: str) -> ScheduleView | None:
     record = find(state, user_id, schedule)
-    return None if record is None else replace(_view(state, record), recent=state.schedule_runs[record.id].recent)
+    return None if record is None else replace(_view(state, record), recent=[*state.schedule_runs[record.id].recent])
 
 
 def _view(state: State, record: ScheduleRecord) -> ScheduleView:
