@@ -53,7 +53,10 @@ def test_everything_is_watched_until_the_stream_cannot_be_had(hub: StubHub, cli:
 
 
 def test_the_log_is_printed_as_it_was_written(hub: StubHub, cli: Cli) -> None:
-    pieces = [{"attempt": 1, "at": None, "text": "one\ntwo\n"}, {"attempt": 2, "at": None, "text": "three"}]
+    pieces = [
+        {"attempt": 1, "at": None, "text": "one\ntwo\n", "cursor": "MS0x"},
+        {"attempt": 2, "at": None, "text": "three", "cursor": "Mi0x"},
+    ]
     hub.on("GET", f"{TASK}/log", Reply(body=pieces))
     assert cli("log", "T-002", "--attempt", "2") == (0, "one\ntwo\nthree\n", "")
     assert hub.calls[0].query == {"attempt": "2"}
@@ -61,9 +64,12 @@ def test_the_log_is_printed_as_it_was_written(hub: StubHub, cli: Cli) -> None:
 
 
 def test_a_log_is_followed_to_the_end_without_a_gap(hub: StubHub, cli: Cli) -> None:
-    pieces = [{"attempt": 1, "text": f"line {number}"} for number in range(5)]
-    hub.on("GET", f"{TASK}/log", Reply(body=pieces[:1]), Reply(body=pieces[:4]), Reply(body=pieces))
+    pieces = [{"attempt": 1, "text": f"line {number}", "cursor": f"after-{number}"} for number in range(5)]
+    hub.on("GET", f"{TASK}/log", Reply(body=pieces[:1]), Reply(body=pieces[1:4]), Reply(body=pieces[4:]))
     hub.on("GET", f"{TASK}/events", Reply(body=[QUEUED]))
     ended = an_event("1-3-0", "task.completed", to="completed")
     hub.on("GET", "events", Stream([an_event(None, "task.log"), an_event(None, "task.progress"), ended]))
     assert cli("log", "T-002", "--follow") == (0, "line 0\nline 1\nline 2\nline 3\nline 4\n", "")
+    # What was printed is not fetched again
+    asked = [call.query for call in hub.calls if call.path.endswith("/log")]
+    assert asked == [{}, {"cursor": "after-0"}, {"cursor": "after-3"}]

@@ -104,6 +104,20 @@ def test_a_log_is_told_as_text_and_its_end_if_it_is_long() -> None:
     asyncio.run(scenario())
 
 
+def test_lines_that_came_apart_are_told_as_lines() -> None:
+    """A daemon sends what was written since the last time, without a break at its end; others send one."""
+
+    async def scenario() -> None:
+        board = Board()
+        board.note(percent=1)
+        for piece in ("one\ntwo", "three", "four\n", "", "five"):
+            board.note(log=piece)
+        board.board.close()
+        assert board.said[-1] == ("t_1", {"text": "one\ntwo\nthree\nfour\nfive"})
+
+    asyncio.run(scenario())
+
+
 def test_the_end_of_one_task_tells_nothing_early_of_another() -> None:
     """Else a busy fleet, where something ends all the time, would tell everything at once."""
 

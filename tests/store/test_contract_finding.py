@@ -163,9 +163,37 @@ def test_a_log_is_read_in_the_order_it_came(yard: Yard) -> None:
     yard.has(task, logs=[LogChunk(task_id=task.id, attempt=2, at=NOW, text="c")])
     more = [LogChunk(task_id=task.id, attempt=number, at=NOW, text=text) for number, text in ((1, "a"), (1, "b"))]
     yard.write(logs=more)
-    assert yard.reader.log(task_id=task.id, attempt=None) == [(1, NOW, "a"), (1, NOW, "b"), (2, NOW, "c")]
-    assert yard.reader.log(task_id=task.id, attempt=2) == [(2, NOW, "c")]
+    pieces = yard.reader.log(task_id=task.id, attempt=None)
+    assert [(piece.attempt, piece.at, piece.text) for piece in pieces] == [(1, NOW, "a"), (1, NOW, "b"), (2, NOW, "c")]
+    assert yard.reader.log(task_id=task.id, attempt=2) == pieces[2:]
     assert yard.reader.log(task_id="nobody", attempt=None) == []
+
+
+def test_a_log_is_read_on_from_where_somebody_stopped(yard: Yard) -> None:
+    task = a_task()
+    yard.has(task, logs=[LogChunk(task_id=task.id, attempt=1, at=NOW, text=text) for text in ("a", "b")])
+    seen = yard.reader.log(task_id=task.id, attempt=None)[-1]
+    yard.write(logs=[LogChunk(task_id=task.id, attempt=number, at=NOW, text="c") for number in (1, 2)])
+    later = yard.reader.log(task_id=task.id, attempt=None, after=(seen.attempt, seen.n))
+    assert [(piece.attempt, piece.text) for piece in later] == [(1, "c"), (2, "c")]
+    assert yard.reader.log(task_id=task.id, attempt=1, after=(seen.attempt, seen.n)) == later[:1]
+    assert yard.reader.log(task_id=task.id, attempt=None, after=(later[1].attempt, later[1].n)) == []
+
+
+def test_a_log_is_read_up_to_the_piece_with_which_it_is_enough(yard: Yard) -> None:
+    task = a_task()
+    yard.has(task, logs=[LogChunk(task_id=task.id, attempt=1, at=NOW, text=text) for text in ("€", "b", "c")])
+
+    def texts(bytes_max: int) -> list[str]:
+        return [piece.text for piece in yard.reader.log(task_id=task.id, attempt=None, bytes_max=bytes_max)]
+
+    # It is counted in bytes: the first has three. Less than one piece cannot be had
+    assert {bytes_max: texts(bytes_max) for bytes_max in (1, 3, 4, 5)} == {
+        1: ["€"],
+        3: ["€"],
+        4: ["€", "b"],
+        5: ["€", "b", "c"],
+    }
 
 
 # --- lists ---

@@ -50,7 +50,10 @@ def state_of(store: Store, *, began: int = 0) -> State:
                 (n - began * PLACES_PER_COMMIT, entry)
                 for n, entry in reader.audit(subject=None, limit=10_000, before=None)
             ],
-            logs=[reader.log(task_id=stored.task.id, attempt=None) for stored in tasks],
+            logs=[
+                [(piece.attempt, piece.at, piece.text) for piece in reader.log(task_id=stored.task.id, attempt=None)]
+                for stored in tasks
+            ],
         )
     finally:
         reader.close()

@@ -63,25 +63,25 @@ def life_of(task: str, *, yard: Yard) -> "Iterator[Event]":
 @expanded
 def log(task: TaskArgument, yard: Yard, attempt: AttemptOption = None, follow: FollowOption = False) -> None:
     """Print what a task wrote."""
-    printed = _print_log(task, attempt=attempt, printed=0, yard=yard)
+    printed = _print_log(task, attempt=attempt, after=None, yard=yard)
     if not follow:
         return
     # The stream tells at most once a second that there is more, and skips what came too fast; the log itself
     # is whole. So an event is only the sign to look again.
     for event in life_of(task, yard=yard):
         if event.event == EventName.TASK_LOG or event.now in ENDED:
-            printed = _print_log(task, attempt=attempt, printed=printed, yard=yard)
+            printed = _print_log(task, attempt=attempt, after=printed, yard=yard)
 
 
-def _print_log(task: str, *, attempt: int | None, printed: int, yard: Yard) -> int:
-    """Print what is new since so many pieces; how many there are now."""
-    pieces = yard.client.log(task, attempt=attempt)
-    for piece in pieces[printed:]:
+def _print_log(task: str, *, attempt: int | None, after: str | None, yard: Yard) -> str | None:
+    """Print what came after a piece; the cursor of the last one now."""
+    pieces = yard.client.log(task, attempt=attempt, after=after)
+    for piece in pieces:
         if yard.json:
             output.say_json_line(piece)
         else:
             output.say(piece.text)
-    return len(pieces)
+    return pieces[-1].cursor if pieces else after
 
 
 def _show(event: "Event", *, yard: Yard) -> None:

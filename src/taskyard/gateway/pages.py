@@ -24,6 +24,11 @@ def place_of(cursor: str | None) -> str | None:
     return place
 
 
+def cursor_at(place: str) -> str:
+    """What `place_of` reads."""
+    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+
+
 def bad_cursor() -> RequestRefused:
     return RequestRefused(
         Refusal.INVALID_INPUT,
@@ -39,5 +44,5 @@ def link_to_next(path: str, query: object, place: str) -> Headers:
         for name, value in msgspec.to_builtins(query).items()
         if value is not None and name != "cursor"
     }
-    given["cursor"] = base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+    given["cursor"] = cursor_at(place)
     return [(b"link", f'<{quote(path)}?{urlencode(given)}>; rel="next"'.encode("latin-1"))]

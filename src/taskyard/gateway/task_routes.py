@@ -10,6 +10,7 @@ from taskyard.gateway.rest import (
     intake,
     plans,
     submit,
+    task_log,
     tasks,
     why,
 )
@@ -265,10 +266,10 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     get(
         f"{V1}/tasks/{{id}}/log",
-        tasks.task_log,
+        task_log.task_log,
         policy=READER_OR_TOKEN,
-        summary="What a task's attempts wrote",
-        query=tasks.LogQuery,
+        summary="What a task's attempts wrote, a megabyte at a time, and on from any piece of it",
+        query=task_log.LogQuery,
         answer=list[LogAnswer],
         refusals=_READ,
     ),

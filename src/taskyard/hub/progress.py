@@ -73,7 +73,7 @@ class ProgressBoard:
                 data: Data = {"percent": view.percent, "message": view.message}
                 events.append(self._event(EventName.TASK_PROGRESS, news, data))
             if log is not None:
-                events.append(self._event(EventName.TASK_LOG, news, {"text": "".join(log)[-LOG_CHARACTERS_MAX:]}))
+                events.append(self._event(EventName.TASK_LOG, news, {"text": _lines(log)[-LOG_CHARACTERS_MAX:]}))
         if events:
             self._tell(events)
 
@@ -88,3 +88,9 @@ class ProgressBoard:
         if self._news:
             self.flush()
             self._set_timer()
+
+
+def _lines(pieces: list[str]) -> str:
+    """A piece is whole lines, with a break after its last one or without."""
+    *earlier, last = pieces
+    return "".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in earlier) + last

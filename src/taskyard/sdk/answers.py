@@ -263,6 +263,8 @@ class LogLine(Struct, kw_only=True):
     attempt: int = 1
     at: datetime | None = None
     text: str = ""
+    cursor: str | None = None
+    """Handed to `log` as `after`: what came after this piece."""
 
 
 class Backpressure(Struct, kw_only=True):

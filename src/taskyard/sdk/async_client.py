@@ -142,8 +142,8 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
         """How many of one's tasks run and wait, and what holds most of them back."""
         return await self.call(requests.overview())
 
-    async def log(self, task: str, *, attempt: int | None = None) -> list[LogLine]:
-        return await self.call(requests.task_log(task, attempt=attempt))
+    async def log(self, task: str, *, attempt: int | None = None, after: str | None = None) -> list[LogLine]:
+        return [piece async for piece in self._pages(requests.task_log(task, attempt=attempt, after=after))]
 
     # --- changing ------------------------------------------------------------------------------------------
 

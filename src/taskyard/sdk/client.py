@@ -153,8 +153,9 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
         """How many of one's tasks run and wait, and what holds most of them back."""
         return self.call(requests.overview())
 
-    def log(self, task: str, *, attempt: int | None = None) -> list[LogLine]:
-        return self.call(requests.task_log(task, attempt=attempt))
+    def log(self, task: str, *, attempt: int | None = None, after: str | None = None) -> list[LogLine]:
+        """What its attempts wrote, in order; with the `cursor` of a piece, what came after it."""
+        return list(self._pages(requests.task_log(task, attempt=attempt, after=after)))
 
     # --- changing ------------------------------------------------------------------------------------------
 

@@ -198,8 +198,8 @@ def overview() -> Request[Overview]:
     return get("/why", Overview)
 
 
-def task_log(task: str, *, attempt: int | None = None) -> Request[list[LogLine]]:
-    return get(f"{_task(task)}/log", list[LogLine], attempt=attempt)
+def task_log(task: str, *, attempt: int | None = None, after: str | None = None) -> Request[list[LogLine]]:
+    return get(f"{_task(task)}/log", list[LogLine], attempt=attempt, cursor=after)
 
 
 # --- of an attempt, by whoever runs it ---------------------------------------------------------------------

@@ -6,7 +6,7 @@ values, decided in the core. `tests/store/` holds the contract that every engine
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct, field
 
@@ -19,6 +19,10 @@ REQUESTS_KEPT_MS = 600_000
 # How long the answer to a request can be asked for again: many times as long as a gateway tries.
 ARCHIVE_ROWS_MAX = 500
 # Rows one commit moves to the archive: about 1 ms of writing, so that a sweep never holds up a batch.
+
+
+LOG_BYTES_MAX: Final = 2**62
+# More than all logs together: for whoever wants a log whole.
 
 
 class StoreUnavailable(Exception):
@@ -150,6 +154,16 @@ class Figures(Struct, frozen=True):
     record: bytes
 
 
+class LogPiece(NamedTuple):
+    """What an attempt wrote at one time: lines of text."""
+
+    attempt: int
+    n: int
+    """Its place among the attempt's: later ones have higher numbers."""
+    at: int
+    text: str
+
+
 class Reader(Protocol):
     """Reads committed state. Every look-up of a person's things names that person.
 
@@ -191,8 +205,10 @@ class Reader(Protocol):
     def task_events(self, task: Task) -> list[Numbered]:
         """What happened to it, in order, as far as the log is kept."""
 
-    def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
-        """(attempt, at, text), in order."""
+    def log(
+        self, *, task_id: str, attempt: int | None, after: tuple[int, int] = (0, 0), bytes_max: int = LOG_BYTES_MAX
+    ) -> list[LogPiece]:
+        """In order, what comes after that attempt and place; no piece more once there are so many bytes of text."""
 
     def checkpoint(self, task_id: str) -> bytes | None: ...
 

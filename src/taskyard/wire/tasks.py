@@ -241,6 +241,10 @@ class EventAnswer(Struct, kw_only=True, rename={"was": "from", "now": "to"}):
 
 
 class LogAnswer(Struct):
+    """A piece: one or more lines."""
+
     attempt: int
     at: Instant
     text: str
+    cursor: str
+    """What comes after it is asked for with this."""

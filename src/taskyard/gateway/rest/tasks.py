@@ -18,10 +18,10 @@ from taskyard.gateway.waiting import until_ended
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, FINAL, HELD, STATUS_ALIASES, Level, Refusal, SourceType, Status
-from taskyard.wire.fields import REASON_CHARS_MAX, WAIT_S_MAX, Limit, Name, instant_of
+from taskyard.wire.fields import REASON_CHARS_MAX, WAIT_S_MAX, Limit, Name
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Change
-from taskyard.wire.tasks import CancelAnswer, CountsAnswer, LogAnswer
+from taskyard.wire.tasks import CancelAnswer, CountsAnswer
 
 Q = TypeVar("Q")
 
@@ -54,10 +54,6 @@ class ShowQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
 
 class ReasonQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
     reason: Annotated[str, Meta(max_length=REASON_CHARS_MAX)] | None = None
-
-
-class LogQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
-    attempt: Annotated[int, Meta(ge=1, le=2**31)] | None = None
 
 
 class Shown(Struct):
@@ -281,10 +277,3 @@ async def task_events(call: Call[OfUser], _body: Empty) -> Reply:
     stored = await find(call, call.query.user)
     found = await call.hub.read(lambda reader: reader.task_events(stored.task))
     return Reply([event_answer(one) for one in found])
-
-
-async def task_log(call: Call[LogQuery], _body: Empty) -> Reply:
-    stored = await find(call, call.query.user)
-    task_id, attempt = stored.task.id, call.query.attempt
-    lines = await call.hub.read(lambda reader: reader.log(task_id=task_id, attempt=attempt))
-    return Reply([LogAnswer(number, instant_of(at), text) for number, at, text in lines])

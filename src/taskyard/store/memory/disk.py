@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from taskyard.core.changes import Batch, TaskRow
 from taskyard.core.task import Task
-from taskyard.store.port import ARCHIVE_ROWS_MAX, REQUESTS_KEPT_MS
+from taskyard.store.port import ARCHIVE_ROWS_MAX, REQUESTS_KEPT_MS, LogPiece
 from taskyard.store.records import TASK, Columns, columns_of, decode_record, encode, encode_events, ended_at, numbered
 from taskyard.vocabulary import Keeps, Status
 
@@ -44,7 +44,7 @@ class Disk(Struct):
     outcomes: dict[str, bytes] = field(default_factory=dict)
     checkpoints: dict[str, bytes] = field(default_factory=dict)
     late: dict[str, dict[int, tuple[int, bytes]]] = field(default_factory=dict)
-    logs: dict[tuple[str, int], list[tuple[int, str]]] = field(default_factory=dict)
+    logs: dict[tuple[str, int], list[LogPiece]] = field(default_factory=dict)
     commits: list[Commit] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
     users: dict[str, bytes] = field(default_factory=dict)
@@ -68,8 +68,9 @@ def write_batch(disk: Disk, batch: Batch) -> None:
     disk.checkpoints.update(batch.checkpoints)
     for late in batch.late:
         disk.late.setdefault(late.task_id, {})[late.attempt] = (late.at, late.body)
-    for chunk in batch.logs:
-        disk.logs.setdefault((chunk.task_id, chunk.attempt), []).append((chunk.at, chunk.text))
+    for n, chunk in numbered(batch.logs, seq=batch.seq):
+        piece = LogPiece(chunk.attempt, n, chunk.at, chunk.text)
+        disk.logs.setdefault((chunk.task_id, chunk.attempt), []).append(piece)
     disk.users.update((user.id, encode(user)) for user in batch.users)
     disk.keys.update((key.id, encode(key)) for key in batch.keys)
     disk.daemons.update((daemon.id, encode(daemon)) for daemon in batch.daemons)

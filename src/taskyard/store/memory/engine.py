@@ -56,8 +56,8 @@ class MemoryStore:
             daemons=[DAEMON.decode(disk.daemons[id_]) for id_ in sorted(disk.daemons)],
             numbers=dict(disk.numbers),
             log_bytes={
-                (task_id, attempt): sum(len(text.encode()) for _, text in chunks)
-                for (task_id, attempt), chunks in disk.logs.items()
+                (task_id, attempt): sum(len(piece.text.encode()) for piece in pieces)
+                for (task_id, attempt), pieces in disk.logs.items()
                 if task_id in disk.hot
             },
             kept=[Kept(kind, name, disk.kept[kind, name]) for kind, name in sorted(disk.kept)],

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 
 from msgspec import Struct, json
 
@@ -13,7 +13,7 @@ from taskyard.core.task import Task
 from taskyard.store.key_holders import by_statuses
 from taskyard.store.memory.disk import Commit, Disk, Row, decoded, old_rows
 from taskyard.store.paging import before_of, last_of, number_of
-from taskyard.store.port import Figures, Load, Numbered, StoredTask, TaskFilter
+from taskyard.store.port import LOG_BYTES_MAX, Figures, Load, LogPiece, Numbered, StoredTask, TaskFilter
 from taskyard.store.records import AUDIT, decode_events
 from taskyard.vocabulary import Status
 
@@ -162,9 +162,13 @@ class MemoryReader:
         commits = [commit for commit in self._disk.commits if commit.seq in trail]
         return [found for found in _events_of(commits) if found.event.task_id == task.id]
 
-    def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
-        kept = sorted((key, chunks) for key, chunks in self._disk.logs.items() if key[0] == task_id)
-        return [(number, at, text) for (_, number), chunks in kept for at, text in chunks if attempt in {None, number}]
+    def log(
+        self, *, task_id: str, attempt: int | None, after: tuple[int, int] = (0, 0), bytes_max: int = LOG_BYTES_MAX
+    ) -> list[LogPiece]:
+        kept = sorted(piece for key, pieces in self._disk.logs.items() if key[0] == task_id for piece in pieces)
+        later = [piece for piece in kept if attempt in {None, piece.attempt} and piece[:2] > after]
+        bytes_before = accumulate((len(piece.text.encode()) for piece in later), initial=0)
+        return [piece for piece, before in zip(later, bytes_before, strict=False) if before < bytes_max]
 
     def request(self, name: str) -> bytes | None:
         found = self._disk.requests.get(name)

@@ -13,8 +13,18 @@ from taskyard.core.commands import Known
 from taskyard.core.task import Task
 from taskyard.store.counts import by_status, whose_of
 from taskyard.store.key_holders import by_statuses
+from taskyard.store.log_pieces import log_asked, log_piece
 from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
-from taskyard.store.port import Figures, Load, Numbered, StoreBroken, StoredTask, TaskFilter
+from taskyard.store.port import (
+    LOG_BYTES_MAX,
+    Figures,
+    Load,
+    LogPiece,
+    Numbered,
+    StoreBroken,
+    StoredTask,
+    TaskFilter,
+)
 from taskyard.store.postgres.arrays import numbers, texts, unescaped, words
 from taskyard.store.postgres.faults import Gone
 from taskyard.store.postgres.image import commits_from, position_of, task_of
@@ -129,12 +139,12 @@ class PostgresReader:
     def checkpoint(self, task_id: str) -> bytes | None:
         return self._ask(lambda session: _checkpoints(session, [task_id])).get(task_id)
 
-    def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
-        asked = {"task_id": task_id, "attempt": attempt}
-        return [
-            (number, at, verified(text, crc, number, n, at, of=f"the log of task {task_id}").decode())
-            for number, n, at, text, crc in self._ask(lambda session: session.rows(SQL["log_of"], asked))
-        ]
+    def log(
+        self, *, task_id: str, attempt: int | None, after: tuple[int, int] = (0, 0), bytes_max: int = LOG_BYTES_MAX
+    ) -> list[LogPiece]:
+        asked = log_asked(task_id, attempt, after, bytes_max)
+        rows = self._ask(lambda session: session.rows(SQL["log_of"], asked))
+        return [log_piece(task_id, row) for row in rows]
 
     # --- the log of commits ---
 

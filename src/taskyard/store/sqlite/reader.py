@@ -16,8 +16,18 @@ from taskyard.core.commands import Known
 from taskyard.core.task import Task
 from taskyard.store.counts import by_status, whose_of
 from taskyard.store.key_holders import by_statuses
+from taskyard.store.log_pieces import log_asked, log_piece
 from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
-from taskyard.store.port import Figures, Load, Numbered, StoreBroken, StoredTask, TaskFilter
+from taskyard.store.port import (
+    LOG_BYTES_MAX,
+    Figures,
+    Load,
+    LogPiece,
+    Numbered,
+    StoreBroken,
+    StoredTask,
+    TaskFilter,
+)
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
 from taskyard.store.sqlite.faults import translated
 from taskyard.store.sqlite.image import json_of, position_of, task_of
@@ -211,13 +221,12 @@ class SqliteReader:
         with self._snapshot():
             return self._checkpoints([task_id]).get(task_id)
 
-    def log(self, *, task_id: str, attempt: int | None) -> list[tuple[int, int, str]]:
+    def log(
+        self, *, task_id: str, attempt: int | None, after: tuple[int, int] = (0, 0), bytes_max: int = LOG_BYTES_MAX
+    ) -> list[LogPiece]:
+        asked = log_asked(task_id, attempt, after, bytes_max)
         with self._snapshot():
-            rows = self._connection.execute(SQL["log_of"], {"task_id": task_id, "attempt": attempt})
-            return [
-                (number, at, verified(text, crc, number, n, at, of=f"the log of task {task_id}").decode())
-                for number, n, at, text, crc in rows
-            ]
+            return [log_piece(task_id, row) for row in self._connection.execute(SQL["log_of"], asked)]
 
     # --- the log of commits ---
 

@@ -319,8 +319,14 @@ SELECT task_id, attempt, at, content, crc FROM late_result
 WHERE task_id IN (SELECT value FROM json_each(:ids)) ORDER BY task_id, attempt;
 
 -- log_of
-SELECT attempt, n, at, text, crc FROM log_chunk
-WHERE task_id = :task_id AND (:attempt IS NULL OR attempt = :attempt) ORDER BY attempt, n;
+-- Pieces after a place, up to the one with which there are so many bytes; the first is always among them.
+SELECT attempt, n, at, text, crc FROM (
+    SELECT attempt, n, at, text, crc, SUM(LENGTH(text)) OVER (ORDER BY attempt, n) - LENGTH(text) AS bytes_before
+    FROM log_chunk
+    WHERE task_id = :task_id AND (:attempt IS NULL OR attempt = :attempt)
+        AND (attempt, n) > (:after_attempt, :after_n)
+) AS later
+WHERE bytes_before < :bytes_max ORDER BY attempt, n;
 
 -- epochs_around
 -- Missing rows: dropped from the log's beginning, or not written yet.

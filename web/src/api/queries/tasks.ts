@@ -2,7 +2,8 @@ import { queryOptions } from "@tanstack/react-query";
 
 import type { Whose } from "~/lib/whose";
 
-import { answer, api, type Schemas, type Task } from "../client";
+import { answer, api, page, type Schemas, type Task } from "../client";
+import { readOn } from "../readOn";
 import type { paths } from "../schema.gen";
 
 export type TaskFilters = NonNullable<paths["/api/v1/tasks"]["get"]["parameters"]["query"]>;
@@ -59,14 +60,18 @@ export const taskEventsQuery = (id: string, whose: Whose) =>
   });
 
 /** Of one attempt; of all of them without a number. */
-export const taskLogQuery = (id: string, whose: Whose, attempt: number | undefined) =>
-  queryOptions({
-    queryKey: ["log", id, whose, attempt],
-    queryFn: ({ signal }) =>
-      answer(api.GET("/api/v1/tasks/{id}/log", { params: { path: { id }, query: { ...whose, attempt } }, signal })),
+export const taskLogQuery = (id: string, whose: Whose, attempt: number | undefined) => {
+  const queryKey = ["log", id, whose, attempt];
+  return queryOptions({
+    queryKey,
+    queryFn: ({ signal, client }) =>
+      readOn(client.getQueryData<Schemas["LogAnswer"][]>(queryKey) ?? [], (cursor) =>
+        page(api.GET("/api/v1/tasks/{id}/log", { params: { path: { id }, query: { ...whose, attempt, ...cursor } }, signal })),
+      ),
     // Megabytes at times: comparing them with what was there costs more than showing them.
     structuralSharing: false,
   });
+};
 
 /** What it is tied to by dependencies and as a part of another. */
 export const taskGraphQuery = (id: string, whose: Whose) =>

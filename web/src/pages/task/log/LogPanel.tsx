@@ -69,7 +69,7 @@ export function LogPanel({ task, whose }: Props) {
   );
 }
 
-/** An event only says that there is more; the log itself is whole, so it is what is read. */
+/** An event only says that there is more, and leaves out what came too fast; the log itself is whole, so it is read on. */
 function useLog(task: Task, whose: Whose, attempt: number | undefined) {
   const client = useQueryClient();
   const query = taskLogQuery(task.id, whose, attempt);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { found, LINES_MAX, linesOf, marked, plain } from "./lines";
 
 const AT = "2026-01-01T00:00:00Z";
-const piece = (text: string) => ({ attempt: 1, at: AT, text });
+const piece = (text: string) => ({ attempt: 1, at: AT, text, cursor: text });
 
 describe("a log", () => {
   it("is read line by line, whatever a piece holds", () => {

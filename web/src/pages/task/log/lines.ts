@@ -34,16 +34,21 @@ const DELETE = 0x7f;
 
 /** The newest pieces come last; one holds whole lines. */
 export function linesOf(pieces: readonly Piece[]): Log {
-  const newestFirst: Line[] = [];
-  let leftOut = 0;
-  for (const { at, text } of pieces.toReversed()) {
-    const said = text.replace(/^\n|\r?\n$/g, "").split("\n");
-    for (const line of said.reverse()) {
-      if (newestFirst.length >= LINES_MAX) leftOut += 1;
-      else newestFirst.push({ at, text: plain(line), isGap: line.startsWith("[") && GAP.test(line) });
-    }
-  }
-  return { lines: newestFirst.reverse(), leftOut };
+  const lines = pieces.flatMap(linesIn);
+  const leftOut = Math.max(0, lines.length - LINES_MAX);
+  return { lines: leftOut > 0 ? lines.slice(leftOut) : lines, leftOut };
+}
+
+/** A piece stays as it is while the log grows, so each is read once. */
+const read = new WeakMap<Piece, Line[]>();
+
+function linesIn(piece: Piece): Line[] {
+  const known = read.get(piece);
+  if (known !== undefined) return known;
+  const said = piece.text.replace(/^\n|\r?\n$/g, "").split("\n");
+  const lines = said.map((line) => ({ at: piece.at, text: plain(line), isGap: line.startsWith("[") && GAP.test(line) }));
+  read.set(piece, lines);
+  return lines;
 }
 
 /** As a terminal would leave it: without its commands, and of a line that was written over and over the last. */
