@@ -135,26 +135,7 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
     """Know the daemon as it now says it is; an older connection of it is superseded."""
     state = turn.state
     daemon = state.daemons.get(command.daemon_id)
-    is_same = daemon is not None and daemon.record.boot_id == command.boot_id
-    record = DaemonRecord(
-        id=command.daemon_id,
-        user_id=command.user_id,
-        name=command.name,
-        boot_id=command.boot_id,
-        connected_at=turn.now.wall,
-        shared=command.shared,
-        capabilities=command.capabilities,
-        models=command.models,
-        types=command.types,
-        slots=command.slots or state.settings.limits.daemon_slots,
-        memory_mb=command.memory_mb,
-        version=command.version,
-        online=True,
-        draining=is_same and daemon is not None and daemon.record.draining,
-        leaving=is_same and daemon is not None and daemon.record.leaving,
-        last_seen_at=turn.now.wall,
-        pulls=command.pulls,
-    )
+    record = _record_of(turn, command, None if daemon is None else daemon.record)
     if daemon is None:
         daemon = state.daemons[record.id] = Daemon(record, turn.now.mono)
     elif daemon.session not in (0, command.session):
@@ -173,6 +154,30 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
     else:
         turn.tell_of_daemon(EventName.DAEMON_CONNECTED, daemon)
     return daemon
+
+
+def _record_of(turn: Turn, command: JoinDaemon, before: DaemonRecord | None) -> DaemonRecord:
+    """What it says of itself; that it drains holds for as long as its process is the same."""
+    same = before if before is not None and before.boot_id == command.boot_id else None
+    return DaemonRecord(
+        id=command.daemon_id,
+        user_id=command.user_id,
+        name=command.name,
+        boot_id=command.boot_id,
+        connected_at=turn.now.wall,
+        shared=command.shared,
+        capabilities=command.capabilities,
+        models=command.models,
+        types=command.types,
+        slots=command.slots or turn.state.settings.limits.daemon_slots,
+        memory_mb=command.memory_mb,
+        version=command.version,
+        online=True,
+        draining=same is not None and same.draining,
+        leaving=same is not None and same.leaving,
+        last_seen_at=turn.now.wall,
+        pulls=command.pulls,
+    )
 
 
 def _lose_unlisted(turn: Turn, daemon: Daemon, command: JoinDaemon) -> None:
