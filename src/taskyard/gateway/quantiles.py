@@ -29,5 +29,6 @@ def quantile(bounds: Sequence[float], counted: Mapping[int, int], part: float) -
     return lower + (upper - lower) * left / counted[bucket]
 
 
-DURATIONS_MS: Final = bounds_of(least=1, decades=8)
-"""Of waits and runs."""
+DURATION_MS_MIN, DURATION_DECADES = 1, 8
+"""Of waits and runs: from a millisecond to most of a day."""
+DURATIONS_MS: Final = bounds_of(least=DURATION_MS_MIN, decades=DURATION_DECADES)

@@ -18,6 +18,7 @@ from taskyard.core.changes import Batch, Event
 from taskyard.core.state import Now, State
 from taskyard.gateway.exposition import process_figures
 from taskyard.gateway.figures import Depth, Figures
+from taskyard.gateway.quantiles import DURATION_DECADES, DURATION_MS_MIN
 from taskyard.hub.clock import read_stopwatch
 from taskyard.hub.distribution import Sizes, Tally
 from taskyard.hub.views import status_of
@@ -59,8 +60,8 @@ class Metrics:
         self._clock = clock
         self._events = Tally()
         self._attempts = Tally()
-        self._wait_ms = Sizes(least=1, decades=8)
-        self._execution_ms = Sizes(least=1, decades=8)
+        self._wait_ms = Sizes(least=DURATION_MS_MIN, decades=DURATION_DECADES)
+        self._execution_ms = Sizes(least=DURATION_MS_MIN, decades=DURATION_DECADES)
         self._commit_rows = Sizes(least=1, decades=4)
         self._commit_ms = Sizes(least=0.1, decades=5)
         self._loop_lag_ms = Sizes(least=0.1, decades=5)
