@@ -154,6 +154,32 @@ def test_the_hub_hears_of_another_try_before_that_can_kill_its_daemon(tmp_path: 
     play(scenario)
 
 
+CHANGES = """
+import asyncio, sys
+from taskyard.daemon.daemon import Daemon
+def made(slots):
+    daemon = Daemon(sys.argv[1], sys.argv[2], name="child", slots=slots, data_dir=sys.argv[3])
+    daemon.task("noop")(lambda task: None)
+    return daemon
+def anew():
+    asyncio.run(asyncio.sleep(0))
+    return made(9)
+made(5).run(anew=anew)
+"""
+
+
+def test_a_daemon_that_reads_its_file_anew_may_have_to_ask_others_for_it(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        # Given a daemon whose file names an endpoint, which is asked what it has
+        async with a_child(hub, tmp_path, CHANGES) as (child, _):
+            # When it is to read that anew
+            child.send_signal(signal.SIGHUP)
+            # Then it comes back as another one
+            assert (await (await hub.session()).hello()).max_concurrent_tasks == 9
+
+    play(scenario)
+
+
 # --- the disk ----------------------------------------------------------------------------------------------
 
 
@@ -188,17 +214,35 @@ def test_a_full_disk_turns_work_away_and_takes_it_again_later(tmp_path: Path, mo
     play(scenario)
 
 
-def test_a_disk_that_fails_ends_the_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), MemoryError("Input/output error")])
+def test_a_disk_that_fails_ends_the_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fails(_: int) -> None:
-        raise OSError(5, "Input/output error")
+        raise error
 
     async def scenario(hub: HubStub) -> None:
         running = asyncio.create_task(a_daemon(hub, tmp_path).serve())
         session = await hub.session()
         monkeypatch.setattr(os, "fdatasync", fails)
         await session.welcome()
-        with pytest.raises(OSError, match="Input/output error"):
+        with pytest.raises(type(error), match="Input/output error"):
             await running
+
+    play(scenario)
+
+
+def test_a_daemon_that_could_not_begin_does_not_keep_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_more_threads(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def scenario(hub: HubStub) -> None:
+        with monkeypatch.context() as full:
+            full.setattr(threading.Thread, "start", no_more_threads)
+            with pytest.raises(RuntimeError, match="new thread"):
+                await a_daemon(hub, tmp_path).serve()
+        async with serving(a_daemon(hub, tmp_path)):
+            await (await hub.session()).welcome()
 
     play(scenario)
 

@@ -18,7 +18,9 @@ from taskyard.cli.options import DatabaseOption, JsonOption, Yard, expanded
 from taskyard.vocabulary import OnLoss
 
 if TYPE_CHECKING:
+    from taskyard.daemon.command.configuration import Agent
     from taskyard.daemon.daemon import Daemon
+    from taskyard.daemon.openai.agent import OpenAIAgent
     from taskyard.daemon.own_section import OwnSection
 
 NO: Final = 1
@@ -147,10 +149,14 @@ def daemon(options: DaemonOptions, yard: Yard) -> int:
 
 def _anew(options: DaemonOptions, yard: Yard) -> "Daemon":
     """As it would be made now: its file may say something else than before."""
+    from taskyard.sdk.errors import TaskyardError
+
     try:
         return make_daemon(options, yard=yard)
     except typer.BadParameter as error:
         raise ValueError(error.message) from error
+    except (TaskyardError, OSError) as error:
+        raise ValueError(str(error)) from error
 
 
 class Notes(logging.Handler):
@@ -166,20 +172,36 @@ def make_daemon(options: DaemonOptions, *, yard: Yard) -> "Daemon":
 
 def daemon_and_variables(options: DaemonOptions, *, yard: Yard) -> "tuple[Daemon, list[str]]":
     """Also which variables of the environment its agents read."""
-    from taskyard.daemon.builtin import BUILTIN
     from taskyard.daemon.command.configuration import FILE_NAME
-    from taskyard.daemon.daemon import Daemon
     from taskyard.daemon.openai.configuration import key_names
-    from taskyard.sdk.credentials import data_directory, find_credentials
+    from taskyard.sdk.credentials import data_directory
 
     if yard.user is not None:
         raise typer.BadParameter(
             "a daemon runs its key's tasks: give it a key of theirs, or --shared", param_hint="--user"
         )
-    data = data_directory(yard.data)
-    config = Path(options.config) if options.config else data / FILE_NAME
+    config = Path(options.config) if options.config else data_directory(yard.data) / FILE_NAME
     own = _own_section(config)
     types = list(own.types) or None if options.types is None else names_of(options.types)
+    agents, endpoints = _runners(options, types, config)
+    made = _bare_daemon(options, own, types, yard=yard)
+    for agent in agents:
+        made.use_program(agent)
+    try:
+        for endpoint in endpoints:
+            made.use_model(endpoint)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}: give each types of its own", param_hint="--openai") from error
+    if not agents and not endpoints:
+        made.use_builtin()
+    read = [name for agent in agents for name in agent.inherit]
+    return made, [*read, *(name for endpoint in endpoints for name in key_names(endpoint.endpoint))]
+
+
+def _runners(options: DaemonOptions, types: list[str] | None, config: Path) -> "tuple[list[Agent], list[OpenAIAgent]]":
+    """Who runs its tasks: programs and models; without either, only the types that are built in can be asked for."""
+    from taskyard.daemon.builtin import BUILTIN
+
     agents = agents_of(
         names=options.agent or [],
         run=options.run,
@@ -201,9 +223,17 @@ def daemon_and_variables(options: DaemonOptions, *, yard: Yard) -> "tuple[Daemon
             "for others it needs --agent, --run or --openai",
             param_hint="--types",
         )
+    return agents, endpoints
+
+
+def _bare_daemon(options: DaemonOptions, own: "OwnSection", types: list[str] | None, *, yard: Yard) -> "Daemon":
+    """One that has nothing to run tasks with yet."""
+    from taskyard.daemon.daemon import Daemon
+    from taskyard.sdk.credentials import data_directory, find_credentials
+
     credentials = find_credentials(yard.data, yard.hub, yard.key)
     name = options.name or socket.gethostname()
-    made = Daemon(
+    return Daemon(
         credentials.hub,
         credentials.key,
         name=name,
@@ -211,22 +241,11 @@ def daemon_and_variables(options: DaemonOptions, *, yard: Yard) -> "tuple[Daemon
         capabilities=own.capabilities if options.capabilities is None else names_of(options.capabilities) or (),
         models=own.models if options.models is None else names_of(options.models) or (),
         types=types,
-        data_dir=data / "daemons" / name.replace(os.sep, "_"),
+        data_dir=data_directory(yard.data) / "daemons" / name.replace(os.sep, "_"),
         shared=options.shared,
         on_loss=options.on_loss,
         away_s=options.away_s,
     )
-    for agent in agents:
-        made.use_program(agent)
-    try:
-        for endpoint in endpoints:
-            made.use_model(endpoint)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}: give each types of its own", param_hint="--openai") from error
-    if not agents and not endpoints:
-        made.use_builtin()
-    read = [name for agent in agents for name in agent.inherit]
-    return made, [*read, *(name for endpoint in endpoints for name in key_names(endpoint.endpoint))]
 
 
 def _own_section(config: Path) -> "OwnSection":

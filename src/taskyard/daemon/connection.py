@@ -92,7 +92,6 @@ class Connection(Work):
 
     def __init__(self, machine: Machine, journal: Journal, *, hub: str, key: str, keeper: Keeper | None = None) -> None:
         self.machine = machine
-        self._journal = journal
         self._keeper = keeper
         self._turn = Turn(each_hub(hub))
         self._headers = {"Authorization": f"Bearer {key}"}
@@ -131,12 +130,11 @@ class Connection(Work):
             await asyncio.gather(dialling, return_exceptions=True)
             self._write_what_is_owed()
             await asyncio.to_thread(self._scribe.close)
-            self._journal.close()
 
     async def _until_left(self) -> str:
         try:
             return await self._left
-        except Exception:
+        except Exception:  # whatever is wrong with this process, the next one takes up what runs
             if self._keeper is not None:
                 self._keeper.let_go()
             raise
@@ -373,7 +371,7 @@ class Connection(Work):
     def journal_has_room(self) -> None:
         self._loop.call_soon_threadsafe(self._has_room)
 
-    def journal_failed(self, error: OSError) -> None:
+    def journal_failed(self, error: Exception) -> None:
         # After a failed fsync nobody knows what the disk holds; a new process reads it and does.
         self._loop.call_soon_threadsafe(self._fail, error)
 

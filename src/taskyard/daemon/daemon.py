@@ -101,6 +101,7 @@ class Daemon:
         self._leave_within_s: float | None = None
         self._boot_id = ""
         self._gone = asyncio.Event()
+        self._changing = asyncio.Lock()
         self._owns_loop = False
         """Whether nobody but this daemon has anything on its loop."""
 
@@ -146,7 +147,8 @@ class Daemon:
     def run(self, *, drain_s: float = DRAIN_S, anew: "Callable[[], Daemon] | None" = None) -> None:
         """Serve until SIGTERM or SIGINT, then finish within `drain_s` and leave; a second one: at once.
 
-        On SIGHUP it becomes what `anew` makes, while what it runs goes on; a `ValueError` leaves it as it is.
+        On SIGHUP it becomes what `anew` makes, called on another thread, while what it runs goes on; a `ValueError`
+        leaves it as it is.
 
         Async functions get a loop of their own: one that blocks it holds up the others, but not the daemon.
         """
@@ -161,15 +163,18 @@ class Daemon:
             return  # our program was imported for one of its functions
         if not self._functions:
             raise ValueError("no task functions: register one with @daemon.task(type)")
-        journal = Journal(self.data_dir)
-        if journal.damage is not None:
-            logger.error("%s", journal.damage)
+        with contextlib.closing(Journal(self.data_dir)) as journal:
+            if journal.damage is not None:
+                logger.error("%s", journal.damage)
+            await self._serve(journal)
+
+    async def _serve(self, journal: Journal) -> None:
         # A simple seed is enough: the dice only spread reconnects, and the boot id is random in any case.
         self._boot_id = uuid.uuid4().hex
         machine = Protocol(self._settings(), rng=random.Random(), memory=journal.memory)
         self._gone.clear()
         try:
-            async with self._adopting(machine, journal) as adoption:
+            async with self._adopting(machine) as adoption:
                 connection = Connection(machine, journal, hub=self.hub, key=self._key, keeper=adoption)
                 self._connection = connection
                 if self._leave_within_s is not None:
@@ -185,18 +190,14 @@ class Daemon:
             self._gone.set()
 
     @contextlib.asynccontextmanager
-    async def _adopting(self, machine: Protocol, journal: Journal) -> AsyncIterator[Adoption | None]:
+    async def _adopting(self, machine: Protocol) -> AsyncIterator[Adoption | None]:
         """What programs run in, for as long as this daemon serves; with what still runs of earlier ones."""
         if not self._programs:
             yield None
             return
         processes = Processes(self.data_dir / "processes", on_loss=self.on_loss.value, away_s=self.away_s)
         adoption = self._adoption = Adoption(processes, self._programs)
-        try:
-            await adoption.begin(machine)
-        except BaseException:
-            journal.close()
-            raise
+        await adoption.begin(machine)
         try:
             yield adoption
         finally:
@@ -232,6 +233,7 @@ class Daemon:
         loop = asyncio.get_running_loop()
         self._owns_loop = True
         patience = iter((drain_s,))
+        changes: set[asyncio.Task[None]] = set()
         had_terminal = os.isatty(TERMINAL)
 
         def asked_to_leave() -> None:
@@ -245,12 +247,9 @@ class Daemon:
             if anew is None or _has_hung_up(had_terminal):
                 asked_to_leave()
                 return
-            try:
-                self.become(anew())
-            except ValueError as error:
-                logger.error("not changed: %s", error)
-            else:
-                logger.info("read anew: %d slots, %s", self.slots, ", ".join(self.capabilities) or "no capabilities")
+            change = loop.create_task(self._change(anew))
+            changes.add(change)
+            change.add_done_callback(changes.discard)
 
         loop.add_signal_handler(signal.SIGHUP, asked_to_change)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -260,6 +259,16 @@ class Daemon:
         finally:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 loop.remove_signal_handler(number)
+
+    async def _change(self, anew: "Callable[[], Daemon]") -> None:
+        """One after the other. On a thread: what it reads takes its time, and what it asks wants a loop of its own."""
+        async with self._changing:
+            try:
+                self.become(await asyncio.to_thread(anew))
+            except ValueError as error:
+                logger.error("not changed: %s", error)
+            else:
+                logger.info("read anew: %d slots, %s", self.slots, ", ".join(self.capabilities) or "no capabilities")
 
     def _settings(self) -> Settings:
         types = self.types

@@ -23,7 +23,7 @@ class Reader(Protocol):
 
     def journal_has_room(self) -> None: ...
 
-    def journal_failed(self, error: OSError) -> None: ...
+    def journal_failed(self, error: Exception) -> None: ...
 
 
 class Scribe:
@@ -57,7 +57,7 @@ class Scribe:
                 wholes = [whole for _, kept in waiting for whole in kept]
                 if not self._until_written(batches, wholes):
                     return
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - a thread has no caller, and the daemon would go on without a journal
             self._reader.journal_failed(error)
 
     def _until_written(self, batches: list[Batch], wholes: list[Whole]) -> bool:
