@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+import uvloop
 from msgspec import Raw
 
 from taskyard.daemon import aside
@@ -16,7 +18,7 @@ from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Start, Stop
 from taskyard.daemon.python_runner import PythonRunner, served
 from taskyard.daemon.task import Task
-from taskyard.wire.frames import TaskCompleted, TaskFailed
+from taskyard.wire.frames import TaskCompleted, TaskFailed, TaskRejected
 from tests.daemon.scene import ONE, TWO, execute
 from tests.daemon.told import Told
 
@@ -48,6 +50,33 @@ async def forever(task: Task, context: Context) -> None:
 
 async def broken(task: Task) -> None:
     raise ValueError("no")
+
+
+@pytest.mark.parametrize("name", ["taskyard-functions", "taskyard-watch"])
+def test_a_machine_without_another_thread_hands_the_task_back_and_keeps_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def starts(thread: threading.Thread) -> None:
+        if thread.name == name:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        uvloop.new_event_loop().close()  # what the first one opens stays open for the others
+        files = len(os.listdir("/dev/fd"))
+        with monkeypatch.context() as full:
+            full.setattr(threading.Thread, "start", starts)
+            for _ in range(3):
+                runner.start(Start(ONE, execute()))
+                assert await told.outcome() == TaskRejected(*ONE, "can't start new thread")
+        while len(os.listdir("/dev/fd")) > files:
+            await asyncio.sleep(0.01)
+        runner.start(Start(ONE, execute()))
+        assert isinstance(await told.outcome(), TaskCompleted)
+
+    play(scenario, noop=where)
 
 
 def test_a_function_runs_beside_the_daemon_and_is_told_as_ever() -> None:

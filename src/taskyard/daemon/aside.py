@@ -102,12 +102,21 @@ class Aside:
     """Begun when it is first needed."""
 
     def __init__(self) -> None:
+        """Raises `RuntimeError` if this machine has no more threads; nothing is left of it then."""
         self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         self.post = Post(self.loop)
         thread = threading.Thread(target=self._run, name="taskyard-functions", daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # there is no other thread to be had, and so nobody to close it
+            self.loop.close()
+            raise
         assert thread.ident is not None, "it was started"
-        self._watch = Watch(self.loop, thread.ident, follows="no other async function goes on; the daemon does")
+        try:
+            self._watch = Watch(self.loop, thread.ident, follows="no other async function goes on; the daemon does")
+        except RuntimeError:
+            self.post.call(self.loop.stop)
+            raise
 
     def close(self) -> None:
         """Functions that still run are asked to stop, and nobody waits for them."""
