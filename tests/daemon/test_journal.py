@@ -3,6 +3,7 @@
 import os
 import stat
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,17 @@ def test_kept_results_do_not_grow_without_bound(tmp_path: Path, monkeypatch: pyt
         os.utime(tmp_path / "results" / f"{number}.json", ns=(number, number))
     journal.close()
     assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["3.json", "4.json", "5.json"]
+
+
+def test_what_somebody_put_among_the_kept_results_is_no_reason_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "WHOLE_FILES_MAX", 1)
+    (tmp_path / "results" / "notes").mkdir(parents=True)
+    (tmp_path / "results" / "gone").symlink_to("nowhere")
+    with closing(Journal(tmp_path)) as journal:
+        journal.write([Batch()], [Whole("t1-1.json", b"[]")])
+    assert (tmp_path / "results" / "t1-1.json").read_bytes() == b"[]"
 
 
 def test_kept_results_are_bounded_in_bytes_too_and_the_newest_stays(

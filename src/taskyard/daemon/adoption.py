@@ -9,10 +9,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-import msgspec
-
 from taskyard.daemon.command.agent import start_of
-from taskyard.daemon.orders import Key, Start
+from taskyard.daemon.orders import Key
 from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.process.running import Running
 from taskyard.daemon.protocol import Protocol as Machine
@@ -61,15 +59,16 @@ class Adoption:
         how = running.exit
         if how is not None and (how.stopped or how.lost):
             return False  # nobody can say what it came to: it is lost, and the hub runs it again
-        start = _read(running)
-        program = None if start is None else self._program_for(start)
-        if start is None or program is None or not machine.adopt(start):
+        try:
+            start = start_of(running)
+            type_ = read_task(start.execute).type
+        except (ValueError, RecursionError):
+            return False  # what is written there is not what we wrote
+        program = self._programs.get(type_) or self._programs.get(ANY_TYPE)
+        if program is None or not machine.adopt(start):
             return False
         program.adopt(running)
         return True
-
-    def _program_for(self, start: Start) -> Program | None:
-        return self._programs.get(read_task(start.execute).type) or self._programs.get(ANY_TYPE)
 
     async def close(self) -> None:
         """Returns when nothing runs any more, and what may go of it is gone."""
@@ -90,10 +89,3 @@ class Adoption:
 
     def let_go(self) -> None:
         self._processes.let_go()
-
-
-def _read(running: Running) -> Start | None:
-    try:
-        return start_of(running)
-    except msgspec.MsgspecError:
-        return None

@@ -57,7 +57,7 @@ class Journal:
         self._file = -1
         try:
             self._load()
-        except BaseException:
+        except BaseException:  # whatever kept it from being read, it is not in use
             os.close(self._lock)
             raise
 
@@ -163,13 +163,18 @@ class Journal:
 
 
 def _keep_the_newest(directory: Path) -> None:
-    """Up to so many, and so many bytes, but for the very newest."""
-    newest_first = sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    """Up to so many, and so many bytes, but for the very newest. What cannot go stays: people may put things there."""
+    found: list[tuple[int, int, Path]] = []
+    for path in directory.iterdir():
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            found.append((status.st_mtime_ns, status.st_size, path))
     kept_bytes = 0
-    for number, path in enumerate(newest_first):
-        kept_bytes += path.stat().st_size
+    for number, (_, size, path) in enumerate(sorted(found, reverse=True)):
+        kept_bytes += size
         if number >= WHOLE_FILES_MAX or (number > 0 and kept_bytes > WHOLE_BYTES_MAX):
-            path.unlink()
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def peek(path: Path) -> Memory:

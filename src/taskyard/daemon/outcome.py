@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from taskyard.daemon.file_name import file_name
 from taskyard.daemon.orders import Whole
-from taskyard.daemon.task import words_of
+from taskyard.daemon.task import UNTELLABLE, words_of
 from taskyard.wire import frames
 from taskyard.wire.depth import DEPTH_MAX, FRAME_WRAPS, has_wild_number, is_too_deep
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireError
@@ -55,9 +55,6 @@ def pack(message: TaskCompleted | TaskFailed) -> tuple[bytes, Whole | None]:
         said = cut_text(words_of(error), 1024)
         told = WireError("INVALID_RESULT", f"the outcome is not JSON: {said}", retryable=False)
         return frames.encode(TaskFailed(message.task_id, message.attempt, told)), None
-
-
-UNTELLABLE: Final = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 
 def _told(message: TaskCompleted | TaskFailed) -> bytes:

@@ -18,8 +18,17 @@ from msgspec import Struct
 from taskyard.daemon.aside import Aside, Post, Watch
 from taskyard.daemon.context import Context, News
 from taskyard.daemon.orders import Key, Start, Stop
-from taskyard.daemon.outcome import UNTELLABLE
-from taskyard.daemon.task import NotNow, Task, TaskCancelled, TaskError, completed, failed, read_task, words_of
+from taskyard.daemon.task import (
+    UNTELLABLE,
+    NotNow,
+    Task,
+    TaskCancelled,
+    TaskError,
+    completed,
+    failed,
+    read_task,
+    words_of,
+)
 from taskyard.daemon.threads import Threads
 from taskyard.daemon.workers.naming import Place, place_of
 from taskyard.daemon.workers.pool import Pool, Worker
@@ -313,7 +322,7 @@ def cancelled(key: Key, *, is_stopping: bool) -> Outcome | None:
 def ended_with(key: Key, value: object) -> Outcome:
     try:
         return completed(key[0], key[1], value)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+    except UNTELLABLE as error:
         # Not retried: the function did its work, and would only do it again.
         return failed_with(key, TaskError("INVALID_RESULT", f"the result is not JSON: {error}", retryable=False))
 

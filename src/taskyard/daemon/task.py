@@ -92,6 +92,9 @@ class TaskCancelled(Exception):
     """Raised by `context.raise_if_cancelled()`."""
 
 
+UNTELLABLE: Final = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
+"""What is raised for values that are not JSON, or not of the shape that the hub takes."""
+
 _task: Final = msgspec.json.Decoder(Task).decode
 _anything: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
@@ -119,7 +122,7 @@ def words_of(value: object) -> str:
 
 
 def completed(task_id: str, attempt: int, value: object) -> TaskCompleted:
-    """The answer of a task function as a message. Raises what msgspec raises for what is not JSON."""
+    """The answer of a task function as a message. Raises one of `UNTELLABLE` for what is not JSON."""
     if not isinstance(value, Result):
         return TaskCompleted(task_id, attempt, UNSET if value is None else Raw(_encode(value)))
     return TaskCompleted(
@@ -141,7 +144,7 @@ def failed(task_id: str, attempt: int, error: TaskError) -> TaskFailed:
     told = WireError(words_of(error.code), words_of(error.message), retryable, details)
     try:
         usage = _converted(error.usage, WireUsage)
-    except (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError):
+    except UNTELLABLE:
         usage = None
     return TaskFailed(task_id, attempt, told, usage)
 

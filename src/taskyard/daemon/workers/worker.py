@@ -18,9 +18,8 @@ from msgspec import Raw
 
 from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Key
-from taskyard.daemon.outcome import UNTELLABLE
 from taskyard.daemon.python_runner import Outcome, Served, cancelled, ended_with, failed_with, served
-from taskyard.daemon.task import Task, TaskCancelled, TaskError, read_task, words_of
+from taskyard.daemon.task import UNTELLABLE, Task, TaskCancelled, TaskError, read_task, words_of
 from taskyard.daemon.workers.guard import guarded
 from taskyard.daemon.workers.messages import (
     Began,
