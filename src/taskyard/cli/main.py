@@ -129,7 +129,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return end.code if isinstance(end.code, int) else NO
         except KeyboardInterrupt:
             return INTERRUPTED
-        except Exception as error:
+        except Exception as error:  # a person reads a sentence and not a traceback
             if os.environ.get("TASKYARD_DEBUG") == "1":
                 raise
             return _failed(error)

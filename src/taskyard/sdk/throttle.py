@@ -44,10 +44,9 @@ def log_rejected(_task: NewTask, why: Rejected) -> None:
 
 
 def tell(callback: Callable[..., object], *news: object) -> None:
-    """A fault of a callback is its own: what it was told of has happened."""
     try:
         callback(*news)
-    except Exception:
+    except Exception:  # its fault is its own: what it was told of has happened
         log.exception("a callback of the submitter failed")
 
 

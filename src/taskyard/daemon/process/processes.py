@@ -11,7 +11,6 @@ The keeper is started with the first process, and found again by the next daemon
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import socket
@@ -106,7 +105,7 @@ class Processes:
             raise LaunchFailed("its arguments and environment are too long")
         try:
             return await self._launch(launch, place, message)
-        except BaseException:
+        except BaseException:  # also a cancel: nothing stays of what was not begun
             self._running.pop(launch.key, None)
             place.remove()
             raise
@@ -221,7 +220,7 @@ class Processes:
         try:
             await asyncio.get_running_loop().sock_connect(connection, address)
             self._reader, self._writer = await asyncio.open_unix_connection(sock=connection)
-        except BaseException:
+        except BaseException:  # also a cancel: nobody else would close it
             connection.close()
             raise
         finally:
@@ -247,7 +246,7 @@ class Processes:
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         """Until the keeper is gone, told to or not."""
         heard = self._heard
-        with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
+        try:
             while True:
                 for body in messages.unpacked(heard):
                     self._take(messages.from_keeper(body))
@@ -255,6 +254,8 @@ class Processes:
                 if not data:
                     break
                 heard += data
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            logger.warning("the process that keeps this daemon's work cannot be understood: %s", error)
         await self._lost_keeper()
 
     def _take(self, message: messages.FromKeeper) -> None:

@@ -71,7 +71,7 @@ def _module(place: Place) -> ModuleType:
     sys.modules[place.module] = module
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException:  # as everywhere in Python, half a module is none
         del sys.modules[place.module]
         raise
     return module

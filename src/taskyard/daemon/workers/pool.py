@@ -63,7 +63,7 @@ class Worker:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(), pipe), start_new_session=True
             )
-        except BaseException:
+        except BaseException:  # whatever kept it from starting, these ends are nobody's
             self._ours.close()
             os.close(self._pipe)
             raise
