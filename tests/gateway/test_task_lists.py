@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from taskyard.core.commands import Archive
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.counted import FRESH_MS
 from taskyard.gateway.port import Unavailable
@@ -94,6 +95,18 @@ async def test_a_long_search_goes_on_page_by_page_though_some_are_empty(hub: Gat
     # What few tasks are is looked for among those few, in one go
     await ann.request("DELETE", f"{TASKS}/T-001")
     assert next_of(await ann.get(f"{TASKS}?q=rare&status=running,permanently_failed")) is None
+
+
+async def test_a_search_of_the_archive_goes_on_page_by_page_whatever_status_is_meant(
+    hub: GatewayHub, ann: Client
+) -> None:
+    for _ in range(3):
+        task = await submit(ann)
+        await ann.request("DELETE", f"{TASKS}/{task['id']}")
+    hub.decide(Archive(hub.wall_ms + 1, 0))
+    hub._reader = Patient(hub.store._disk)  # type: ignore[attr-defined]
+    page = await ann.get(f"{TASKS}?archived=true&status=permanently_failed&q=rare")
+    assert (refs(page), next_of(page) is None) == ([], False)
 
 
 async def test_tasks_are_counted_by_status(hub: GatewayHub, ann: Client, bob: Client, admin: Client) -> None:

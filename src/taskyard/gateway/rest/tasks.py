@@ -116,9 +116,13 @@ def _list(wanted: TaskFilter, limit: int, reader: Reader) -> tuple[list[StoredTa
 
 
 def _is_broad(wanted: TaskFilter) -> bool:
-    """Whether it may be about most tasks there are; the others are found by indexes of their own."""
+    """Whether it may be about most tasks there are; the others are found by indexes of their own.
+
+    In the archive no index knows the status, so there everything is looked through whichever is meant.
+    """
     is_narrow = wanted.correlation_id is not None or wanted.parent_id is not None
-    return not is_narrow and (not wanted.statuses or not MANY.isdisjoint(wanted.statuses))
+    is_any_status = wanted.archived or not wanted.statuses
+    return not is_narrow and (is_any_status or not MANY.isdisjoint(wanted.statuses))
 
 
 def _meant(wanted: TaskFilter, reader: Reader) -> StoredTask | None:
