@@ -84,7 +84,7 @@ async def open_node(
             version=version,
             traces=traces,
         )
-    except BaseException:
+    except BaseException:  # whatever it was, the directory is not in use
         os.close(lock)
         raise
 
@@ -237,7 +237,7 @@ class Node(Switchboard):
             hub.keep_for(**self._keeps)
         try:
             await hub.start(new_era=self._new_era, on_open=on_open)
-        except BaseException:
+        except BaseException:  # also a cancel: half a hub must not stay
             await hub.stop()
             raise
         self._new_era = False

@@ -236,7 +236,7 @@ async def _introduced(wire: Wire, gateway: str) -> Remote:
     remote = Remote(wire, gateway)
     try:
         await remote.greeted()
-    except BaseException:
+    except BaseException:  # also a cancel: nobody else would cut it
         wire.cut("it was not greeted")
         raise
     return remote

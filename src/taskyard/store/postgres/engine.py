@@ -119,7 +119,7 @@ class PostgresStore:
         except StoreBroken as error:
             self._disconnect()
             raise self._distrusted(error) from error
-        except BaseException:
+        except BaseException:  # whatever it was, nobody else would close it
             self._disconnect()
             raise
         self._lead, self._versions = lead, None

@@ -116,7 +116,7 @@ class Lease:
             self._lock_session().rows(SQL["pause"], {"seconds": min(timeout_s, WAIT_S_MAX)})
         except Busy:
             return False
-        except BaseException:
+        except BaseException:  # who does not know whether it has the lock must not keep it
             self._let_go()
             raise
         return False

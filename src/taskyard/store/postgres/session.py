@@ -86,7 +86,7 @@ class Session:
         ends = {"statement_timeout": f"{round(timeout_s * 1000) + 1000}ms"}
         try:
             self._configure({**_SETTINGS, **ends, **(settings or {})})
-        except BaseException:
+        except BaseException:  # whatever it was, nobody else would close it
             self.close()
             raise
 
@@ -162,7 +162,7 @@ class Session:
         self.run_script("BEGIN")
         try:
             yield
-        except BaseException:
+        except BaseException:  # whatever is raised inside, nothing of it stays
             if not self.is_closed:
                 self.run_script("ROLLBACK")
             raise

@@ -87,7 +87,7 @@ class SqliteStore:
         try:
             checks.refuse_foreign_file(self._file)
             self._connect(new_era=new_era)
-        except BaseException:
+        except BaseException:  # whatever it was, the file is not in use
             self._release()
             raise
         return self._identity
