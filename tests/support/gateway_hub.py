@@ -35,22 +35,10 @@ from taskyard.core.settings import Settings
 from taskyard.core.state import Now
 from taskyard.core.why import Why
 from taskyard.core.yard_commands import CreateKey, CreateUser
+from taskyard.gateway import views
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
 from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import Answered, Session, Subscriber, Unavailable
-from taskyard.gateway.views import (
-    BreakerView,
-    DaemonView,
-    DeliveryView,
-    HookView,
-    HubView,
-    NotificationView,
-    ProgressView,
-    QueueView,
-    Receiver,
-    ScheduleView,
-    UsageView,
-)
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, heirs, idle_because, overview_of, ties, why_of
 from taskyard.hub.ids import mint_secret
@@ -83,7 +71,7 @@ class GatewayHub(Stamps):
         self.down: Unavailable | None = None
         """Set it, and every question is answered with it."""
         self.told: list[Command] = []
-        self.others: list[HubView] = []
+        self.others: list[views.HubView] = []
         """Hubs of this yard that do not lead."""
         self.under_way: set[str] = set()
         """Deliveries that are being sent."""
@@ -93,7 +81,7 @@ class GatewayHub(Stamps):
         self._frames = Frames(self.identity, self.settings, self._tokens)
         self._sessions: dict[int, Session] = {}
         self._subscribers: list[Subscriber] = []
-        self._progress: dict[str, ProgressView] = {}
+        self._progress: dict[str, views.ProgressView] = {}
         self._ended: dict[str, asyncio.Event] = {}
         self.metrics = Metrics(self._now)
         self.core = self._restored()
@@ -192,7 +180,7 @@ class GatewayHub(Stamps):
 
     def _perform(self, effect: Effect, seq: int, reader: Reader) -> None:
         if isinstance(effect, Progressed):
-            self._progress[effect.task_id] = ProgressView(effect.percent, effect.message)
+            self._progress[effect.task_id] = views.ProgressView(effect.percent, effect.message)
             event = Event(
                 EventName.TASK_PROGRESS, self.wall_ms, effect.user_id, effect.task_id, effect.number, effect.attempt
             )
@@ -270,9 +258,9 @@ class GatewayHub(Stamps):
     async def ties(self, task_ids: Sequence[str]) -> list[str]:
         return ties(self.core, task_ids)
 
-    async def daemons(self) -> list[DaemonView]:
+    async def daemons(self) -> list[views.DaemonView]:
         return [
-            DaemonView(
+            views.DaemonView(
                 id=record.id,
                 name=record.name,
                 user_id=record.user_id,
@@ -294,10 +282,10 @@ class GatewayHub(Stamps):
             for record in (daemon.record,)
         ]
 
-    def shown(self, delivery: Delivery) -> DeliveryView:
-        return DeliveryView(delivery, delivery.id in self.under_way, self.host_rests_until)
+    def shown(self, delivery: Delivery) -> views.DeliveryView:
+        return views.DeliveryView(delivery, delivery.id in self.under_way, self.host_rests_until)
 
-    async def notifications(self, user_id: str) -> list[NotificationView]:
+    async def notifications(self, user_id: str) -> list[views.NotificationView]:
         return notification_views(self.core.state, user_id)
 
     async def deliveries(
@@ -307,15 +295,15 @@ class GatewayHub(Stamps):
         status: DeliveryStatus | None,
         before: str | None,
         limit: int,
-    ) -> list[DeliveryView] | None:
+    ) -> list[views.DeliveryView] | None:
         found = delivery_page(self.core.state, user_id, notification_id, status=status, before=before, limit=limit)
         return None if found is None else [self.shown(delivery) for delivery in found]
 
-    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> DeliveryView | None:
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> views.DeliveryView | None:
         found = delivery_of(self.core.state, user_id, notification_id, delivery_id)
         return None if found is None else self.shown(found)
 
-    async def queues(self, user_id: str | None) -> list[QueueView]:
+    async def queues(self, user_id: str | None) -> list[views.QueueView]:
         return queue_views(self.core.state, user_id, self.wall_ms)
 
     async def pressure(self, user_id: str) -> Signal:
@@ -326,36 +314,36 @@ class GatewayHub(Stamps):
             raise self.down
         return self._spent.spend(ticket_id, expires_at=expires_at, now_ms=self.wall_ms)
 
-    async def breakers(self, user_id: str | None) -> list[BreakerView]:
+    async def breakers(self, user_id: str | None) -> list[views.BreakerView]:
         return breaker_views(self.core.state, user_id, self.wall_ms)
 
-    async def breaker(self, user_id: str, type: str) -> BreakerView:
+    async def breaker(self, user_id: str, type: str) -> views.BreakerView:
         return breaker_view(self.core.state, user_id, type, self.wall_ms)
 
-    async def schedules(self, user_id: str | None) -> list[ScheduleView]:
+    async def schedules(self, user_id: str | None) -> list[views.ScheduleView]:
         return schedule_views(self.core.state, user_id)
 
-    async def schedule(self, user_id: str, schedule: str) -> ScheduleView | None:
+    async def schedule(self, user_id: str, schedule: str) -> views.ScheduleView | None:
         return schedule_view(self.core.state, user_id, schedule)
 
-    async def hooks(self, user_id: str | None) -> list[HookView]:
+    async def hooks(self, user_id: str | None) -> list[views.HookView]:
         return hook_views(self.core.state, user_id, self.wall_ms)
 
-    async def receiver(self, hook_id: str) -> Receiver | None:
+    async def receiver(self, hook_id: str) -> views.Receiver | None:
         if self.down is not None:
             raise self.down
         return receiver_of(self.core.state, hook_id, self.wall_ms)
 
-    async def usage(self, user_id: str) -> UsageView:
+    async def usage(self, user_id: str) -> views.UsageView:
         return usage_view(self.core.state, user_id, self._now())
 
-    async def hubs(self) -> list[HubView]:
-        return [*self.others, HubView("h_here", "http://here", leader=True, epoch=1, since=START_MS, lag_ms=250)]
+    async def hubs(self) -> list[views.HubView]:
+        return [*self.others, views.HubView("h_here", "http://here", leader=True, epoch=1, since=START_MS, lag_ms=250)]
 
     async def figures(self) -> Figures:
         return await self.metrics.figures(self.core.state)
 
-    async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
+    async def progress(self, task_ids: Sequence[str]) -> dict[str, views.ProgressView]:
         return {task_id: self._progress[task_id] for task_id in task_ids if task_id in self._progress}
 
     async def ended(self, task_id: str, wait_s: float) -> None:

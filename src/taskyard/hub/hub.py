@@ -14,21 +14,9 @@ from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.core.why import Why
 from taskyard.core.yard_commands import ChangeSettings
+from taskyard.gateway import views
 from taskyard.gateway.figures import Figures, Requests
 from taskyard.gateway.port import Answered, Session, Subscriber, Unavailable
-from taskyard.gateway.views import (
-    BreakerView,
-    DaemonView,
-    DeliveryView,
-    HookView,
-    HubView,
-    NotificationView,
-    ProgressView,
-    QueueView,
-    Receiver,
-    ScheduleView,
-    UsageView,
-)
 from taskyard.hub.askers import RETRY_AFTER_S, read_answer
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
@@ -88,7 +76,7 @@ class Hub(Stamps):
         """False while whoever starts it still makes what a first caller needs (the owner's key)."""
         self.is_trusted: Callable[[], bool] = lambda: True
         """False: another hub may lead by now, and nothing here is certain."""
-        self.members: Callable[[], Awaitable[list[HubView]]] | None = None
+        self.members: Callable[[], Awaitable[list[views.HubView]]] | None = None
         """Asks which hubs there are; None: this is the only one."""
         self._clock = clock
         self._sweep = Sweep(self, clock, every_s=sweep_s)
@@ -261,7 +249,7 @@ class Hub(Stamps):
     async def caught_up(self) -> None:
         """Always: whoever has subscribed here is offered the next release."""
 
-    async def daemons(self) -> list[DaemonView]:
+    async def daemons(self) -> list[views.DaemonView]:
         return daemon_views(self.state)
 
     async def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
@@ -282,7 +270,7 @@ class Hub(Stamps):
     async def ties(self, task_ids: Sequence[str]) -> list[str]:
         return ties(self._loop.core, task_ids)
 
-    async def queues(self, user_id: str | None) -> list[QueueView]:
+    async def queues(self, user_id: str | None) -> list[views.QueueView]:
         return queue_views(self.state, user_id, self._clock().wall)
 
     async def pressure(self, user_id: str) -> Signal:
@@ -291,28 +279,28 @@ class Hub(Stamps):
     async def redeem(self, ticket_id: str, expires_at: int) -> bool:
         return self._spent.spend(ticket_id, expires_at=expires_at, now_ms=self.now_ms())
 
-    async def breakers(self, user_id: str | None) -> list[BreakerView]:
+    async def breakers(self, user_id: str | None) -> list[views.BreakerView]:
         return breaker_views(self.state, user_id, self.now_ms())
 
-    async def breaker(self, user_id: str, type: str) -> BreakerView:
+    async def breaker(self, user_id: str, type: str) -> views.BreakerView:
         return breaker_view(self.state, user_id, type, self.now_ms())
 
-    async def schedules(self, user_id: str | None) -> list[ScheduleView]:
+    async def schedules(self, user_id: str | None) -> list[views.ScheduleView]:
         return schedule_views(self.state, user_id)
 
-    async def schedule(self, user_id: str, schedule: str) -> ScheduleView | None:
+    async def schedule(self, user_id: str, schedule: str) -> views.ScheduleView | None:
         return schedule_view(self.state, user_id, schedule)
 
-    async def hooks(self, user_id: str | None) -> list[HookView]:
+    async def hooks(self, user_id: str | None) -> list[views.HookView]:
         return hook_views(self.state, user_id, self.now_ms())
 
-    async def receiver(self, hook_id: str) -> Receiver | None:
+    async def receiver(self, hook_id: str) -> views.Receiver | None:
         return receiver_of(self.state, hook_id, self.now_ms())
 
-    async def usage(self, user_id: str) -> UsageView:
+    async def usage(self, user_id: str) -> views.UsageView:
         return usage_view(self.state, user_id, self._clock())
 
-    async def notifications(self, user_id: str) -> list[NotificationView]:
+    async def notifications(self, user_id: str) -> list[views.NotificationView]:
         return notification_views(self.state, user_id)
 
     async def deliveries(
@@ -322,19 +310,21 @@ class Hub(Stamps):
         status: DeliveryStatus | None,
         before: str | None,
         limit: int,
-    ) -> list[DeliveryView] | None:
+    ) -> list[views.DeliveryView] | None:
         found = delivery_page(self.state, user_id, notification_id, status=status, before=before, limit=limit)
         return None if found is None else [self._notifier.shown(delivery) for delivery in found]
 
-    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> DeliveryView | None:
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> views.DeliveryView | None:
         found = delivery_of(self.state, user_id, notification_id, delivery_id)
         return None if found is None else self._notifier.shown(found)
 
-    async def hubs(self) -> list[HubView]:
+    async def hubs(self) -> list[views.HubView]:
         if self.members is not None:
             return await self.members()
         here = self.identity
-        return [HubView(here.cluster_id, self.url, leader=True, epoch=here.epoch, since=self._started_at, lag_ms=0)]
+        return [
+            views.HubView(here.cluster_id, self.url, leader=True, epoch=here.epoch, since=self._started_at, lag_ms=0)
+        ]
 
     async def figures(self) -> Figures:
         return await self._metrics.figures(self.state)
@@ -343,7 +333,7 @@ class Hub(Stamps):
         """Requests that were answered elsewhere and are told of here."""
         self._metrics.requests.update(requests)
 
-    async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
+    async def progress(self, task_ids: Sequence[str]) -> dict[str, views.ProgressView]:
         view = self._outbox.progress.view
         return {task_id: found for task_id in task_ids if (found := view(task_id)) is not None}
 

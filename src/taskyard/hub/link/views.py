@@ -13,45 +13,33 @@ from taskyard.core.effects import Signal
 from taskyard.core.forecast import Forecast
 from taskyard.core.idle import Overview
 from taskyard.core.why import Why
+from taskyard.gateway import views
 from taskyard.gateway.figures import Figures
-from taskyard.gateway.views import (
-    BreakerView,
-    DaemonView,
-    DeliveryView,
-    HookView,
-    HubView,
-    NotificationView,
-    ProgressView,
-    QueueView,
-    Receiver,
-    ScheduleView,
-    UsageView,
-)
 from taskyard.vocabulary.notices import DeliveryStatus
 
 _TYPES: Final[dict[str, tuple[Any, Any]]] = {
-    "daemons": (tuple[()], list[DaemonView]),
+    "daemons": (tuple[()], list[views.DaemonView]),
     "why": (tuple[str, dict[str, str]], Why | None),
     "forecast": (tuple[str], Forecast | None),
     "idle_because": (tuple[list[str], str | None], dict[str, str]),
     "overview": (tuple[str], Overview),
     "heirs": (tuple[list[str]], list[str]),
     "ties": (tuple[list[str]], list[str]),
-    "queues": (tuple[str | None], list[QueueView]),
-    "breakers": (tuple[str | None], list[BreakerView]),
-    "breaker": (tuple[str, str], BreakerView),
-    "schedules": (tuple[str | None], list[ScheduleView]),
-    "schedule": (tuple[str, str], ScheduleView | None),
-    "hooks": (tuple[str | None], list[HookView]),
-    "receiver": (tuple[str], Receiver | None),
-    "usage": (tuple[str], UsageView),
-    "notifications": (tuple[str], list[NotificationView]),
-    "deliveries": (tuple[str, str, DeliveryStatus | None, str | None, int], list[DeliveryView] | None),
-    "delivery": (tuple[str, str, str], DeliveryView | None),
+    "queues": (tuple[str | None], list[views.QueueView]),
+    "breakers": (tuple[str | None], list[views.BreakerView]),
+    "breaker": (tuple[str, str], views.BreakerView),
+    "schedules": (tuple[str | None], list[views.ScheduleView]),
+    "schedule": (tuple[str, str], views.ScheduleView | None),
+    "hooks": (tuple[str | None], list[views.HookView]),
+    "receiver": (tuple[str], views.Receiver | None),
+    "usage": (tuple[str], views.UsageView),
+    "notifications": (tuple[str], list[views.NotificationView]),
+    "deliveries": (tuple[str, str, DeliveryStatus | None, str | None, int], list[views.DeliveryView] | None),
+    "delivery": (tuple[str, str, str], views.DeliveryView | None),
     "figures": (tuple[()], Figures),
-    "progress": (tuple[list[str]], dict[str, ProgressView]),
+    "progress": (tuple[list[str]], dict[str, views.ProgressView]),
     "pressure": (tuple[str], Signal),
-    "hubs": (tuple[()], list[HubView]),
+    "hubs": (tuple[()], list[views.HubView]),
     "redeem": (tuple[str, int], bool),
     "ended": (tuple[str, float], None),
     "takes_work": (tuple[()], bool),
@@ -72,7 +60,7 @@ class LiveViews:
     async def _look(self, name: str, *arguments: object) -> Any:
         raise NotImplementedError
 
-    async def daemons(self) -> list[DaemonView]:
+    async def daemons(self) -> list[views.DaemonView]:
         return await self._look("daemons")  # type: ignore[no-any-return]
 
     async def why(self, task_id: str, names: Mapping[str, str]) -> Why | None:
@@ -93,31 +81,31 @@ class LiveViews:
     async def ties(self, task_ids: Sequence[str]) -> list[str]:
         return await self._look("ties", list(task_ids))  # type: ignore[no-any-return]
 
-    async def queues(self, user_id: str | None) -> list[QueueView]:
+    async def queues(self, user_id: str | None) -> list[views.QueueView]:
         return await self._look("queues", user_id)  # type: ignore[no-any-return]
 
-    async def breakers(self, user_id: str | None) -> list[BreakerView]:
+    async def breakers(self, user_id: str | None) -> list[views.BreakerView]:
         return await self._look("breakers", user_id)  # type: ignore[no-any-return]
 
-    async def breaker(self, user_id: str, type: str) -> BreakerView:
+    async def breaker(self, user_id: str, type: str) -> views.BreakerView:
         return await self._look("breaker", user_id, type)  # type: ignore[no-any-return]
 
-    async def schedules(self, user_id: str | None) -> list[ScheduleView]:
+    async def schedules(self, user_id: str | None) -> list[views.ScheduleView]:
         return await self._look("schedules", user_id)  # type: ignore[no-any-return]
 
-    async def schedule(self, user_id: str, schedule: str) -> ScheduleView | None:
+    async def schedule(self, user_id: str, schedule: str) -> views.ScheduleView | None:
         return await self._look("schedule", user_id, schedule)  # type: ignore[no-any-return]
 
-    async def hooks(self, user_id: str | None) -> list[HookView]:
+    async def hooks(self, user_id: str | None) -> list[views.HookView]:
         return await self._look("hooks", user_id)  # type: ignore[no-any-return]
 
-    async def receiver(self, hook_id: str) -> Receiver | None:
+    async def receiver(self, hook_id: str) -> views.Receiver | None:
         return await self._look("receiver", hook_id)  # type: ignore[no-any-return]
 
-    async def usage(self, user_id: str) -> UsageView:
+    async def usage(self, user_id: str) -> views.UsageView:
         return await self._look("usage", user_id)  # type: ignore[no-any-return]
 
-    async def notifications(self, user_id: str) -> list[NotificationView]:
+    async def notifications(self, user_id: str) -> list[views.NotificationView]:
         return await self._look("notifications", user_id)  # type: ignore[no-any-return]
 
     async def deliveries(
@@ -127,19 +115,19 @@ class LiveViews:
         status: DeliveryStatus | None,
         before: str | None,
         limit: int,
-    ) -> list[DeliveryView] | None:
+    ) -> list[views.DeliveryView] | None:
         return await self._look("deliveries", user_id, notification_id, status, before, limit)  # type: ignore[no-any-return]
 
-    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> DeliveryView | None:
+    async def delivery(self, user_id: str, notification_id: str, delivery_id: str) -> views.DeliveryView | None:
         return await self._look("delivery", user_id, notification_id, delivery_id)  # type: ignore[no-any-return]
 
     async def figures(self) -> Figures:
         return await self._look("figures")  # type: ignore[no-any-return]
 
-    async def progress(self, task_ids: Sequence[str]) -> dict[str, ProgressView]:
+    async def progress(self, task_ids: Sequence[str]) -> dict[str, views.ProgressView]:
         return await self._look("progress", list(task_ids))  # type: ignore[no-any-return]
 
-    async def hubs(self) -> list[HubView]:
+    async def hubs(self) -> list[views.HubView]:
         return await self._look("hubs")  # type: ignore[no-any-return]
 
     async def pressure(self, user_id: str) -> Signal:
