@@ -16,12 +16,16 @@ NOBODY_READS: Final = (errno.EIO, errno.EPIPE)
 
 def tell(text: str) -> None:
     """Write it if that is possible; never fails."""
+    stream: TextIO | None = getattr(sys, "stderr", None)
+    if stream is None:
+        # Whoever started us closed it before.
+        return
     try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        stream.write(text)
+        stream.flush()
     except OSError as error:
         if error.errno in NOBODY_READS:
-            lead_to_nowhere(sys.stderr)
+            lead_to_nowhere(stream)
 
 
 def lead_to_nowhere(stream: TextIO) -> None:
