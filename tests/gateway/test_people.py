@@ -128,3 +128,12 @@ async def test_an_agents_key_cannot_act_on_tasks(hub: GatewayHub, app: GatewayAp
     await agent.post("/api/v1/tasks", {"input": "a"})
     assert (await agent.get("/api/v1/tasks/T-001")).status == 200
     assert (await agent.request("DELETE", "/api/v1/tasks/T-001")).status == 403
+
+
+async def test_a_list_of_users_has_what_each_uses_if_that_is_asked_for(ann: Client, admin: Client) -> None:
+    await ann.post("/api/v1/tasks", {"input": "a"})
+    for user in (await admin.get("/api/v1/users")).json:
+        assert user["usage"] is None
+    listed = {user["name"]: user["usage"] for user in (await admin.get("/api/v1/users?usage=true")).json}
+    assert listed["ann"] == (await ann.get("/api/v1/tasks/queue-status")).json
+    assert (listed["ann"]["pending"], listed["root"]["pending"]) == (1, 0)

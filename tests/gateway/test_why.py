@@ -6,6 +6,8 @@ from taskyard.core.commands import CompleteTask
 from taskyard.core.daemon_commands import JoinDaemon, StartTask
 from taskyard.core.yard_commands import PauseQueue
 from taskyard.gateway.app import GatewayApp
+from taskyard.gateway.everybody import ASKED_MAX, held_of_everybody
+from taskyard.vocabulary import Scope
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import GatewayHub
 
@@ -147,6 +149,32 @@ async def test_all_of_ones_tasks_together(hub: GatewayHub, ann: Client, admin: C
     }
     assert (await admin.get("/api/v1/why?user=ann")).json == found
     assert (await admin.get("/api/v1/why")).json["waiting"] == 0
+
+
+async def test_an_admin_is_told_what_holds_everybody(ann: Client, bob: Client, admin: Client) -> None:
+    # Given two users whose tasks wait for a daemon, and one who has none
+    await ann.post(TASKS, {"input": "a"})
+    for _ in range(2):
+        await bob.post(TASKS, {"input": "b"})
+
+    # When an admin asks once, then what holds the most comes first, with whose it is and in the words for them
+    found = (await admin.get("/api/v1/why/everybody")).json
+    assert [(one["user_id"], one["code"], one["tasks"], one["example"]) for one in found] == [
+        ("u_bob", "NO_DAEMON", 2, "T-001"),
+        ("u_ann", "NO_DAEMON", 1, "T-001"),
+    ]
+    (bobs,) = (await bob.get("/api/v1/why")).json["held_by"]
+    assert {**bobs, "user_id": "u_bob"} == found[0]
+
+
+async def test_of_very_many_those_are_asked_who_have_most_to_wait_for(hub: GatewayHub, app: GatewayApp) -> None:
+    names = [f"user-{number}" for number in range(ASKED_MAX + 2)]
+    clients = {name: Client(app, hub.a_key(hub.a_user(name), Scope.TASKS)) for name in names}
+    for name, client in clients.items():
+        for _ in range(2 if name == names[-1] else 1):
+            await client.post(TASKS, {"input": name})
+    found = await held_of_everybody(hub)
+    assert (len(found), found[0][0]) == (ASKED_MAX, f"u_{names[-1]}")
 
 
 async def test_a_token_asks_about_sub_tasks_alone(hub: GatewayHub, ann: Client, app: GatewayApp) -> None:

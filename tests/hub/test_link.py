@@ -318,6 +318,7 @@ def test_a_view_shows_at_a_gateway_what_it_shows_at_the_leader() -> None:
             assert (await here.figures()).depth == (await there.figures()).depth
             used_here, used_there = await here.usage(USER), await there.usage(USER)
             assert (used_here.plan, used_here.pending) == (used_there.plan, used_there.pending)
+            assert list(await here.usages([USER, "u_nobody"])) == list(await there.usages([USER, "u_nobody"])) == [USER]
             await here.ended(task_id, 0.0)
 
     lives(scenario)

@@ -276,6 +276,7 @@ CASES = [
     ),
     Case("me", (), {}, "GET users/me", None, USER),
     Case("users", (), {}, "GET users", None, [USER]),
+    Case("held", (), {}, "GET why/everybody", None, [{"code": "QUEUE_PAUSED", "tasks": 2, "user_id": "u_1"}]),
     Case("add_user", ("ann",), {"plan": "pro"}, "POST users", {"name": "ann", "plan": "pro"}, USER),
     Case("change_user", ("u_1",), {"plan": None}, "PATCH users/u_1", {"plan": None}, USER),
     Case("plans", (), {}, "GET plans", None, [{"name": "pro"}]),

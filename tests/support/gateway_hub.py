@@ -49,7 +49,15 @@ from taskyard.hub.revisit import state_of
 from taskyard.hub.schedule_views import schedule_view, schedule_views
 from taskyard.hub.spent import Spent
 from taskyard.hub.stamps import Stamps
-from taskyard.hub.views import breaker_view, breaker_views, hook_views, queue_views, receiver_of, usage_view
+from taskyard.hub.views import (
+    breaker_view,
+    breaker_views,
+    hook_views,
+    queue_views,
+    receiver_of,
+    usage_view,
+    usage_views,
+)
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Identity, Numbered, Reader, Store, StoredTask
 from taskyard.vocabulary import ENDED, DaemonStatus, EventName, Level, Scope, SourceType
@@ -336,6 +344,9 @@ class GatewayHub(Stamps):
 
     async def usage(self, user_id: str) -> views.UsageView:
         return usage_view(self.core.state, user_id, self._now())
+
+    async def usages(self, user_ids: Sequence[str]) -> dict[str, views.UsageView]:
+        return usage_views(self.core.state, user_ids, self._now())
 
     async def hubs(self) -> list[views.HubView]:
         return [*self.others, views.HubView("h_here", "http://here", leader=True, epoch=1, since=START_MS, lag_ms=250)]

@@ -181,6 +181,9 @@ class Hub(Protocol):
 
     async def usage(self, user_id: str) -> UsageView: ...
 
+    async def usages(self, user_ids: Sequence[str]) -> dict[str, UsageView]:
+        """Of those among them that there are."""
+
     async def notifications(self, user_id: str) -> list[NotificationView]:
         """A user's, the newest first."""
 

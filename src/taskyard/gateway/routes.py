@@ -48,7 +48,7 @@ from taskyard.wire.tasks import (
     OkAnswer,
     TaskAnswer,
 )
-from taskyard.wire.why import OverviewAnswer
+from taskyard.wire.why import HeldOfUserAnswer, OverviewAnswer
 
 OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     get(
@@ -58,6 +58,14 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="How many of one's tasks run and wait, and what holds most of them back",
         query=OfUser,
         answer=OverviewAnswer,
+    ),
+    get(
+        f"{V1}/why/everybody",
+        why.everybody,
+        policy=ADMIN,
+        summary="What holds back the most tasks of those who have most to wait for, and whose they are",
+        query=Empty,
+        answer=list[HeldOfUserAnswer],
     ),
     get(
         f"{V1}/daemons",
@@ -261,8 +269,8 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         f"{V1}/users",
         people.list_users,
         policy=ADMIN,
-        summary="All users",
-        query=Empty,
+        summary="All users; with `usage` also what each has running and waiting, and has used this month",
+        query=people.UsersQuery,
         answer=list[bodies.UserAnswer],
     ),
     Route(

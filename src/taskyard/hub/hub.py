@@ -44,6 +44,7 @@ from taskyard.hub.views import (
     queue_views,
     receiver_of,
     usage_view,
+    usage_views,
 )
 from taskyard.store.port import Identity, Reader, Store, StoreBroken, StoreUnavailable
 from taskyard.vocabulary import ENDED, Refusal, Status
@@ -299,6 +300,9 @@ class Hub(Stamps):
 
     async def usage(self, user_id: str) -> views.UsageView:
         return usage_view(self.state, user_id, self._clock())
+
+    async def usages(self, user_ids: Sequence[str]) -> dict[str, views.UsageView]:
+        return usage_views(self.state, user_ids, self._clock())
 
     async def notifications(self, user_id: str) -> list[views.NotificationView]:
         return notification_views(self.state, user_id)

@@ -1,6 +1,7 @@
 """What people see of the live state that no row holds."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from taskyard.core.breakers import breaker_of, numbers_of, probe_of, state_of
 from taskyard.core.claims import is_free
@@ -127,6 +128,10 @@ def usage_view(state: State, user_id: str, now: Now) -> UsageView:
         max_priority=allowance.max_priority,
         can_start=has_room and (allowance.hours_ms is None or used < allowance.hours_ms),
     )
+
+
+def usage_views(state: State, user_ids: Sequence[str], now: Now) -> dict[str, UsageView]:
+    return {user_id: usage_view(state, user_id, now) for user_id in user_ids if user_id in state.users}
 
 
 def queue_views(state: State, user_id: str | None, now_ms: int) -> list[QueueView]:

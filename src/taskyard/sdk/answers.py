@@ -336,6 +336,12 @@ class HeldBack(Struct, kw_only=True):
     example: str = ""
 
 
+class HeldOfUser(HeldBack, kw_only=True):
+    """The same, and whose they are."""
+
+    user_id: str
+
+
 class Overview(Struct, kw_only=True):
     profile: str = ""
     running: int = 0

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Final
 
-from taskyard.sdk.answers import Acknowledged
+from taskyard.sdk.answers import Acknowledged, HeldOfUser
 from taskyard.sdk.records import AuditEntry, KeyRecord, Limits, Me, PlanRecord, QueueStatus, UserRecord
 from taskyard.sdk.request import API, AsyncCalls, Calls, Request, get, given, segment, send
 
@@ -16,8 +16,12 @@ def get_me() -> Request[Me]:
     return get("/users/me", Me)
 
 
-def list_users() -> Request[list[UserRecord]]:
-    return get("/users", list[UserRecord])
+def list_users(*, usage: bool = False) -> Request[list[UserRecord]]:
+    return get("/users", list[UserRecord], usage="true" if usage else None)
+
+
+def list_held() -> Request[list[HeldOfUser]]:
+    return get("/why/everybody", list[HeldOfUser])
 
 
 def add_user(name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None) -> Request[UserRecord]:
@@ -70,8 +74,13 @@ class PeopleCalls:
         """Whose key this is."""
         return self.call(get_me())
 
-    def users(self: Calls) -> list[UserRecord]:
-        return self.call(list_users())
+    def users(self: Calls, *, usage: bool = False) -> list[UserRecord]:
+        """All of them; with `usage`, what each has running and waiting, and has used this month."""
+        return self.call(list_users(usage=usage))
+
+    def held(self: Calls) -> list[HeldOfUser]:
+        """What holds back the most tasks of those who have most to wait for: for admins."""
+        return self.call(list_held())
 
     def add_user(
         self: Calls, name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None
@@ -114,8 +123,11 @@ class AsyncPeopleCalls:
     async def me(self: AsyncCalls) -> Me:
         return await self.call(get_me())
 
-    async def users(self: AsyncCalls) -> list[UserRecord]:
-        return await self.call(list_users())
+    async def users(self: AsyncCalls, *, usage: bool = False) -> list[UserRecord]:
+        return await self.call(list_users(usage=usage))
+
+    async def held(self: AsyncCalls) -> list[HeldOfUser]:
+        return await self.call(list_held())
 
     async def add_user(
         self: AsyncCalls, name: str, *, plan: str | None = None, overrides: Mapping[str, Any] | None = None

@@ -66,6 +66,8 @@ class UserRecord(Struct, kw_only=True):
     plan: str | None = None
     overrides: dict[str, Any] | None = None
     created_at: datetime | None = None
+    usage: "QueueStatus | None" = None
+    """In a list that was asked for with it."""
 
 
 class Me(Struct, kw_only=True):

@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from taskyard.vocabulary import DaemonStatus, Level, Profile, Scope, SourceType, Verdict
 from taskyard.wire.fields import Instant, Name, Text
+from taskyard.wire.plans import QueueStatusAnswer
 
 REVIEWED_MAX: Final = 500
 
@@ -41,6 +42,8 @@ class UserAnswer(Struct, kw_only=True):
     plan: str | None
     overrides: dict[str, float]
     created_at: Instant
+    usage: QueueStatusAnswer | None = None
+    """In a list that was asked for with `usage`."""
 
 
 class MeAnswer(Struct, kw_only=True):

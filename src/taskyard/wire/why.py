@@ -62,6 +62,12 @@ class HeldAnswer(Struct, kw_only=True):
     example: str
 
 
+class HeldOfUserAnswer(HeldAnswer, kw_only=True):
+    """The same, and whose they are; `message` speaks to them."""
+
+    user_id: str
+
+
 class OverviewAnswer(Struct, kw_only=True):
     profile: Profile
     running: int

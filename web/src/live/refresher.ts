@@ -9,7 +9,7 @@ import { topicsOf } from "./topics";
 
 /** Figures that flicker say less. */
 export const REFRESH_MS = 1_000;
-/** Asked of each user by itself: dearer than the others. */
+/** The hub looks at many users for it: dearer than the others. */
 export const REFRESH_HELD_MS = 3_000;
 /** Rates are of the last minute, so they change without an event when the minute moves on. */
 export const MINUTE_MS = 60_000;

@@ -9,9 +9,12 @@ from taskyard.core.told import KEEP
 from taskyard.core.yard_commands import ChangeUser, CreateKey, CreateUser, RevokeKey
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
+from taskyard.gateway.everybody import usages_of
 from taskyard.gateway.pages import bad_cursor, link_to_next, place_of
 from taskyard.gateway.present import audit_answer
+from taskyard.gateway.rest.plans import status_of
 from taskyard.gateway.rest.tasks import ask
+from taskyard.gateway.views import UsageView
 from taskyard.vocabulary import Refusal
 from taskyard.wire.fields import Limit, Name, instant_of, instant_or_none, ms_of
 from taskyard.wire.people import (
@@ -29,6 +32,11 @@ from taskyard.wire.tasks import OkAnswer
 Q = TypeVar("Q")
 
 
+class UsersQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    usage: bool = False
+    """With what each has running and waiting, and has used this month."""
+
+
 class AuditQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     subject: Name | None = None
     limit: Limit = 50
@@ -41,9 +49,10 @@ async def me(call: Call[Empty], _body: Empty) -> Reply:
     return Reply(MeAnswer(id=user.id, name=user.name, plan=user.plan, scopes=scopes, profile=call.hub.settings.profile))
 
 
-async def list_users(call: Call[Empty], _body: Empty) -> Reply:
+async def list_users(call: Call[UsersQuery], _body: Empty) -> Reply:
     users = sorted(call.hub.directory.users(), key=lambda user: (user.created_at, user.id), reverse=True)
-    return Reply([_user_answer(user) for user in users])
+    usages = await usages_of(call.hub, [user.id for user in users]) if call.query.usage else {}
+    return Reply([_user_answer(user, usages.get(user.id)) for user in users])
 
 
 async def create_user(call: Call[Empty], body: NewUser) -> Reply:
@@ -160,13 +169,14 @@ def _overrides(overrides: Overrides | None) -> dict[str, int | float | None]:
     return given
 
 
-def _user_answer(user: UserRecord) -> UserAnswer:
+def _user_answer(user: UserRecord, usage: UsageView | None = None) -> UserAnswer:
     return UserAnswer(
         id=user.id,
         name=user.name,
         plan=user.plan,
         overrides=dict(user.overrides),
         created_at=instant_of(user.created_at),
+        usage=None if usage is None else status_of(usage),
     )
 
 

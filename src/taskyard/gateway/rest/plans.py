@@ -5,6 +5,7 @@ from typing import Final
 from taskyard.core.plans import pending_max
 from taskyard.core.settings import Plan, Settings
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
+from taskyard.gateway.views import UsageView
 from taskyard.vocabulary import Refusal
 from taskyard.wire.fields import instant_of
 from taskyard.wire.plans import LimitsAnswer, PlanAnswer, QueueStatusAnswer
@@ -45,16 +46,17 @@ async def limits(call: Call[OfUser], _body: Empty) -> Reply:
 
 
 async def queue_status(call: Call[OfUser], _body: Empty) -> Reply:
-    usage = await call.hub.usage(call.user_id(call.query.user))
-    return Reply(
-        QueueStatusAnswer(
-            running=usage.running,
-            pending=usage.pending,
-            max_concurrent=usage.max_concurrent,
-            can_start_more=usage.can_start,
-            monthly_hours_used=hours_of(usage.used_ms),
-            monthly_hours_limit=_in(HOUR_MS, usage.limit_ms),
-        )
+    return Reply(status_of(await call.hub.usage(call.user_id(call.query.user))))
+
+
+def status_of(usage: UsageView) -> QueueStatusAnswer:
+    return QueueStatusAnswer(
+        running=usage.running,
+        pending=usage.pending,
+        max_concurrent=usage.max_concurrent,
+        can_start_more=usage.can_start,
+        monthly_hours_used=hours_of(usage.used_ms),
+        monthly_hours_limit=_in(HOUR_MS, usage.limit_ms),
     )
 
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 
+from msgspec import structs
+
 from taskyard.core.considered import Considered
 from taskyard.core.idle import Group, Overview
 from taskyard.core.story import story_of
 from taskyard.core.why import Cause, Why
 from taskyard.gateway.call import Call, Empty, OfUser, Reply
+from taskyard.gateway.everybody import held_of_everybody
 from taskyard.gateway.port import Hub
 from taskyard.gateway.rest.tasks import find
 from taskyard.store.port import Reader, StoredTask
@@ -14,6 +17,7 @@ from taskyard.wire.fields import instant_or_none
 from taskyard.wire.why import (
     ConsideredAnswer,
     HeldAnswer,
+    HeldOfUserAnswer,
     LackAnswer,
     OverviewAnswer,
     ReasonAnswer,
@@ -47,6 +51,11 @@ def _names(reader: Reader, stored: StoredTask) -> Mapping[str, str]:
 
 async def overview(call: Call[OfUser], _body: Empty) -> Reply:
     return Reply(_overview_answer(await call.hub.overview(call.user_id(call.query.user))))
+
+
+async def everybody(call: Call[Empty], _body: Empty) -> Reply:
+    found = await held_of_everybody(call.hub)
+    return Reply([HeldOfUserAnswer(**structs.asdict(_held_answer(group)), user_id=user_id) for user_id, group in found])
 
 
 def _why_answer(found: Why) -> WhyAnswer:

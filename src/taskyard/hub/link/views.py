@@ -33,6 +33,7 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "hooks": (tuple[str | None], list[views.HookView]),
     "receiver": (tuple[str], views.Receiver | None),
     "usage": (tuple[str], views.UsageView),
+    "usages": (tuple[list[str]], dict[str, views.UsageView]),
     "notifications": (tuple[str], list[views.NotificationView]),
     "deliveries": (tuple[str, str, DeliveryStatus | None, str | None, int], list[views.DeliveryView] | None),
     "delivery": (tuple[str, str, str], views.DeliveryView | None),
@@ -104,6 +105,9 @@ class LiveViews:
 
     async def usage(self, user_id: str) -> views.UsageView:
         return await self._look("usage", user_id)  # type: ignore[no-any-return]
+
+    async def usages(self, user_ids: Sequence[str]) -> dict[str, views.UsageView]:
+        return await self._look("usages", list(user_ids))  # type: ignore[no-any-return]
 
     async def notifications(self, user_id: str) -> list[views.NotificationView]:
         return await self._look("notifications", user_id)  # type: ignore[no-any-return]

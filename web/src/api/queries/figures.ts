@@ -25,12 +25,6 @@ export const backpressureQuery = (whose: Whose) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/backpressure", { params: { query: whose }, signal })),
   });
 
-export const queueStatusQuery = (whose: Whose) =>
-  queryOptions({
-    queryKey: ["limits", "queue-status", whose],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/tasks/queue-status", { params: { query: whose }, signal })),
-  });
-
 export const limitsQuery = (whose: Whose) =>
   queryOptions({
     queryKey: ["limits", whose],

@@ -9,6 +9,12 @@ export const usersQuery = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/users", { signal })),
 });
 
+/** With what each has running and waiting, and has used this month: that changes with every task. */
+export const usersUsageQuery = queryOptions({
+  queryKey: ["limits", "users"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/users", { params: { query: { usage: true } }, signal })),
+});
+
 export const plansQuery = queryOptions({
   queryKey: ["people", "plans"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/plans", { signal })),

@@ -52,21 +52,8 @@ export const overviewQuery = (whose: Whose) =>
 
 export type Held = Schemas["HeldAnswer"] & { user?: User | undefined };
 
-const USERS_MAX = 24;
-
-/**
- * What holds everybody's tasks back, for admins: the hub answers for one user at a time. So that many users are not
- * asked about every second, the topic has a pace of its own (`live/refresher.ts`).
- */
-export const heldOfAllQuery = (users: readonly User[]) =>
-  queryOptions({
-    queryKey: ["held", users.map((user) => user.id)],
-    queryFn: async ({ signal }): Promise<Held[]> => {
-      const asked = users.slice(0, USERS_MAX).map(async (user) => {
-        const query = { user: user.id };
-        const { held_by } = await answer(api.GET("/api/v1/why", { params: { query }, signal }));
-        return held_by.map((held) => ({ ...held, user }));
-      });
-      return (await Promise.all(asked)).flat().sort((one, other) => other.tasks - one.tasks);
-    },
-  });
+/** What holds back the most tasks of those who have most to wait for, with whose they are: for admins. */
+export const heldOfAllQuery = queryOptions({
+  queryKey: ["held"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/why/everybody", { signal })),
+});

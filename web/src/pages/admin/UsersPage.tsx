@@ -3,7 +3,7 @@ import { Plus } from "lucide-react";
 import { useState } from "react";
 
 import type { User } from "~/api/client";
-import { plansQuery, usersQuery } from "~/api/queries/people";
+import { plansQuery, usersUsageQuery } from "~/api/queries/people";
 import { counted } from "~/lib/format";
 import { Button } from "~/ui/Button";
 import { Loaded } from "~/ui/Loaded";
@@ -16,7 +16,7 @@ import { NewUserDialog } from "./NewUserDialog";
 import { columnsFor } from "./userColumns";
 
 export default function UsersPage() {
-  const users = useQuery(usersQuery);
+  const users = useQuery(usersUsageQuery);
   const plans = useQuery(plansQuery);
   const [adding, setAdding] = useState(false);
   const [edited, setEdited] = useState<User | null>(null);

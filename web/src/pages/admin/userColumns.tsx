@@ -1,8 +1,7 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
 import type { User } from "~/api/client";
-import { limitsQuery, queueStatusQuery } from "~/api/queries/figures";
 import { counted } from "~/lib/format";
 import { Button } from "~/ui/Button";
 import { type Columns, createColumnHelper } from "~/ui/columns";
@@ -13,6 +12,8 @@ import { Skeleton } from "~/ui/Skeleton";
 import { toast, toastProblem } from "~/ui/Toasts";
 
 import { changeUser, NO_PLAN } from "./acts";
+
+type Usage = User["usage"];
 
 const column = createColumnHelper<User>();
 
@@ -28,8 +29,8 @@ export function columnsFor(plans: readonly string[], onEdit: (user: User) => voi
       header: "Plan",
       cell: ({ row: { original } }) => <PlanSelect user={original} plans={plans} />,
     }),
-    column.display({ id: "now", header: "Now", meta: { wide: true }, cell: ({ row: { original } }) => <Now user={original} /> }),
-    column.display({ id: "hours", header: "Hours this month", meta: { wide: true }, cell: ({ row: { original } }) => <Hours user={original} /> }),
+    column.display({ id: "now", header: "Now", meta: { wide: true }, cell: ({ row: { original } }) => <Now usage={original.usage} /> }),
+    column.display({ id: "hours", header: "Hours this month", meta: { wide: true }, cell: ({ row: { original } }) => <Hours name={original.name} usage={original.usage} /> }),
     column.accessor("created_at", { header: "Since", meta: { wide: true }, cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
     column.display({
       id: "actions",
@@ -77,21 +78,19 @@ function PlanSelect({ user, plans }: { user: User; plans: readonly string[] }) {
   );
 }
 
-function Now({ user }: { user: User }) {
-  const { data } = useQuery(queueStatusQuery({ user: user.id }));
-  if (data === undefined) return <Skeleton />;
-  const most = data.max_concurrent == null ? "" : ` of ${String(data.max_concurrent)}`;
-  return `${String(data.running)}${most} running, ${counted(data.pending, "waits", "wait")}`;
+function Now({ usage }: { usage: Usage }) {
+  if (usage == null) return <Skeleton />;
+  const most = usage.max_concurrent == null ? "" : ` of ${String(usage.max_concurrent)}`;
+  return `${String(usage.running)}${most} running, ${counted(usage.pending, "waits", "wait")}`;
 }
 
-function Hours({ user }: { user: User }) {
-  const { data } = useQuery(limitsQuery({ user: user.id }));
-  if (data === undefined) return <Skeleton />;
-  const [used, most] = [data.monthly_agent_hours_used, data.monthly_agent_hours_limit ?? null];
+function Hours({ name, usage }: { name: string; usage: Usage }) {
+  if (usage == null) return <Skeleton />;
+  const [used, most] = [usage.monthly_hours_used, usage.monthly_hours_limit ?? null];
   return (
     <div className="w-36">
       <Meter
-        label={`Hours of ${user.name}`}
+        label={`Hours of ${name}`}
         hideLabel
         warns
         value={used}

@@ -52,14 +52,14 @@ function useFactsOfAll(enabled: boolean): Known {
   const metrics = useQuery({ ...metricsQuery, enabled });
   const pressure = useQuery({ ...backpressureQuery({}), enabled });
   const users = useQuery({ ...usersQuery, enabled });
-  const said = useQuery({ ...heldOfAllQuery(users.data ?? []), enabled: enabled && users.data !== undefined });
+  const said = useQuery({ ...heldOfAllQuery, enabled });
   const error = metrics.error ?? pressure.error ?? users.error ?? said.error;
-  if (metrics.data === undefined || pressure.data === undefined || said.data === undefined) {
+  if (metrics.data === undefined || pressure.data === undefined || users.data === undefined || said.data === undefined) {
     return { facts: null, held: [], error };
   }
+  const byId = new Map(users.data.map((user) => [user.id, user]));
   // Where there is only one user, "you" is understood.
-  const isAlone = users.data?.length === 1;
-  const held = isAlone ? said.data.map((one): Held => ({ ...one, user: undefined })) : said.data;
+  const held = said.data.map((one): Held => ({ ...one, user: byId.size === 1 ? undefined : byId.get(one.user_id) }));
   return {
     held,
     error: null,
