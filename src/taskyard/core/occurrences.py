@@ -17,6 +17,7 @@ from taskyard.vocabulary import Keeps, Status
 from taskyard.vocabulary.schedules import SkipReason
 
 REMEMBERED_MAX: Final = 50
+# Some 5 kB, which every run writes anew when it begins and when it ends.
 EMPTY: Final = frozenset({b"", b"null", b"false", b"0", b'""', b"[]", b"{}"})
 # What says that there is nothing to do.
 

@@ -13,6 +13,7 @@ from taskyard.vocabulary import Status
 
 FRESH_MS: Final = 1_000
 REMEMBERED_MAX: Final = 1_000
+# Who ask within one second, about: beyond, what is remembered is dropped and all are counted anew.
 
 Counts = dict[Status, int]
 

@@ -19,9 +19,11 @@ from taskyard.vocabulary import ref_of
 from taskyard.wire.graph import GraphAnswer, GraphEdge, GraphNode
 
 NODES_MAX: Final = 200
+# More than anybody takes in at a glance.
 AROUND: Final = 300
 """So many tasks before it and after it are looked at for those that have ended."""
 STEPS_MAX: Final = 50
+# Each asks the hub once and the store once.
 BODIES_AT_ONCE: Final = 20
 TITLE_CHARS_MAX: Final = 120
 
