@@ -140,11 +140,11 @@ class Protocol:
     def received(self, messages: Iterable[ToDaemon], now_ms: int) -> None:
         """The messages of one frame."""
         self._error = None  # only the last thing a hub says can be why it then hangs up
-        forgot = False
+        forgot, telling = False, self._telling
         for message in messages:
             if self._orders.hang_up:
                 break
-            if not self.welcomed and not isinstance(message, frames.Welcome | frames.Rejoin | frames.Error):
+            if not telling.welcomed and not isinstance(message, frames.Welcome | frames.Rejoin | frames.Error):
                 continue
             match message:
                 case frames.TaskExecute():
@@ -319,7 +319,7 @@ class Protocol:
         del self.live[key]
         self.ledger.end(key, outcome, now_ms)
         self._telling.tell_outcome(outcome)
-        if self._orders.keep or not self.welcomed:
+        if self._orders.keep or not self._telling.welcomed:
             self.ledger.hurry()
         if self._departure is not None:
             self._left_work(now_ms)

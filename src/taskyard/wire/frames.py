@@ -5,6 +5,7 @@ sides, so that either may be newer; an unknown `type` is answered with an `error
 Bodies that only pass through (`result`, `data`, the task itself) stay encoded: `Raw`.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -240,7 +241,7 @@ ToDaemon = Welcome | Rejoin | TaskExecute | CancelTask | Ack | HeartbeatAck | Sl
 
 _from_daemon = msgspec.json.Decoder(FromDaemon | list[FromDaemon])
 _to_daemon = msgspec.json.Decoder(ToDaemon | list[ToDaemon])
-_encoder = msgspec.json.Encoder()
+encode: Final[Callable[[FromDaemon | ToDaemon], bytes]] = msgspec.json.Encoder().encode
 
 
 def decode_from_daemon(frame: bytes | str) -> list[FromDaemon]:
@@ -252,10 +253,6 @@ def decode_from_daemon(frame: bytes | str) -> list[FromDaemon]:
 def decode_to_daemon(frame: bytes | str) -> list[ToDaemon]:
     decoded = _to_daemon.decode(frame)
     return decoded if isinstance(decoded, list) else [decoded]
-
-
-def encode(message: FromDaemon | ToDaemon) -> bytes:
-    return _encoder.encode(message)
 
 
 def join(messages: list[bytes]) -> bytes:
