@@ -1,31 +1,80 @@
 """Sixty ways to smuggle markup or script, in every text that somebody may hand in: each page shows them as they are."""
 
+import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page, expect
 
 from taskyard.sdk.errors import TaskyardError
+from tests.dashboard.pages import settle, visit
 from tests.dashboard.payloads import ALL_OF_THEM, INTRUDERS, PAYLOADS
 from tests.dashboard.yard import Yard
 from tests.support.live import live_yard
+from tests.support.wire_client import WireClient
 
-SCROLLS_MAX = 80
+SHOWN_S: Final = 10.0
+CHANGED_MS: Final = 60
+NAMES: Final = [payload for payload in PAYLOADS if payload.isprintable()]
+"""Those that the hub takes for the name of something."""
+ABILITIES_MAX: Final = 50
+"""So many of a kind a daemon can name."""
 
-COLLECT = """() => {
-  window.seenTexts ??= new Set();
-  const values = [...document.querySelectorAll("input, textarea, option")].map((field) => field.value);
-  for (const text of [document.body.textContent, document.title, ...values]) window.seenTexts.add(text);
-  const scroller = [...document.querySelectorAll("main *")].find(
-    (one) => one.scrollHeight > one.clientHeight + 40 && /auto|scroll/.test(getComputedStyle(one).overflowY),
-  ) ?? document.scrollingElement;
-  const before = scroller.scrollTop;
-  scroller.scrollTop += scroller.clientHeight * 0.8;
-  return scroller.scrollTop > before;
+TEXTS: Final = """async () => {
+  const MANY = 200;
+  const seen = new Set([document.title]);
+  // Whose names there are to choose from stands on many pages, and would hide that a page does not show its own texts.
+  const textOf = (node) =>
+    node.nodeType === Node.TEXT_NODE ? node.data :
+    node.matches?.("select, datalist") ? "" : [...node.childNodes].map(textOf).join("");
+  const places = () => [...document.querySelectorAll("main, dialog[open]")];
+  const take = () => {
+    for (const place of places()) {
+      seen.add(textOf(place));
+      for (const field of place.querySelectorAll("input, textarea")) seen.add(field.value);
+    }
+  };
+  const page = document.scrollingElement;
+  const scrollers = [page, ...places().flatMap((place) => [...place.querySelectorAll("*")])].filter(
+    (one) => one.scrollHeight > one.clientHeight + 40 &&
+      (one === page || /auto|scroll/.test(getComputedStyle(one).overflowY)),
+  );
+  for (const one of scrollers) one.scrollTop = 0;
+  for (let step = 0; step < MANY; step += 1) {
+    await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+    take();
+    const before = scrollers.map((one) => one.scrollTop);
+    for (const one of scrollers) one.scrollTop += one.clientHeight * 0.8;
+    if (scrollers.every((one, index) => one.scrollTop === before[index])) break;
+  }
+  return [...seen].join("\\n");
 }"""
-"""Takes down every text that is there, and goes on by a screen; false at the end."""
+"""Every text of a page and of what is open before it, from the top to the end of each list."""
+PRESS_MORE: Final = r"""() => {
+  const more = /^Show (all|what is older|\d+ (more|earlier))/;
+  const buttons = [...document.querySelectorAll("main button:enabled")];
+  const found = buttons.find((one) => more.test(one.textContent));
+  found?.click();
+  return found !== undefined;
+}"""
+"""Asks for the rest of what a page shows in part; false where it shows all."""
+PRESSES_MAX: Final = 40
+
+PAUSE: Final = """(names) => {
+  window.said = new Set();
+  new MutationObserver(() => {
+    const shown = document.querySelectorAll("[aria-label=Messages] [role=status]");
+    for (const one of shown) window.said.add(one.textContent);
+  }).observe(document.body, { childList: true, subtree: true });
+  for (const name of names) document.querySelector(`button[aria-label="${CSS.escape(`Pause ${name}`)}"]`).click();
+}"""
+"""Pauses many queues, and takes down each message that comes of it; only a few are shown at a time."""
+HAVE_SAID: Final = "(names) => names.every((name) => [...said].some((text) => text.startsWith(`${name} is paused`)))"
+IN_JSON: Final = [json.dumps(payload, ensure_ascii=False)[1:-1] for payload in PAYLOADS]
+PROGRESS: Final = ALL_OF_THEM[:400]
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +98,16 @@ def fill(yard: Yard) -> None:
         accepted(client.add_schedule, payload, task_of(payload), every="24h")
         accepted(client.put_queue, payload, models=[payload])
         accepted(client.open_breaker, payload)
-        accepted(client.claim, payload, types=[payload], capabilities=[payload], wait_s=0)
         accepted(client.add_hook, payload, provider="generic", template={"input": payload, "title": payload})
         failure = {"code": payload[:60], "message": f"{number} {payload}"}
         # Of a type of its own: enough of one would open its breaker.
         client.submit(payload, type=f"fails {payload}", **task_of(payload, script={"fail": failure}))
+    for name in NAMES:
+        introduce(yard, name, capabilities=[name], models=[name], types=[name])
+    introduce(yard, "armed", capabilities=NAMES[:ABILITIES_MAX], types=NAMES[ABILITIES_MAX:])
+    yard.schedule = client.add_schedule("All of it", {"input": ALL_OF_THEM, "type": PAYLOADS[0]}, every="24h")
     client.submit_batch([waiting(payload) for payload in PAYLOADS])
-    everything = {"lines": list(PAYLOADS), "progress": [[50, ALL_OF_THEM[:400]]], "result": list(PAYLOADS)}
+    everything = {"lines": list(PAYLOADS), "progress": [[50, PROGRESS]], "result": list(PAYLOADS)}
     yard.completed = client.submit(ALL_OF_THEM, **task_of(PAYLOADS[0], script=everything))
     yard.running = client.submit(ALL_OF_THEM, **task_of(PAYLOADS[1], script={**everything, "hold_ms": 600_000}))
     failure = {"code": "WRONG", "message": ALL_OF_THEM, "details": {payload: payload for payload in PAYLOADS}}
@@ -64,6 +116,12 @@ def fill(yard: Yard) -> None:
     yard.until_status(yard.failed.id, "permanently_failed")
     yard.until_status(yard.running.id, "running")
     yard.until(lambda: len(list(client.dead_letters())) >= len(PAYLOADS), "every task that fails to have failed")
+
+
+def introduce(yard: Yard, name: str, **abilities: Sequence[str]) -> None:
+    """A daemon that says who it is and what it can do, and goes away again; the yard remembers it."""
+    with WireClient("127.0.0.1", yard.hub.port, yard.hub.key) as daemon:
+        daemon.hello(boot_id=name, name=name, **abilities)
 
 
 def accepted(call: Callable[..., Any], *arguments: Any, **options: Any) -> bool:
@@ -98,40 +156,106 @@ def waiting(payload: str) -> Any:
     return {"input": payload, **described, "title": f"waiting {payload}", "capabilities": [payload]}
 
 
-def texts_of(page: Page, path: str) -> str:
-    """Everything that a page shows, from its top to its end."""
-    page.goto(path)
-    page.get_by_role("heading", level=1).first.wait_for()
-    page.wait_for_function("() => !document.querySelector('[aria-busy=true], [data-loading=true]')")
-    for _ in range(SCROLLS_MAX):
-        if not page.evaluate(COLLECT):
-            more = page.get_by_role("button", name=re.compile(r"^(show |load )?more", re.IGNORECASE))
-            if more.count() == 0 or not more.first.is_enabled():
-                break
-            more.first.click()
-        page.wait_for_timeout(40)
-    return str(page.evaluate("() => [...window.seenTexts].join('\\n')"))
+def unseen(page: Page, wanted: Sequence[str] = PAYLOADS) -> list[str]:
+    """Which of them a page does not show as they are, once it has had the time."""
+    until = time.monotonic() + SHOWN_S
+    for _ in range(PRESSES_MAX):
+        if not page.evaluate(PRESS_MORE):
+            break
+        settle(page, CHANGED_MS)
+    while True:
+        texts = page.evaluate(TEXTS)
+        missing = [text for text in wanted if text not in texts]
+        if not missing or time.monotonic() > until:
+            return missing
+        settle(page, CHANGED_MS)
 
 
-def missing(texts: str, wanted: Sequence[str] = PAYLOADS) -> list[str]:
-    return [payload for payload in wanted if payload not in texts]
+def misnamed(yard: Yard, options: Locator) -> list[str]:
+    """Those of a list to choose from, each a task's ref and title, that are not called what they are."""
+    expect(options.filter(has_text="T-").first).to_be_visible()
+    titles = {task.ref: task.title for task in yard.client.tasks()}
+    shown = [(text, found[0]) for text in options.all_text_contents() if (found := re.match(r"T-\d+", text))]
+    assert shown
+    return [text for text, ref in shown if str(titles[ref]) not in text]
 
 
-PAGES = ("/", "/queue", "/workflows", "/dead-letters", "/daemons", "/queues", "/breakers", "/add", "/admin/users")
-MORE_PAGES = ("/admin/plans", "/admin/keys", "/admin/audit")
+WANTED: Final[Mapping[str, Callable[[Yard], Sequence[str]]]] = {
+    # What needs a person names three of a kind: the daemons that went first, and the breakers that opened last.
+    "/": lambda _: (NAMES[0], PAYLOADS[-1]),
+    "/queue": lambda _: [f"waiting {payload}" for payload in PAYLOADS],
+    "/workflows": lambda yard: [schedule.name for schedule in yard.client.schedules()],
+    "/dead-letters": lambda _: PAYLOADS,
+    "/daemons": lambda _: NAMES,
+    "/queues": lambda _: NAMES,
+    "/breakers": lambda _: PAYLOADS,
+    "/admin/users": lambda _: PAYLOADS,
+    "/admin/plans": lambda _: (),
+    "/admin/keys": lambda _: PAYLOADS,
+    "/admin/audit": lambda _: PAYLOADS,
+}
+"""What each page shows of what was handed in."""
 
 
-@pytest.mark.parametrize("path", [*PAGES, *MORE_PAGES])
+@pytest.mark.parametrize("path", WANTED)
 def test_no_page_takes_a_text_for_anything_else(yard: Yard, watched_page: Page, path: str) -> None:
-    texts = texts_of(watched_page, path)
+    visit(watched_page, path)
+    assert unseen(watched_page, WANTED[path](yard)) == []
     assert watched_page.evaluate(INTRUDERS) == []
-    if path in ("/queue", "/workflows", "/dead-letters", "/breakers"):
-        assert missing(texts) == [], "each is there, as it was written"
 
 
-@pytest.mark.parametrize("which", ["completed", "running", "failed"])
-def test_a_tasks_page_shows_every_text_as_it_is(yard: Yard, watched_page: Page, which: str) -> None:
-    task = getattr(yard, which)
-    texts = texts_of(watched_page, f"/tasks/{task.id}")
+@pytest.mark.parametrize(
+    ("which", "wanted"),
+    [
+        ("completed", {"Log": PAYLOADS, "Input": PAYLOADS, "Result": IN_JSON, "Tied tasks": (), "Events": ()}),
+        ("running", {"Log": PAYLOADS, "Events": [payload for payload in PAYLOADS if payload in PROGRESS]}),
+        ("failed", {"Result": PAYLOADS}),
+    ],
+)
+def test_a_tasks_page_shows_every_text_as_it_is(
+    yard: Yard, watched_page: Page, which: str, wanted: Mapping[str, Sequence[str]]
+) -> None:
+    visit(watched_page, f"/tasks/{getattr(yard, which).id}")
+    for view, texts in wanted.items():
+        watched_page.get_by_role("tab", name=view).click()
+        assert unseen(watched_page, texts) == [], view
+        assert watched_page.evaluate(INTRUDERS) == []
+
+
+def test_what_a_daemon_can_do_is_told_in_its_own_words(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, "/daemons")
+    watched_page.get_by_role("cell", name="armed").first.click()
+    expect(watched_page.get_by_role("dialog", name="armed")).to_be_visible()
+    assert unseen(watched_page, NAMES) == []
     assert watched_page.evaluate(INTRUDERS) == []
-    assert missing(texts) == []
+
+
+def test_what_a_schedule_does_is_told_in_its_own_words(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, f"/workflows?schedule={yard.schedule.id}")
+    assert unseen(watched_page) == []
+    watched_page.get_by_role("button", name="Edit", exact=True).click()
+    expect(watched_page.get_by_label("What is to be done")).to_have_value(ALL_OF_THEM)
+    assert watched_page.evaluate(INTRUDERS) == []
+
+
+def test_tasks_to_wait_for_are_called_what_they_are(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, "/add")
+    watched_page.get_by_role("combobox", name="After these tasks").focus()
+    assert misnamed(yard, watched_page.get_by_role("listbox", name="Tasks").get_by_role("option")) == []
+    assert watched_page.evaluate(INTRUDERS) == []
+
+
+@pytest.mark.parametrize("words", ["waiting <", "javascript:", "constructor"])
+def test_the_palette_calls_tasks_what_they_are(yard: Yard, watched_page: Page, words: str) -> None:
+    visit(watched_page, "/breakers")
+    watched_page.keyboard.press("Control+k")
+    watched_page.keyboard.type(words)
+    assert misnamed(yard, watched_page.get_by_role("listbox", name="Found").get_by_role("option")) == []
+    assert watched_page.evaluate(INTRUDERS) == []
+
+
+def test_messages_call_things_what_they_are(yard: Yard, watched_page: Page) -> None:
+    visit(watched_page, "/queues")
+    watched_page.evaluate(PAUSE, NAMES)
+    watched_page.wait_for_function(HAVE_SAID, arg=NAMES)
+    assert watched_page.evaluate(INTRUDERS) == []
