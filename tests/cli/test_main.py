@@ -168,6 +168,16 @@ def test_it_runs_as_a_module_too() -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("taskyard 0.")
 
 
+def test_nothing_takes_the_place_of_a_standard_stream_that_was_closed() -> None:
+    program = (
+        "import os; from taskyard.cli.main import run; run(['--version']);"
+        "print(os.fstat(2).st_rdev == os.stat(os.devnull).st_rdev, os.get_inheritable(2))"
+    )
+    command = ["sh", "-c", 'exec "$0" -c "$1" 2>&-', sys.executable, program]
+    shown = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    assert shown.stdout.splitlines()[1:] == ["True True"]
+
+
 def test_help_comes_up_without_loading_any_client() -> None:
     program = (
         "import sys; from taskyard.cli.main import run; run(['--help']);"

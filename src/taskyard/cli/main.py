@@ -112,6 +112,7 @@ def version(*, show: bool = typer.Option(False, "--version", help="Say which ver
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
+    _fill_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a letter gets its escape, not a traceback.
@@ -134,6 +135,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
                 raise
             return _failed(error)
     return 0
+
+
+def _fill_standard_streams() -> None:
+    """Where one was closed, the next file that is opened would take its place, and be written to by whoever complains;
+    and an event loop that is to close such a one ends the process."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number, which is this one.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
 def _failed(error: Exception) -> int:
