@@ -100,6 +100,7 @@ def test_one_is_put_off_by_keys_alone(yard: Yard, watched_page: Page) -> None:
         page.keyboard.press("j")
         if "The shop is closed" in at_cursor.inner_text():
             break
+    expect(at_cursor).to_contain_text("The shop is closed")
     page.keyboard.press("Enter")
     expect(letter_of(page, "shop")).to_be_visible()
     expect(page).to_have_url(re.compile("pattern="))

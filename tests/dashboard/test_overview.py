@@ -17,6 +17,7 @@ def test_the_verdict_follows_the_yard(yard: Yard, watched_page: Page) -> None:
     page.goto("/")
     verdict = page.get_by_test_id("verdict")
     expect(verdict).to_contain_text("Nothing runs and nothing waits.")
+    expect(page.get_by_test_id("connection")).to_have_text("Live")
 
     # When a task comes that no daemon can run
     stuck = yard.submit("Needs a robot arm", capabilities=["robot-arm"])
@@ -48,7 +49,7 @@ def test_the_past_is_shown_for_an_hour_a_day_or_a_week(yard: Yard, watched_page:
     page.goto("/")
     page.get_by_role("button", name="7 d").click()
     page.get_by_role("tab", name="Run time").click()
-    expect(page).to_have_url(re.compile("range=week"))
+    expect(page).to_have_url(re.compile("range=week&view="))
     # The address says what is shown, to whoever gets it.
     page.reload()
     expect(page.get_by_role("button", name="7 d")).to_have_attribute("aria-pressed", "true")

@@ -127,6 +127,8 @@ def test_a_schedule_is_turned_off_and_that_is_undone(yard: Yard, watched_page: P
     switch = page.get_by_role("switch", name=f"{daily.name} is on")
     expect(switch).to_be_checked()
     switch.click()
+    # Whoever is about to press it keeps it there
+    page.get_by_role("button", name="Undo").hover()
     expect(page.get_by_text(f"{daily.name} is off.")).to_be_visible()
     expect(switch).not_to_be_checked()
     assert yard.client.schedule(daily.id).enabled is False

@@ -17,6 +17,8 @@ def test_a_queue_is_paused_and_that_is_taken_back(yard: Yard, watched_page: Page
     yard.client.put_queue("cloud", models=["m1"], max_concurrent=2)
     visit(watched_page, "/queues")
     watched_page.get_by_role("button", name="Pause cloud").click()
+    # Whoever is about to press it keeps it there
+    watched_page.get_by_role("button", name="Undo").hover()
     expect(watched_page.get_by_role("row", name=re.compile("cloud")).get_by_text("Paused")).to_be_visible()
     assert {queue.name: queue.state for queue in yard.client.queues()}["cloud"] == "paused"
 
@@ -28,6 +30,7 @@ def test_a_queue_is_paused_and_that_is_taken_back(yard: Yard, watched_page: Page
 def test_a_queue_that_somebody_else_pauses_is_seen_at_once(yard: Yard, watched_page: Page) -> None:
     yard.client.put_queue("elsewhere", models=["m9"])
     visit(watched_page, "/queues")
+    expect(watched_page.get_by_test_id("connection")).to_have_text("Live")
     yard.client.pause_queue("elsewhere")
     expect(watched_page.get_by_role("button", name="Resume elsewhere")).to_be_visible()
 
@@ -56,6 +59,7 @@ def test_a_daemon_is_drained_and_given_work_again(yard: Yard, watched_page: Page
     asking = watched_page.get_by_role("dialog", name="Drain d1")
     expect(asking.get_by_text("It runs nothing now, and is given nothing new.")).to_be_visible()
     asking.get_by_role("button", name="Drain").click()
+    dialog.get_by_role("button", name="Undo").hover()
     expect(dialog.get_by_text("Draining", exact=True)).to_be_visible()
 
     dialog.get_by_role("button", name="Undo").click()
@@ -72,7 +76,7 @@ def test_what_a_daemon_runs_is_one_press_away_whosever_it_is(yard: Yard, watched
     yard.until(lambda: person.task(task.id).status == "running", "a task that runs")
     visit(watched_page, "/daemons")
     watched_page.get_by_role("cell", name=re.compile("d1")).first.click()
-    watched_page.get_by_role("dialog", name="d1").get_by_role("link").first.click()
+    watched_page.get_by_role("dialog", name="d1").get_by_role("link", name=task.id[-8:]).click()
     expect(watched_page.get_by_role("heading", level=1, name="Count to ten")).to_be_visible()
     person.cancel(task.id)
     yard.until(lambda: person.task(task.id).status == "cancelled", "a task that was cancelled")
