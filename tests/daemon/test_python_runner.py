@@ -3,62 +3,20 @@
 import asyncio
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec import UNSET, Raw
 
-from taskyard.daemon.builtin import BUILTIN
 from taskyard.daemon.context import Context
-from taskyard.daemon.orders import Key, Start, Stop
-from taskyard.daemon.python_runner import TOLD_S, Outcome, PythonRunner, Served, served
+from taskyard.daemon.orders import Start, Stop
+from taskyard.daemon.python_runner import TOLD_S, PythonRunner, served
 from taskyard.daemon.task import Result, Task, TaskError
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, TaskRejected, WireUsage
+from tests.daemon.functions import as_async, both, outcome_of, play
 from tests.daemon.scene import ONE, TWO, execute
 from tests.daemon.told import Told
-
-PATIENCE_S = 10.0
-
-
-Scenario = Callable[[PythonRunner, Told], Awaitable[None]]
-
-
-def play(functions: dict[str, Callable[..., Any]], scenario: Scenario, *, threads: int = 4) -> None:
-    async def main() -> None:
-        told = Told()
-        known: dict[str, Served] = {name: served(function) for name, function in functions.items()}
-        runner = PythonRunner(known, told, threads=threads)
-        async with asyncio.timeout(PATIENCE_S):
-            await scenario(runner, told)
-        runner.close()
-
-    asyncio.run(main())
-
-
-def outcome_of(function: Callable[..., Any]) -> Any:
-    """Run it once; what was told of its end."""
-    outcomes: list[Any] = []
-
-    async def scenario(runner: PythonRunner, told: Told) -> None:
-        runner.start(Start(ONE, execute()))
-        outcomes.append(await told.outcome())
-
-    play({"noop": function}, scenario)
-    return outcomes[0]
-
-
-def as_async(function: Callable[[Task], Any]) -> Callable[[Task], Coroutine[Any, Any, Any]]:
-    async def wrapped(task: Task) -> Any:
-        return function(task)
-
-    return wrapped
-
-
-def both(function: Callable[[Task], Any]) -> list[Any]:
-    """The outcome as a plain function and as an async one."""
-    return [outcome_of(function), outcome_of(as_async(function))]
-
 
 # --- what is given -----------------------------------------------------------------------------------------
 
@@ -315,151 +273,3 @@ def test_a_machine_without_another_thread_hands_the_task_back(monkeypatch: pytes
         assert isinstance(await told.outcome(), TaskCompleted)
 
     play({"noop": lambda task: None}, scenario, threads=1)
-
-
-# --- stopping ----------------------------------------------------------------------------------------------
-
-
-def test_an_async_function_is_cancelled() -> None:
-    async def function(_: Task) -> None:
-        await asyncio.Event().wait()
-
-    async def scenario(runner: PythonRunner, told: Told) -> None:
-        runner.start(Start(ONE, execute()))
-        assert await told.next() == ("started", ONE)
-        runner.stop(Stop(ONE, "cancelled", 1_000))
-        assert await told.next() == ("stopped", ONE)
-
-    play({"noop": function}, scenario)
-
-
-def test_an_async_function_that_ignores_its_cancel_is_asked_again_after_the_grace() -> None:
-    async def function(_: Task) -> None:
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            await asyncio.Event().wait()
-
-    async def scenario(runner: PythonRunner, told: Told) -> None:
-        runner.start(Start(ONE, execute()))
-        assert await told.next() == ("started", ONE)
-        runner.stop(Stop(ONE, "cancelled", 1))
-        assert await told.next() == ("stopped", ONE)
-
-    play({"noop": function}, scenario)
-
-
-def test_work_stopped_before_its_first_step_never_starts() -> None:
-    async def function(_: Task) -> None:
-        raise AssertionError("it ran")
-
-    async def scenario(runner: PythonRunner, told: Told) -> None:
-        runner.start(Start(ONE, execute()))
-        runner.stop(Stop(ONE, "cancelled", 0))
-        assert await told.next() == ("stopped", ONE)
-
-    play({"noop": function}, scenario)
-
-
-def test_work_that_waits_for_a_thread_never_starts_once_it_is_stopped() -> None:
-    release = threading.Event()
-
-    def function(task: Task) -> str:
-        release.wait(PATIENCE_S)
-        return task.id
-
-    async def scenario(runner: PythonRunner, told: Told) -> None:
-        runner.start(Start(ONE, execute(ONE)))
-        runner.start(Start(TWO, execute(TWO)))
-        assert await told.next() == ("started", ONE)
-        runner.stop(Stop(TWO, "cancelled", 0))
-        release.set()
-        assert (await told.next())[0] == "ended"
-        assert await told.next() == ("stopped", TWO)
-
-    play({"noop": function}, scenario, threads=1)
-
-
-def test_a_plain_function_can_ask_whether_to_stop() -> None:
-    def function(_: Task, context: Context) -> None:
-        assert not context.cancelled
-        context.raise_if_cancelled()
-        context.log("not yet")
-        assert context.wait_cancelled(PATIENCE_S)
-        context.raise_if_cancelled()
-
-    async def scenario(runner: PythonRunner, told: Told) -> None:
-        runner.start(Start(ONE, execute()))
-        assert await told.next() == ("started", ONE)
-        assert await told.next() == ("progressed", None, None, "not yet")
-        runner.stop(Stop(ONE, "cancelled", 0))
-        assert await told.next() == ("stopped", ONE)
-
-    play({"noop": function}, scenario)
-
-
-def test_a_result_after_the_cancel_is_a_result() -> None:
-    def function(_: Task, context: Context) -> str:
-        context.log("at work")
-        context.wait_cancelled(PATIENCE_S)
-        return "finished all the same"
-
-    async def scenario(runner: PythonRunner, told: Told) -> None:
-        runner.start(Start(ONE, execute()))
-        runner.stop(Stop(TWO, "nobody", 0))
-        assert await told.next() == ("started", ONE)
-        assert (await told.next())[0] == "progressed"
-        runner.stop(Stop(ONE, "cancelled", 0))
-        assert bytes((await told.outcome()).result) == b'"finished all the same"'
-
-    play({"noop": function}, scenario)
-
-
-def test_work_that_cancels_itself_has_failed() -> None:
-    async def function(_: Task) -> None:
-        raise asyncio.CancelledError
-
-    assert outcome_of(function).error.message == "the work cancelled itself"
-
-
-def test_a_closed_runner_tells_nothing_of_what_it_left_behind() -> None:
-    async def function(_: Task) -> None:
-        await asyncio.Event().wait()
-
-    async def scenario(runner: PythonRunner, told: Told) -> None:
-        runner.start(Start(ONE, execute()))
-        assert await told.next() == ("started", ONE)
-        runner.close()
-        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
-        assert told.events.empty()
-
-    play({"noop": function}, scenario)
-
-
-# --- the built-in types ------------------------------------------------------------------------------------
-
-
-def built_in(name: str, key: Key) -> list[Outcome]:
-    outcomes: list[Outcome] = []
-
-    async def scenario(runner: PythonRunner, told: Told) -> None:
-        runner.start(Start(key, execute(key, type=name)))
-        outcomes.append(await told.outcome())
-
-    play({name: BUILTIN[name].function}, scenario)
-    return outcomes
-
-
-def test_echo_answers_its_input() -> None:
-    [outcome] = built_in("echo", ONE)
-    assert isinstance(outcome, TaskCompleted)
-    assert outcome.result == Raw(b'"go"')
-    assert outcome.summary == "echo of t1"
-
-
-def test_demo_goes_the_same_way_each_time_and_sometimes_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taskyard.daemon.builtin.STEP_S_MAX", 0.0)
-    outcomes = [built_in("demo", (f"t{number}", 1)) for number in range(40)]
-    assert outcomes == [built_in("demo", (f"t{number}", 1)) for number in range(40)]
-    kinds = [type(outcome) for [outcome] in outcomes]
-    assert kinds.count(TaskCompleted) > kinds.count(TaskFailed) > 0
