@@ -26,6 +26,9 @@ export const STATUS: Record<Status, StatusWord> = {
   stale: { label: "Stale", tone: "quiet", means: "Its deadline passed before it could run." },
 };
 
+/** Said of the number of queued tasks. */
+export const READY = "ready to start";
+
 export const STATUSES = Object.keys(STATUS) as Status[];
 
 /** What a person looks for, as the tabs of lists name it. */

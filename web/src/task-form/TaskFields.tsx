@@ -15,7 +15,7 @@ interface Props {
   faults: Faults;
 }
 
-const AS_USUAL = { value: "", label: "As usual" };
+const AUTOMATIC = { value: "", label: "Automatic" };
 
 /** What is to be done, and how urgent it is. */
 export function TaskFields({ draft, onChange, faults, focusFirst = false }: Props & { focusFirst?: boolean }) {
@@ -57,7 +57,7 @@ export function TaskFields({ draft, onChange, faults, focusFirst = false }: Prop
         />
         <Select
           label="Priority"
-          options={[AS_USUAL, ...LEVELS.map((level) => ({ value: level, label: LEVEL[level].label })), ...exact]}
+          options={[AUTOMATIC, ...LEVELS.map((level) => ({ value: level, label: LEVEL[level].label })), ...exact]}
           error={faults.of("priority", "The priority")}
           value={draft.priority}
           onChange={(priority) => {
@@ -109,7 +109,7 @@ export function RoutingFields({ draft, onChange, faults, whose }: Props & { whos
         />
         <Field
           label="Only on daemon"
-          hint="Its name; empty: on any that can."
+          hint="Its name. Leave it empty for any that can run it."
           error={faults.of("requirements.target_daemon", "The daemon")}
           value={draft.daemon}
           onChange={(event) => {

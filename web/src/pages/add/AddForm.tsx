@@ -161,7 +161,7 @@ function WhenFields({ times, onTimes, after, onAfter, faults, zone }: WhenProps)
       <Field
         type="datetime-local"
         label="Not before"
-        hint={`In ${zone.replaceAll("_", " ")}; empty: as soon as it can.`}
+        hint={`In ${zone.replaceAll("_", " ")}. Leave it empty to start as soon as possible.`}
         error={faults.of("scheduled_for", "The time")}
         value={times.start}
         onChange={(event) => {
@@ -171,7 +171,7 @@ function WhenFields({ times, onTimes, after, onAfter, faults, zone }: WhenProps)
       <Field
         type="datetime-local"
         label="Deadline"
-        hint="After this it is of no use and is not started any more."
+        hint="After this time it is no longer started."
         error={faults.of("deadline", "The deadline")}
         value={times.deadline}
         onChange={(event) => {

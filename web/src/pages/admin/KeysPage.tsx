@@ -54,7 +54,7 @@ export default function KeysPage() {
           </>
         }
       >
-        A key is shown once, when it is made; the hub keeps only what recognises it.
+        A key is shown once, when it is made. The hub keeps only a fingerprint of it.
       </PageHeader>
       <Panel flush>
         <Loaded query={keys}>

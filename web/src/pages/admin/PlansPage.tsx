@@ -19,8 +19,8 @@ export default function PlansPage() {
   return (
     <>
       <PageHeader title="Plans">
-        They are set in the hub&apos;s file, under <code className="font-mono text-xs">[plans]</code>; a change there holds without a
-        restart.
+        They are set in the hub&apos;s configuration file, under <code className="font-mono text-xs">[plans]</code>; a change there takes
+        effect without a restart.
       </PageHeader>
       <Panel flush>
         <Loaded query={plans}>

@@ -15,7 +15,7 @@ export function columnsFor(names: ReadonlyMap<string, string>): Columns<Entry> {
     }),
     column.display({ id: "deed", header: "Did", cell: ({ row: { original } }) => deed(original) }),
     column.accessor("subject", {
-      header: "To which",
+      header: "What",
       cell: ({ getValue }) => <span className="break-all">{whom(getValue(), names)}</span>,
     }),
     column.display({

@@ -30,7 +30,7 @@ export default function BreakersPage() {
   return (
     <>
       <PageHeader title="Breakers" actions={hold}>
-        A breaker opens when a type of task fails several times in a row, and holds it back until one task has tried again.
+        When tasks of one type fail several times in a row, its breaker opens: no more of them start until one that tries succeeds.
       </PageHeader>
       <Panel flush>
         <Loaded query={breakers}>

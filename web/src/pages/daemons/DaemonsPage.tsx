@@ -86,6 +86,6 @@ function Summary({ daemons }: { daemons: readonly Daemon[] }) {
   const there = daemons.filter((daemon) => daemon.status !== "offline");
   const used = there.reduce((sum, daemon) => sum + daemon.active_tasks, 0);
   const slots = there.reduce((sum, daemon) => sum + daemon.max_concurrent_tasks, 0);
-  if (daemons.length === 0) return "Nothing can run until a daemon is there.";
-  return `${counted(there.length, "daemon")} of ${String(daemons.length)} there, ${String(used)} of ${counted(slots, "slot")} in use.`;
+  if (daemons.length === 0) return "Nothing can run until a daemon is connected.";
+  return `${String(there.length)} of ${counted(daemons.length, "daemon")} connected, ${String(used)} of ${counted(slots, "slot")} in use.`;
 }

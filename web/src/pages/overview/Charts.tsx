@@ -36,10 +36,10 @@ const VIEWS: readonly View[] = [
   {
     id: "throughput",
     label: "Throughput",
-    says: "Tasks that came, were done and failed, per minute",
+    says: "New tasks, and those done and failed, per minute",
     format: short,
     series: (steps, stepS) => [
-      { label: "Came", colour: "quiet-dot", dashed: true, values: rate(steps, stepS, (one) => one.enqueued) },
+      { label: "New", colour: "quiet-dot", dashed: true, values: rate(steps, stepS, (one) => one.enqueued) },
       { label: "Done", colour: "accent", filled: true, values: rate(steps, stepS, (one) => one.completed) },
       { label: "Failed", colour: "failed", values: rate(steps, stepS, (one) => one.failed) },
     ],
@@ -65,7 +65,7 @@ const VIEWS: readonly View[] = [
     format: duration,
     series: (steps) => [
       { label: "Median", colour: "accent", filled: true, values: line(steps, (one) => one.wait_p50_ms) },
-      { label: "1 in 100 over", colour: "attention-dot", values: line(steps, (one) => one.wait_p99_ms) },
+      { label: "99 of 100 within", colour: "attention-dot", values: line(steps, (one) => one.wait_p99_ms) },
     ],
   },
   {
@@ -75,7 +75,7 @@ const VIEWS: readonly View[] = [
     format: duration,
     series: (steps) => [
       { label: "Median", colour: "accent", filled: true, values: line(steps, (one) => one.execution_p50_ms) },
-      { label: "1 in 100 over", colour: "attention-dot", values: line(steps, (one) => one.execution_p99_ms) },
+      { label: "99 of 100 within", colour: "attention-dot", values: line(steps, (one) => one.execution_p99_ms) },
     ],
   },
   {

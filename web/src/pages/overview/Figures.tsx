@@ -8,7 +8,7 @@ import { Loaded } from "~/ui/Loaded";
 import { Skeleton } from "~/ui/Skeleton";
 import { Spark } from "~/ui/Spark";
 import { Stat } from "~/ui/Stat";
-import { STATUS } from "~/words";
+import { READY, STATUS } from "~/words";
 
 import { line, rate, stepsOf } from "./series";
 
@@ -32,12 +32,12 @@ function Shown({ now }: { now: Metrics }) {
   return (
     <div className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-3">
       <Cell>
-        <Stat label="Running" value={count(now.tasks_running)} note={`${count(now.tasks_enqueued_per_minute)} came in the last minute`}>
+        <Stat label="Running" value={count(now.tasks_running)} note={`${count(now.tasks_enqueued_per_minute)} new in the last minute`}>
           <Spark label="Running, last hour" values={line(steps, (one) => one.running)} />
         </Stat>
       </Cell>
       <Cell>
-        <Stat label={STATUS.queued.label} value={count(now.queue_depth_total)} note="ready, and not started">
+        <Stat label={STATUS.queued.label} value={count(now.queue_depth_total)} note={READY}>
           <Spark label="Queued, last hour" values={line(steps, total)} />
         </Stat>
       </Cell>
@@ -86,7 +86,7 @@ function Cell({ children }: { children: ReactNode }) {
 /** Of the last five minutes; the hub says 0 where there is nothing to say. */
 function typical(p50Ms: number, p99Ms: number, nothing: string): { value: string; note: string } {
   if (p99Ms === 0) return { value: "–", note: `${nothing} in 5 min` };
-  return { value: duration(p50Ms), note: `median; 1 in 100 over ${duration(p99Ms)}` };
+  return { value: duration(p50Ms), note: `median; 99 of 100 within ${duration(Math.max(1, p99Ms))}` };
 }
 
 function total({ depth }: Schemas["HistoryPoint"]): number {

@@ -18,7 +18,7 @@ export function NeedsPanel({ needs }: { needs: readonly Need[] | null }) {
       ) : needs.length === 0 ? (
         <p className="flex items-center gap-2 px-4 py-5 text-ink-2">
           <CircleCheck aria-hidden className="size-4 text-well" />
-          Nothing. The yard goes on by itself.
+          Nothing. Everything goes on by itself.
         </p>
       ) : (
         <ul className="divide-y divide-line">

@@ -10,7 +10,7 @@ import { Meter } from "~/ui/Meter";
 import { Panel } from "~/ui/Panel";
 import { RelativeTime } from "~/ui/RelativeTime";
 import { Stat } from "~/ui/Stat";
-import { STATUS } from "~/words";
+import { READY, STATUS } from "~/words";
 
 import { LevelsPanel } from "./LevelsPanel";
 
@@ -26,7 +26,7 @@ export function OwnFigures() {
           {(said) => (
             <div className="grid grid-cols-2 gap-4">
               <Stat label="Running" value={count(said.running)} />
-              <Stat label={STATUS.queued.label} value={count(said.waiting)} note="ready, and not started" />
+              <Stat label={STATUS.queued.label} value={count(said.waiting)} note={READY} />
             </div>
           )}
         </Loaded>
@@ -38,13 +38,13 @@ export function OwnFigures() {
               <Meter label="Running at a time" value={overview.data?.running ?? 0} max={said.max_concurrent_agents ?? null} warns />
               <Meter label="Not started yet" value={said.pending} max={said.max_pending ?? null} warns />
               <Meter
-                label="Hours of this month"
+                label="Hours this month"
                 value={said.monthly_agent_hours_used}
                 max={said.monthly_agent_hours_limit ?? null}
                 warns
               />
               <p className="text-ink-3">
-                Hours begin anew <RelativeTime at={said.billing_cycle_resets_at} />.
+                The hours start again <RelativeTime at={said.billing_cycle_resets_at} />.
               </p>
             </div>
           )}

@@ -44,7 +44,7 @@ export function QueueDialog({ queue, onClose }: Props) {
   const removing = useMutation({
     mutationFn: () => answer(api.DELETE("/api/v1/queues/{id}", { params: { path: { id: queue.name } } })),
     onSuccess: () => {
-      done(`For ${queue.name} the hub's file holds again.`);
+      done(`${queue.name} is as the hub's configuration file has it again.`);
     },
   });
   const problem = saving.error ?? removing.error;
@@ -105,7 +105,7 @@ export function QueueDialog({ queue, onClose }: Props) {
           label="At a time, at most"
           type="number"
           min={1}
-          hint="Empty: one for a model source, no limit for the default queue."
+          hint="Leave it empty for the usual: one, or no limit for the default queue."
           value={most}
           error={problem === null ? undefined : asProblem(problem).of("max_concurrent")}
           onChange={(event) => {

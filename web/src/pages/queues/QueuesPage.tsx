@@ -37,7 +37,7 @@ export default function QueuesPage() {
           )
         }
       >
-        Each stands for where models come from: how many of its tasks run at a time, and whether its provider has had enough.
+        A queue is for the models of one provider: it limits how many tasks run at a time, and rests when the provider refuses.
       </PageHeader>
       <Panel flush>
         <Loaded query={queues}>

@@ -24,7 +24,7 @@ const SHOWN: Columns<Queue> = [
     cell: ({ row: { original } }) => (
       <div className="line-clamp-6 max-w-36 break-words sm:max-w-96">
         <p className="font-medium">{original.name}</p>
-        <p className="text-ink-2">{original.models.length === 0 ? "whatever no other queue serves" : original.models.join(", ")}</p>
+        <p className="text-ink-2">{original.models.length === 0 ? "every model that no other queue has" : original.models.join(", ")}</p>
         <p className="text-ink-2 sm:hidden">
           {count(original.running)} running, {count(original.waiting)} queued
         </p>

@@ -48,11 +48,11 @@ function factsOf(task: Task, isOthers: boolean): Fact[] {
     needs.memory_mb != null && ["Memory", `${String(needs.memory_mb)} MB`],
     needs.target_daemon != null && ["Only on", needs.target_daemon],
     (needs.excluded_daemons ?? []).length > 0 && ["Not on", needs.excluded_daemons?.join(", ")],
-    execution.timeout !== undefined && ["May take", duration(execution.timeout * 1000)],
+    execution.timeout !== undefined && ["Time limit", duration(execution.timeout * 1000)],
     execution.max_attempts !== undefined && ["Attempts", `at most ${String(execution.max_attempts)}`],
     execution.exclusive != null && ["Alone as", execution.exclusive],
     task.correlation_id !== null && ["Correlation", <CopyId key="of" value={task.correlation_id} label="the correlation id" />],
-    task.idempotency_key !== null && ["Key", <CopyId key="key" value={task.idempotency_key} label="the idempotency key" />],
+    task.idempotency_key !== null && ["Idempotency key", <CopyId key="key" value={task.idempotency_key} label="the idempotency key" />],
   ];
   return facts.filter((fact) => fact !== false);
 }
@@ -66,7 +66,7 @@ function timesOf(task: Task): (Fact | false)[] {
     task.sla !== null && ["Promised for", <RelativeTime key="sla" at={task.sla} />],
     task.started_at != null && ["Started", <RelativeTime key="started" at={task.started_at} />],
     task.completed_at != null && ["Ended", <RelativeTime key="ended" at={task.completed_at} />],
-    ["In all", <Elapsed key="all" from={task.created_at} to={task.completed_at} />],
+    ["Total time", <Elapsed key="all" from={task.created_at} to={task.completed_at} />],
   ];
 }
 

@@ -79,7 +79,7 @@ function Bars({ task, spans, isWhole }: { task: Task; spans: Span[]; isWhole: bo
       <div className={cx(ROW, "px-4 py-1 text-xs text-ink-3")}>
         <p className="col-span-3 flex justify-between md:col-span-1 md:col-start-2">
           <span title={exact(start, zone)}>{clock(start, zone, { withDay })}</span>
-          <span>{duration(end - start)} in all</span>
+          <span>{duration(end - start)} in total</span>
           <span title={exact(end, zone)}>{last?.to == null ? "now" : clock(end, zone, { withDay })}</span>
         </p>
       </div>

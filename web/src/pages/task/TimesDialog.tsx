@@ -70,7 +70,7 @@ export function TimesDialog({ task, whose, onClose }: Props) {
         <Field
           type="datetime-local"
           label="Not before"
-          hint={`It starts no earlier than this (${zone}); empty: as soon as it can.`}
+          hint={`It starts no earlier than this (${zone}). Leave it empty to start as soon as possible.`}
           error={problem?.of("scheduled_for")}
           value={start}
           onChange={(event) => {
@@ -80,7 +80,7 @@ export function TimesDialog({ task, whose, onClose }: Props) {
         <Field
           type="datetime-local"
           label="Deadline"
-          hint="After this it is of no use and is not started any more; empty: there is none."
+          hint="After this time it is no longer started. Leave it empty for none."
           error={problem?.of("deadline")}
           value={deadline}
           onChange={(event) => {

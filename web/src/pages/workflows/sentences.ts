@@ -8,7 +8,7 @@ export const CATCH_UP: Record<Schemas["CatchUp"], { label: string; means: string
   all: { label: "Make up all of them", means: "Every run that was missed while the hub was away is made up, one after the other." },
 };
 
-export const OVERLAP = "A run that is due while the one before still goes on is skipped, and the history says so.";
+export const OVERLAP = "A run that is due while the previous one is still going is skipped, and the history says so.";
 
 export const SKIPPED: Record<Schemas["SkipReason"], string> = {
   missed: "The hub was away when it was due.",
