@@ -16,7 +16,8 @@ from tests.dashboard.demo import Demo, demo_yard
 from tests.dashboard.yard import Yard
 from tests.support.live import live_yard
 
-PATIENCE_MS = 10_000
+PATIENCE_MS = 30_000
+"""Far more than any of it takes: only a machine with much else to do comes near it."""
 
 REFUSED_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "test_add": ("422", "ERR_FAILED"),

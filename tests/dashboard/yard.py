@@ -16,9 +16,7 @@ SETTLED_S: Final = 30.0
 SETTINGS: Final = """\
 [lease]
 heartbeat_s = 0.4
-lease_s = 3
-accept_s = 3
-start_s = 5
+accept_s = 30
 cancel_grace_s = 2
 
 [retry]
@@ -29,7 +27,7 @@ delay_max_s = 0.2
 per_minute = 100000
 per_hour = 100000
 """
-"""Fast where a person would wait; everything else as by default."""
+"""Fast where a person would wait; slow where a busy machine would lose work; everything else as by default."""
 
 
 class Yard:
