@@ -1,8 +1,11 @@
 """A task that kills its daemon is put aside, and what ran beside it loses nothing."""
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -10,7 +13,7 @@ from taskyard.sdk.submission import NewTask
 from taskyard.vocabulary import ENDED, AttemptStatus, ErrorCode, Status
 from tests.acceptance.hostile_yard import AgentDaemon
 from tests.support import hostile
-from tests.support.live import STUBBORN, LiveYard, wait_online, wait_until
+from tests.support.live import STUBBORN, LiveHub, LiveYard, Process, environment, wait_online, wait_until
 
 BYSTANDERS = 20
 SETTINGS = """\
@@ -31,8 +34,38 @@ user = 100
 """
 
 
+FUNCTION = """
+import asyncio, os, signal, sys
+from taskyard.daemon.daemon import Daemon
+daemon = Daemon(name="function", data_dir=sys.argv[1])
+@daemon.task("poison")
+async def kills(task):
+    os.kill(os.getpid(), signal.SIGKILL)
+asyncio.run(daemon.serve())
+"""
+
+
+class Restarted(Protocol):
+    process: Process
+
+    def start(self) -> None: ...
+
+
+class FunctionDaemon:
+    """A program whose loop is its daemon's too, with a function that kills it in its first step."""
+
+    def __init__(self, hub: LiveHub, directory: Path) -> None:
+        self._env = environment(TASKYARD_HUB=hub.url, TASKYARD_KEY=hub.key)
+        self._directory = directory
+        self.process: Process
+
+    def start(self) -> None:
+        command = [sys.executable, "-c", FUNCTION, str(self._directory / "function")]
+        self.process = Process(command, output=self._directory / "function.out", env=self._env)
+
+
 @contextmanager
-def supervised(daemon: AgentDaemon) -> Iterator[list[int]]:
+def supervised(daemon: Restarted) -> Iterator[list[int]]:
     """Starts it again whenever it is gone; yields the numbers of those that were."""
     dead: list[int] = []
     leaving = threading.Event()
@@ -89,3 +122,20 @@ def test_a_task_that_kills_its_daemon_is_parked_and_twenty_bystanders_lose_no_at
                 Status.COMPLETED,
                 [AttemptStatus.SUCCESS],
             )
+
+
+@pytest.mark.slow
+def test_a_function_that_kills_its_daemon_before_that_can_say_so_is_parked_too(yard: LiveYard) -> None:
+    hub = yard.hub(settings=SETTINGS)
+    with supervised(FunctionDaemon(hub, yard.directory)) as dead, hub.client(retry=STUBBORN) as client:
+        wait_online(client, 1)
+        # Given a function of which nobody has heard when its daemon dies
+        poison = client.submit("go", type="poison", max_attempts=10)
+        wait_until(
+            lambda: client.task(poison.id).status in ENDED, within_s=180, what="the end of the poison", every_s=0.2
+        )
+        # Then each further try is counted, and it is put aside
+        parked = client.task(poison.id)
+        assert parked.error is not None
+        assert parked.error.code == ErrorCode.POISON_TASK
+        assert len(dead) >= 3
