@@ -267,13 +267,13 @@ class LanesAgainstASort(RuleBasedStateMachine):
                     continue
                 first = party.first(self.aged_before).head(self.aged_before)
                 assert first is min((t for t in waiting if t.user_id == party.user.id), key=self._order)
-                assert order_of(party, self.aged_before)[:2] == min(map(self._turn, waiting))
+                assert order_of(party, self.aged_before)[0] == min(map(self._turn, waiting))
 
     @property
     def aged_before(self) -> int:
         return self.now - AGED_MS
 
-    def _turn(self, task: Task) -> tuple[int, int]:
+    def _turn(self, task: Task) -> int:
         return self.users[task.user_id].turn
 
     def _order(self, task: Task) -> tuple[bool, int, str]:
@@ -293,6 +293,22 @@ class LanesAgainstASort(RuleBasedStateMachine):
             if lane.blocker is None and any(p.line is line and p.rank == rank for p in lane.parties):
                 here.append(task)
         return here
+
+
+def test_a_better_head_goes_first_in_every_pool_also_where_critical_work_counts_as_high() -> None:
+    # Given somebody with a daemon of their own, whose critical work waits among the high in the shared pool
+    lanes = LanesAgainstASort()
+    lanes.enlist("a", shared=False)
+    lanes.yard.regrade(lanes.users["a"], is_over=True)
+    lanes.enter("a", "x", 5, Level.CRITICAL)
+    lanes.enter("a", "x", 5, Level.HIGH)
+    lanes.the_first_of_a_line_is_the_first_of_the_sorted()
+
+    # When a high task with a greater number comes, by itself in the pool of their own
+    lanes.enter("a", "x", 6, Level.HIGH)
+
+    # Then it is first in both
+    lanes.the_first_of_a_line_is_the_first_of_the_sorted()
 
 
 LanesAgainstASort.TestCase.settings = settings(max_examples=60, stateful_step_count=40, derandomize=True, deadline=None)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Container
 
 from taskyard.core.counts import counted, recounted
 from taskyard.core.due_runs import next_run_of
+from taskyard.core.fairness import SERVED_BITS
 from taskyard.core.lanes import key_of
 from taskyard.core.lifecycle import UNHELD
 from taskyard.core.placement import standing_of
@@ -56,7 +57,7 @@ def i3_slots_are_derived(state: State) -> None:
         assert set(user.live) == live, "I3: a user's live tasks are the held ones"
         unheld = sum(t.user_id == user.id and t.status in UNHELD for t in state.tasks.values())
         assert user.pending == unheld, "I3: a user's pending tasks are the open ones that nobody holds"
-        assert user.turn[0] == len(live), "I3: whose turn it is follows from what they run"
+        assert user.turn >> SERVED_BITS == len(live), "I3: whose turn it is follows from what they run"
     held = {
         (t.user_id, t.terms.exclusive): t.id for t in state.tasks.values() if t.status in HELD and t.terms.exclusive
     }

@@ -73,12 +73,12 @@ class Party:
 turn_of: Final = attrgetter("user.turn")
 """Whose turn it is, of a party; smaller goes first, and who came first between equals."""
 
-Order = tuple[int, int, bool, int, str]
+Order = tuple[int, bool, int, str]
 
 
 def order_of(party: Party, aged_before: int) -> Order:
     """Among the parties of several lines: whose turn it is, then what that user would have first."""
-    return *party.user.turn, *place_of(party.first(aged_before).head(aged_before), aged_before)
+    return party.user.turn, *place_of(party.first(aged_before).head(aged_before), aged_before)
 
 
 class Line:

@@ -1,8 +1,8 @@
 """The smallest of many, while their order changes: a heap with leftovers.
 
 Something whose key grew is found out when it surfaces, and sinks to where it belongs. Something whose key shrank must
-be `put` again at once. An entry that is no longer the valid one of its item is passed over. One item by itself is kept
-without any order: most of the time there is only one.
+be told (`move`), and finds its place when the smallest is next asked for. An entry that is no longer the valid one of
+its item is passed over. One item by itself is kept without any order: most of the time there is only one.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,16 +13,18 @@ T = TypeVar("T")
 LEFTOVERS_MAX: Final = 64
 
 
-Key = tuple[int | str, ...]
+Key = int | tuple[int | str, ...]
 
 
 class Ordered(Generic[T]):
-    __slots__ = ("_heap", "_items", "_key", "_puts")
+    __slots__ = ("_heap", "_items", "_key", "_moved", "_puts")
 
     def __init__(self, key: Callable[[T], Key]) -> None:
         self._key = key
         self._items: dict[T, tuple[Key, int, T] | None] = {}
-        """Each item with its one valid entry; None while it is alone."""
+        """Each item with its one valid entry; None before it has a place."""
+        self._moved: dict[T, None] = {}
+        """Those of two or more that were put since the smallest was last asked for."""
         self._heap: list[tuple[Key, int, T]] = []
         self._puts = 0
 
@@ -43,20 +45,26 @@ class Ordered(Generic[T]):
             items[item] = None
             if len(items) == 2:
                 # The one that was alone was not kept in order.
-                for each in items:
-                    self._rank(each)
+                self._moved.update(dict.fromkeys(items))
                 return
-        if len(items) > 1:
-            self._rank(item)
+        self.move(item)
+
+    def move(self, item: T) -> None:
+        """What is in has a smaller key now."""
+        if len(self._items) > 1:
+            self._moved[item] = None
 
     def drop(self, item: T) -> None:
         del self._items[item]
+        self._moved.pop(item, None)
 
     def first(self) -> T | None:
         """The one with the smallest key; the one put first between equals."""
         items = self._items
         if len(items) < 2:
             return next(iter(items), None)
+        if self._moved:
+            self._rank_moved()
         heap, key_of = self._heap, self._key
         while True:
             entry = heap[0]
@@ -72,11 +80,13 @@ class Ordered(Generic[T]):
             sunk = items[item] = (key, self._puts, item)
             heapreplace(heap, sunk)
 
-    def _rank(self, item: T) -> None:
-        items, heap = self._items, self._heap
-        self._puts += 1
-        entry = items[item] = (self._key(item), self._puts, item)
-        heappush(heap, entry)
+    def _rank_moved(self) -> None:
+        items, heap, key_of = self._items, self._heap, self._key
+        moved, self._moved = self._moved, {}
+        for item in moved:
+            self._puts += 1
+            entry = items[item] = (key_of(item), self._puts, item)
+            heappush(heap, entry)
         if len(heap) > 2 * len(items) + LEFTOVERS_MAX:
             heap[:] = [each for each in heap if items.get(each[2]) is each]
             heapify(heap)

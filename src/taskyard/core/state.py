@@ -28,7 +28,6 @@ from taskyard.core.changes import (
     UserRecord,
 )
 from taskyard.core.effects import Effect
-from taskyard.core.fairness import Rank
 from taskyard.core.lanes import Lane, LaneKey
 from taskyard.core.lines import Line, LineKey, Party, Pool
 from taskyard.core.pace import Pace
@@ -106,7 +105,7 @@ class User:
         """Tasks with a live attempt."""
         self.lanes: dict[LaneKey, Lane] = {}
         """Lanes with waiting tasks."""
-        self.turn: Rank = (0, 0)
+        self.turn = 0
         """How many it runs, and when it was last given a slot, counted in grants (`fairness.py`)."""
         self.allowance: Allowance | None = None
         """What it may have, worked out under `allowance_under` (`plans.py`)."""

@@ -88,8 +88,10 @@ class Yard:
             return
         lane.push(task)
         if lane.blocker is None:
-            if lane.parties[0].size > 1 and task in lane.heads():
-                for party in lane.parties:
+            # By itself in one pool, it may have company in another, where its owner's critical work counts as high.
+            crowded = [party for party in lane.parties if party.size > 1]
+            if crowded and task in lane.heads():
+                for party in crowded:
                     party.put(lane)
             self._wake_lines(lane)
 
@@ -118,7 +120,7 @@ class Yard:
     def refresh(self, user: "User") -> None:
         """The user's turn came nearer: put its parties where they now belong."""
         for party in user.parties.values():
-            party.line.parties[party.rank].put(party)
+            party.line.parties[party.rank].move(party)
 
     def regrade(self, user: "User", *, is_over: bool) -> None:
         """Critical work of this user in the shared pool is ordered as high from now on (`is_over`), or no longer."""
