@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Required, TypedDict, TypeVar, Unpack
+from typing import Any, Required, TypedDict, Unpack
 
 from msgspec import Struct
 
 from taskyard.sdk.answers import Acknowledged
 from taskyard.sdk.request import AsyncCalls, Calls, Request, get, given, segment, send
-
-T = TypeVar("T")
 
 
 class HookRecord(Struct, kw_only=True, omit_defaults=True):

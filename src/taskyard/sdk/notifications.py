@@ -2,14 +2,12 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
 from taskyard.sdk.answers import Acknowledged
 from taskyard.sdk.request import AsyncCalls, Calls, Request, get, given, segment, send
-
-T = TypeVar("T")
 
 PAGE: int = 100
 

@@ -1,13 +1,11 @@
 """Users, keys and plans, as both clients have them: what is asked, the calls."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from taskyard.sdk.answers import Acknowledged, HeldOfUser
 from taskyard.sdk.records import AuditEntry, KeyRecord, Limits, Me, PlanRecord, QueueStatus, UserRecord
-from taskyard.sdk.request import API, AsyncCalls, Calls, Request, get, given, segment, send
-
-PAGE_ENTRIES: Final = 200
+from taskyard.sdk.request import API, PAGE, AsyncCalls, Calls, Request, get, given, segment, send
 
 # Requests.
 
@@ -63,7 +61,7 @@ def revoke_key(key_id: str) -> Request[Acknowledged]:
 
 
 def list_audit() -> Request[list[AuditEntry]]:
-    return get("/audit", list[AuditEntry], limit=PAGE_ENTRIES)
+    return get("/audit", list[AuditEntry], limit=PAGE)
 
 
 # The calls of each client.

@@ -16,6 +16,9 @@ from taskyard.sdk.errors import BadAnswer, Invalid, refusal
 from taskyard.vocabulary import Refusal
 
 API: Final = "/api/v1"
+PAGE: Final = 200
+# Of a long list, at a time: 4 times the hub's default, well under its most (500), so that the first ones are still on
+# screen at once.
 PERSONAL: Final = tuple(
     f"{API}/{name}"
     for name in (

@@ -31,16 +31,13 @@ from taskyard.sdk.records import (
     Metrics,
     QueueRecord,
 )
-from taskyard.sdk.request import API, Request, encode, get, given, segment, send
+from taskyard.sdk.request import API, PAGE, Request, encode, get, given, segment, send
 from taskyard.sdk.submission import is_keyed, wire_shape
 from taskyard.vocabulary import Refusal
 from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
 from taskyard.wire.problems import NO_SUCH_TASK, PROBLEMS, names_a_task
 from taskyard.wire.report import ReportAnswer
 
-PAGE_TASKS: Final = 200
-# What a page of a walk over all tasks asks for: 4 times the hub's default, well under its most (500), so that
-# the first one is still on screen at once.
 WAIT_S_MAX: Final = 20.0
 
 H = TypeVar("H", bound=TaskRecord)
@@ -113,7 +110,7 @@ def report(*, since: str | None = None) -> Request[ReportAnswer]:
     return get("/report", ReportAnswer, since=since)
 
 
-def export_tasks(*, archived: bool = False, limit: int = PAGE_TASKS) -> Request[list[CarriedTask]]:
+def export_tasks(*, archived: bool = False, limit: int = PAGE) -> Request[list[CarriedTask]]:
     return get("/export", list[CarriedTask], archived="true" if archived else None, limit=limit)
 
 
@@ -138,7 +135,7 @@ def list_tasks(
     parent_task_id: str | None = None,
     q: str | None = None,
     archived: bool = False,
-    limit: int = PAGE_TASKS,
+    limit: int = PAGE,
 ) -> Request[list[H]]:
     return get(
         "/tasks",
@@ -275,7 +272,7 @@ def beat(task: str, *, attempt: int | None = None) -> Request[Acknowledged]:
 # --- dead letters ------------------------------------------------------------------------------------------
 
 
-def dead_letters(handle: type[H], *, fingerprint: str | None = None, limit: int = PAGE_TASKS) -> Request[list[H]]:
+def dead_letters(handle: type[H], *, fingerprint: str | None = None, limit: int = PAGE) -> Request[list[H]]:
     return get(
         "/dead-letters",
         list[handle],  # type: ignore[valid-type]
