@@ -1,7 +1,7 @@
 """Levels of pressure: when they begin, when they end, and who hears of it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskyard.core.changes import Event
@@ -68,6 +68,7 @@ def test_a_level_begins_at_its_threshold_and_ends_below_four_fifths_of_it(
     assert level_after(was, depth, DEPTH, NUMBERS) is level
 
 
+@settings(deadline=None)
 @given(st.sampled_from(list(Pressure)), st.integers(0, 30))
 def test_looking_twice_at_the_same_depth_finds_the_same_level(was: Pressure, depth: int) -> None:
     once = level_after(was, depth, DEPTH, NUMBERS)

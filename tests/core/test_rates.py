@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from taskyard.core.changes import UserRecord
@@ -54,6 +54,7 @@ RATES = st.builds(
 STEPS = st.lists(st.tuples(st.integers(0, 200_000), st.integers(1, 400)), min_size=1, max_size=30)
 
 
+@settings(deadline=None)
 @given(RATES, STEPS)
 @example(Rate(per_minute=7, per_hour=10_000), [(0, 7), (60_000, 7)])
 def test_a_bucket_takes_exactly_what_its_rate_allows(rate: Rate, steps: list[tuple[int, int]]) -> None:
@@ -76,6 +77,7 @@ def test_a_bucket_takes_exactly_what_its_rate_allows(rate: Rate, steps: list[tup
                 model.tokens -= cost
 
 
+@settings(deadline=None)
 @given(RATES, STEPS)
 def test_who_waits_as_long_as_told_passes_and_who_comes_a_millisecond_earlier_does_not(
     rate: Rate, steps: list[tuple[int, int]]
@@ -92,6 +94,7 @@ def test_who_waits_as_long_as_told_passes_and_who_comes_a_millisecond_earlier_do
         charge(clock.at(at), "b", rate, cost)
 
 
+@settings(deadline=None)
 @given(RATES, STEPS)
 def test_of_a_part_as_many_are_taken_as_there_is_room_for(rate: Rate, steps: list[tuple[int, int]]) -> None:
     clock, at = Clock(), 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskyard.sdk.shelf import SpoolShelf
@@ -214,6 +214,7 @@ Step = tuple[str, int]
 STEPS = st.lists(st.tuples(st.sampled_from(["append", "take", "settle", "crash"]), st.integers(1, 5)), max_size=40)
 
 
+@settings(deadline=None)
 @given(STEPS)
 def test_whatever_happens_each_task_that_is_not_done_comes_again_in_its_order(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step]

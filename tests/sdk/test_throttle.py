@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskyard.sdk.answers import Backpressure, Rejected
@@ -54,6 +54,7 @@ def test_at_critical_nothing_is_sent() -> None:
     assert len(throttle) == 3
 
 
+@settings(deadline=None)
 @given(LEVELS, st.integers(1, 50))
 def test_whatever_was_heard_before_only_the_last_word_counts(levels: list[str], batch_max: int) -> None:
     throttle, fresh = a_throttle(batch_max=batch_max), a_throttle(batch_max=batch_max)

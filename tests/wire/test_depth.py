@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskyard.wire.depth import DEPTH_MAX, has_nul, has_wild_number, is_too_deep, is_utf8, without_nul
@@ -76,11 +76,13 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON, st.integers(0, 8))
 def test_it_agrees_with_the_parsed_depth(value: object, depth_max: int) -> None:
     assert is_too_deep(msgspec.json.encode(value), depth_max) == (depth_of(value) > depth_max)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_nul_is_found_exactly_where_one_is(text: str) -> None:
     for said in (text, text + "\0", "\\u0000" + text, "\\" + "\0" + text):
@@ -106,6 +108,7 @@ def test_other_numbers_and_texts_are_left_alone(text: str) -> None:
     assert not has_wild_number(text.encode())
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**63), 2**64 - 1))
 def test_what_we_write_ourselves_is_never_wild(number: float) -> None:
     assert not has_wild_number(msgspec.json.encode({"n": [number]}))

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskyard.daemon.openai.stream import LINE_BYTES_MAX, BadAnswer, Completion, Lines, TooLong
@@ -14,6 +14,7 @@ def said(text: str) -> bytes:
     return json.dumps({"choices": [{"delta": {"content": text}}]}, ensure_ascii=False).encode()
 
 
+@settings(deadline=None)
 @given(words=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=8), data=st.data())
 def test_where_chunks_are_cut_makes_no_difference(words: list[str], data: st.DataObject) -> None:
     # Given a stream cut anywhere
@@ -31,6 +32,7 @@ def test_where_chunks_are_cut_makes_no_difference(words: list[str], data: st.Dat
     assert completion.text == "".join(words)
 
 
+@settings(deadline=None)
 @given(payload=st.binary(max_size=200) | st.builds(lambda value: json.dumps(value).encode(), st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskyard.daemon.openai.waits import WAIT_S_MAX, wait_s
@@ -47,6 +47,7 @@ def test_a_wait_is_read_where_there_is_one(headers: dict[str, str], body: Any, w
     assert wait_s(headers, body, NOW_S) == wait
 
 
+@settings(deadline=None)
 @given(
     headers=st.dictionaries(
         st.sampled_from(
