@@ -8,7 +8,7 @@ import struct
 import zlib
 from typing import Final
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Page
 
 COMMON: Final = 200
 """Of the 256 colours, so many are the most frequent ones; the others are those farthest from all chosen before."""
@@ -58,12 +58,9 @@ REDUCE: Final = """async ([encoded, common]) => {
 }"""
 
 
-def made_small(browser: Browser, png: bytes) -> bytes:
-    page = browser.new_page()
-    try:
-        found = page.evaluate(REDUCE, [base64.b64encode(png).decode(), COMMON])
-    finally:
-        page.close()
+def made_small(blank: Page, png: bytes) -> bytes:
+    """`blank` is a page of nobody's, which lends its canvas."""
+    found = blank.evaluate(REDUCE, [base64.b64encode(png).decode(), COMMON])
     indices, width, height = base64.b64decode(found["indices"]), found["width"], found["height"]
     # Each row begins with how it was filtered: indices are best left alone.
     rows = b"".join(b"\0" + indices[width * row : width * (row + 1)] for row in range(height))

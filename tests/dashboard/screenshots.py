@@ -55,6 +55,7 @@ def pictures(demo: Demo, browser: Browser, directory: Path, looks: Sequence[Look
     """Takes each, and tells where it is."""
     directory.mkdir(parents=True, exist_ok=True)
     paths = {**PAGES, "task": demo.path_of("running", titled="Migrate the billing service")}
+    blank = browser.new_page()
     for look in looks:
         context = _window(demo, browser, look)
         page = context.new_page()
@@ -62,9 +63,10 @@ def pictures(demo: Demo, browser: Browser, directory: Path, looks: Sequence[Look
             visit(page, paths[name])
             _pose(page, name)
             picture = directory / f"{name}-{look.name}.png"
-            picture.write_bytes(made_small(browser, page.screenshot(animations="disabled", caret="hide")))
+            picture.write_bytes(made_small(blank, page.screenshot(animations="disabled", caret="hide")))
             yield picture
         context.close()
+    blank.close()
 
 
 def _window(demo: Demo, browser: Browser, look: Look) -> BrowserContext:
@@ -85,8 +87,8 @@ def _pose(page: Page, name: str) -> None:
     """A day says more than an hour, and no button looks pressed."""
     if name == "overview":
         page.get_by_text("24 h", exact=True).first.click()
-    page.mouse.move(0, 0)
-    page.wait_for_timeout(300)
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(300)
 
 
 def main() -> None:

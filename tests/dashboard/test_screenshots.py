@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.dashboard.demo import demo_yard
+from tests.dashboard.demo import Demo
 from tests.dashboard.screenshots import BYTES_MAX, LOOKS, ON_A_PHONE, SHOWN, pictures
 
 pytestmark = pytest.mark.slow
@@ -22,10 +22,9 @@ def colours_in(picture: Path) -> int:
     return len(set(zlib.decompress(packed)))
 
 
-def test_every_picture_shows_a_page(tmp_path: Path, browser: Browser) -> None:
-    with demo_yard(tmp_path / "yard") as demo:
-        # The light ones are taken in the same way, and would only take time.
-        made = list(pictures(demo, browser, tmp_path / "images", [look for look in LOOKS if look.name != "light"]))
+def test_every_picture_shows_a_page(tmp_path: Path, browser: Browser, demo: Demo) -> None:
+    # The light ones are taken in the same way, and would only take time.
+    made = list(pictures(demo, browser, tmp_path / "images", [look for look in LOOKS if look.name != "light"]))
     assert len(made) == len(SHOWN) + len(ON_A_PHONE)
     assert [picture.name for picture in made if picture.stat().st_size > BYTES_MAX] == []
     assert [picture.name for picture in made if colours_in(picture) < 50] == []
