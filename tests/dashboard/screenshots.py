@@ -54,7 +54,12 @@ ON_A_PHONE: Final = ("overview", "queue", "task")
 def pictures(demo: Demo, browser: Browser, directory: Path, looks: Sequence[Look] = LOOKS) -> Iterator[Path]:
     """Takes each, and tells where it is."""
     directory.mkdir(parents=True, exist_ok=True)
-    paths = {**PAGES, "task": demo.path_of("running", titled="Migrate the billing service")}
+    # What waits, and for what, says more than a list of what is done.
+    paths = {
+        **PAGES,
+        "queue": f"{PAGES['queue']}?status=pending",
+        "task": demo.path_of("running", titled="Migrate the billing service"),
+    }
     blank = browser.new_page()
     for look in looks:
         context = _window(demo, browser, look)

@@ -57,12 +57,12 @@ function Shown({ now }: { now: Metrics }) {
         </Stat>
       </Cell>
       <Cell>
-        <Stat label="Wait" {...typical(now.p50_queue_wait_time_ms, now.p99_queue_wait_time_ms, "nothing started")}>
+        <Stat label="Median wait" {...typical(now.p50_queue_wait_time_ms, now.p99_queue_wait_time_ms, "nothing started")}>
           <Spark label="Median wait, last hour" values={line(steps, (one) => one.wait_p50_ms)} />
         </Stat>
       </Cell>
       <Cell>
-        <Stat label="Run time" {...typical(now.p50_execution_time_ms, now.p99_execution_time_ms, "nothing ended")}>
+        <Stat label="Median run time" {...typical(now.p50_execution_time_ms, now.p99_execution_time_ms, "nothing ended")}>
           <Spark label="Median run time, last hour" values={line(steps, (one) => one.execution_p50_ms)} />
         </Stat>
       </Cell>
@@ -86,7 +86,7 @@ function Cell({ children }: { children: ReactNode }) {
 /** Of the last five minutes; the hub says 0 where there is nothing to say. */
 function typical(p50Ms: number, p99Ms: number, nothing: string): { value: string; note: string } {
   if (p99Ms === 0) return { value: "–", note: `${nothing} in 5 min` };
-  return { value: duration(p50Ms), note: `median; 99 of 100 within ${duration(Math.max(1, p99Ms))}` };
+  return { value: duration(p50Ms), note: `99 of 100 within ${duration(Math.max(1, p99Ms))}` };
 }
 
 function total({ depth }: Schemas["HistoryPoint"]): number {

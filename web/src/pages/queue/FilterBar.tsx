@@ -67,7 +67,7 @@ function Choices({ filters, onChange, whose, types }: Props) {
   const users = useQuery({ ...usersQuery, enabled: isAdmin });
   const statuses = statusesOf(filters.status);
   const names = new Set([...(queues.data ?? []).map((queue) => queue.name), ...(filters.queue ? [filters.queue] : [])]);
-  const look = "border-line md:w-36";
+  const look = "border-line md:w-33";
   return (
     <div className="grid grid-cols-2 gap-2 max-md:w-full md:contents">
       <Select
@@ -79,7 +79,7 @@ function Choices({ filters, onChange, whose, types }: Props) {
           { value: "", label: tabOf(filters.status) === "all" ? "Any status" : "Any of these" },
           ...STATUSES.map((status) => ({ value: status, label: STATUS[status].label })),
         ]}
-        className={look}
+        className="border-line md:w-36"
       />
       <TypeField value={filters.type ?? ""} types={types} onChange={(type) => { onChange({ type }); }} />
       <Select
@@ -137,7 +137,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
         ref={field}
         type="search"
         aria-label="Search tasks"
-        placeholder="Words of a title, a ref or an id"
+        placeholder="Title, ref or id"
         value={typed}
         onChange={(event) => {
           type(event.target.value);
