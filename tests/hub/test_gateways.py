@@ -356,4 +356,4 @@ def test_a_hub_that_is_killed_while_it_starts_leaves_no_gateway_behind(yard: Liv
     hub.start(wait=False)
     gateways = wait_until(lambda: hub.gateways, within_s=20, what="a gateway", every_s=0.001)
     hub.kill()
-    wait_until(lambda: not any(map(psutil.pid_exists, gateways)), within_s=5, what="no gateway is left")
+    wait_until(lambda: not any(map(psutil.pid_exists, gateways)), within_s=20, what="no gateway is left")
