@@ -5,7 +5,7 @@ module cannot reach the next one, and one that fails does not hide what the othe
 are found, not listed, so that a new one cannot be forgotten.
 
 Those that ask no clock but their own run beside the others, one by one, and say what they have to say when they are
-done: the smallest machine that this is for has two cores.
+done: the smallest machine that this is for has two cores. One that mostly waits is run in parts beside each other.
 
 Coverage is measured where a module's own tests run. The simulator, the acceptance tests and the seeds visit
 most lines too, but proving nothing about them; they are also the ones that tracing would slow down most.
@@ -34,6 +34,15 @@ ELSEWHERE: Final = frozenset({"tidy", "support"})
 
 # Pure, or in time that they make themselves: a busy machine cannot make them fail.
 BESIDE: Final = ("core", "wire", "chat", "gateway", "sdk", "seeds", "simulation")
+
+# What is asked of pytest beyond the directory, in steps; the parts of a step run beside each other. What is measured is
+# measured alone.
+STEPS: Final[Mapping[str, Sequence[Sequence[Sequence[str]]]]] = {
+    "dashboard": (
+        [["-m", "measured"]],
+        [["-m", "not measured", "--part=1/2"], ["-m", "not measured", "--part=2/2"]],
+    )
+}
 
 # Patterns of files, and the least percentage of lines and branches that the covered sections must visit.
 GATES: Final[Mapping[str, tuple[int, Sequence[str]]]] = {
@@ -64,24 +73,37 @@ class Run(NamedTuple):
     tally: Counter[str]
 
 
-def run_section(name: str, *, quick: bool, directory: Path, beside: bool) -> Run:
-    """Run one section; what is run beside another is told in one piece."""
-    report = directory / f"{name}.xml"
-    pytest = ["-m", "pytest", "-q", f"tests/{name}", f"--junit-xml={report}", "-o", "junit_logging=no"]
+def run_section(name: str, *, quick: bool, directory: Path, beside: bool) -> Iterator[Run]:
+    """Run one section, in as many parts as it has; what is run beside another is told in one piece."""
+    for step, parts in enumerate(STEPS.get(name, [[[]]])):
+
+        def run(number: int, step: int = step, parts: Sequence[Sequence[str]] = parts) -> Run:
+            report = directory / f"{name}-{step}-{number}.xml"
+            command = command_for(name, parts[number], quick=quick, report=report)
+            returned = run_loudly(name, command) if not beside and len(parts) == 1 else run_quietly(name, command)
+            return Run(name, returned == 0 or (quick and returned == NOTHING_COLLECTED), count(report))
+
+        with ThreadPoolExecutor(len(parts)) as pool:
+            yield from pool.map(run, range(len(parts)))
+
+
+def command_for(name: str, part: Sequence[str], *, quick: bool, report: Path) -> list[str]:
+    pytest = ["-m", "pytest", "-q", f"tests/{name}", *part, f"--junit-xml={report}", "-o", "junit_logging=no"]
     if quick:
         pytest += ["-m", "not slow"]
     tracer = ["-m", "coverage", "run", "--parallel-mode"] if name in COVERED and not quick else []
-    command = [sys.executable, *tracer, *pytest]
-    if beside:
-        done = subprocess.run(
-            command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        print(f"\n== {name} (beside the others)\n{done.stdout}", flush=True)
-    else:
-        print(f"\n== {name}", flush=True)
-        done = subprocess.run(command, cwd=ROOT, check=False, text=True)
-    passed = done.returncode == 0 or (quick and done.returncode == NOTHING_COLLECTED)
-    return Run(name, passed, count(report))
+    return [sys.executable, *tracer, *pytest]
+
+
+def run_loudly(name: str, command: Sequence[str]) -> int:
+    print(f"\n== {name}", flush=True)
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def run_quietly(name: str, command: Sequence[str]) -> int:
+    done = subprocess.run(command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(f"\n== {name} (beside the others)\n{done.stdout}", flush=True)
+    return done.returncode
 
 
 def run_sections(*, quick: bool, directory: Path) -> list[Run]:
@@ -89,7 +111,7 @@ def run_sections(*, quick: bool, directory: Path) -> list[Run]:
 
     def lane(*, beside: bool) -> list[Run]:
         mine = [name for name in names if (name in BESIDE) is beside]
-        return [run_section(name, quick=quick, directory=directory, beside=beside) for name in mine]
+        return [run for name in mine for run in run_section(name, quick=quick, directory=directory, beside=beside)]
 
     with ThreadPoolExecutor(1) as pool:
         others = pool.submit(lane, beside=True)
@@ -132,7 +154,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as directory:
         os.environ["COVERAGE_FILE"] = str(Path(directory, "coverage"))
         runs = run_sections(quick=quick, directory=Path(directory))
-        failed = [run.name for run in runs if not run.passed]
+        failed = list(dict.fromkeys(run.name for run in runs if not run.passed))
         if not quick and not gates_hold():
             failed.append("coverage")
     tally = sum((run.tally for run in runs), Counter[str]())

@@ -30,8 +30,31 @@ REFUSED_IN: Final[Mapping[str, tuple[str, ...]]] = {
 """What any test of a module may expect, where it does not use `watched_page`."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", metavar="N/OF", help="only one of so many parts of about the same size")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "refused(*words): statuses or errors of requests that this test wants refused")
+    config.addinivalue_line("markers", "measured: holds a clock to what it looks at, so nothing may run beside it")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keeps whole modules together, and those that look at the demonstration too: each of them takes a yard to make."""
+    asked = config.getoption("--part", None)
+    if asked is None:
+        return
+    number, of = map(int, asked.split("/"))
+    together: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        together.setdefault("demo" if "demo" in getattr(item, "fixturenames", ()) else str(item.path), []).append(item)
+    parts: list[list[pytest.Item]] = [[] for _ in range(of)]
+    for module in sorted(together.values(), key=len, reverse=True):
+        min(parts, key=len).extend(module)
+    left_out = [item for part in parts if part is not parts[number - 1] for item in part]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = parts[number - 1]
 
 
 @pytest.fixture(scope="session")

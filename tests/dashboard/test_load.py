@@ -7,7 +7,7 @@ from playwright.sync_api import Browser
 
 from tests.dashboard.load import EVENTS_PER_S, run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.measured]
 
 
 def test_a_page_stays_responsive_and_flat_before_a_busy_yard(tmp_path: Path, browser: Browser) -> None:
