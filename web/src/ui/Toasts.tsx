@@ -101,7 +101,8 @@ function Shown({ toast: { id, text, tone, undo } }: { toast: Toast }) {
       )}
     >
       <p className="min-w-0 py-1">
-        <Sentence text={text} />
+        {/* A refusal has commands in it; what we say ourselves has names, which are shown as they are. */}
+        {tone === "failed" ? <Sentence text={text} /> : text}
       </p>
       {undo !== undefined && (
         <button
