@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from taskyard.core.state import Now
+from taskyard.gateway.rest.metrics import SPANS, Span
 from taskyard.gateway.samples import Sample, decode_sample, encode_sample
 from taskyard.hub.clock import read_clock
 from taskyard.hub.history import HOURS_KEPT_MS, MINUTES_KEPT_MS, minute_ended, until_turn_ms
@@ -145,6 +146,19 @@ def test_minutes_are_kept_for_a_day_and_hours_for_a_month_and_none_from_the_futu
             await scene.hub.history.keep()
             assert list(await kept(scene)) == [NOON - MINUTES_KEPT_MS, NOON]
             assert list(await kept(scene, HOUR_S)) == [NOON - HOURS_KEPT_MS, NOON - HOUR_MS, NOON]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("span", SPANS.values(), ids=SPANS)
+def test_the_oldest_step_that_is_shown_stays_until_the_newest_is_whole(span: Span) -> None:
+    async def scenario() -> None:
+        store, calendar = HeldStore(), Calendar(NOON + HOUR_MS - MINUTE_MS)
+        oldest = NOON - span.length_s * 1000
+        async with a_scene(store, clock=calendar) as scene:
+            store.keep_figures([Figures(span.kept_s, oldest, encode_sample(Sample(running=1)))], kept={})
+            await scene.hub.history.keep()
+            assert oldest in await kept(scene, span.kept_s)
 
     asyncio.run(scenario())
 

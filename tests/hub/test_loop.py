@@ -13,7 +13,8 @@ from taskyard.core.yard_commands import RevokeKey
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.clock import read_clock
 from taskyard.hub.inbox import NEW_LOOKUPS_MAX, URGENT_COMMANDS_MAX
-from taskyard.hub.loop import COMMANDS_PER_TURN_MAX, RELEASES_MAX
+from taskyard.hub.loop import COMMANDS_PER_TURN_MAX
+from taskyard.hub.outbox import RELEASES_MAX
 from taskyard.store.port import StoreUnavailable
 from taskyard.vocabulary import Refusal, Status
 from tests.support.hub_scene import USER, WAIT_S, a_scene, refused_with
@@ -139,6 +140,7 @@ def test_what_ends_while_a_look_up_is_under_way_stays_in_memory_until_it_is_done
 def test_whoever_asks_is_refused_when_what_they_name_cannot_be_looked_up() -> None:
     async def scenario() -> None:
         async with a_scene() as scene:
+            await scene.used("k-1")
             scene.held.read_faults = [StoreUnavailable("busy")]
             answer = scene.asked(scene.submission(key="k-1"))
             assert await refused_with(answer) == Refusal.STORE_UNAVAILABLE
@@ -215,6 +217,7 @@ def test_new_work_counts_until_it_is_decided_also_while_it_is_looked_up() -> Non
 
     async def scenario() -> None:
         async with a_scene() as scene:
+            await scene.used(*(f"k-{n}" for n in range(4)))
             scene.held.reads.shut()
             asking = [scene.asked(scene.submission(key=f"k-{n}", body=body)) for n in range(4)]
             await scene.held.reads.reached(2)
@@ -229,17 +232,19 @@ def test_new_work_counts_until_it_is_decided_also_while_it_is_looked_up() -> Non
 def test_new_work_that_has_to_be_looked_up_leaves_the_line_in_bounded_numbers() -> None:
     async def scenario() -> None:
         async with a_scene() as scene:
+            keys = [f"k-{n}" for n in range(NEW_LOOKUPS_MAX + 50)]
+            await scene.used(*keys)
             scene.held.reads.shut()
-            asking = [scene.asked(scene.submission(key=f"k-{n}")) for n in range(NEW_LOOKUPS_MAX + 50)]
+            asking = [scene.asked(scene.submission(key=key)) for key in keys]
             await scene.held.reads.reached(2)
             # What ends work passes those who wait.
             scene.held.writes.shut()
-            key = scene.asked(RevokeKey("nobody's", "test"))
-            assert isinstance((await key)[0], Refused)
+            revoked = scene.asked(RevokeKey("nobody's", "test"))
+            assert isinstance((await revoked)[0], Refused)
             scene.held.writes.open()
             scene.held.reads.open()
             await asyncio.gather(*asking)
-            assert len(scene.hub.state.tasks) == NEW_LOOKUPS_MAX + 50
+            assert len(scene.hub.state.tasks) == len(keys)
 
     asyncio.run(scenario())
 

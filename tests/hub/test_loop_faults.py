@@ -5,7 +5,7 @@ import asyncio
 from taskyard.core.commands import CancelTask, SubmitTasks
 from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Done, Submitted
-from taskyard.hub.loop import TEND_EVERY
+from taskyard.hub.chores import TEND_EVERY
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
 from taskyard.vocabulary import Refusal, Status
 from tests.support.hub_scene import USER, WAIT_S, a_draft, a_scene, refused_with
@@ -136,6 +136,7 @@ def test_a_daemon_that_came_while_the_store_was_away_is_sent_away_too() -> None:
 def test_a_look_up_that_outlives_its_state_is_dropped() -> None:
     async def scenario() -> None:
         async with a_scene() as scene:
+            await scene.used("k-1")
             scene.held.reads.shut()
             asking = scene.asked(scene.submission(key="k-1", body=b"x" * MB))
             await scene.held.reads.reached()
@@ -241,6 +242,7 @@ def test_a_store_that_breaks_while_it_is_tended_sets_the_failure() -> None:
 def test_a_look_up_that_reads_nonsense_sets_the_failure() -> None:
     async def scenario() -> None:
         async with a_scene() as scene:
+            await scene.used("k-1")
             scene.held.read_faults = [StoreBroken("checksum")]
             answer = scene.asked(scene.submission(key="k-1"))
             assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN

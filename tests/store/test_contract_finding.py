@@ -122,6 +122,24 @@ def test_the_newest_of_two_holders_of_a_key_counts(yard: Yard) -> None:
     assert yard.reader.known(user_id=USER, ids=(), refs=(), keys=("k",)).keys == {"k": newer.id}
 
 
+def test_the_keys_of_all_that_ended_are_told_page_by_page(yard: Yard) -> None:
+    # Given keys in odd letters, one of them twice, one of a task at work and one that is archived
+    keys = ["a", "b", "é", "\0z", "a"]
+    yard.has(ended(a_task(key="old"), at=NOW - 10))
+    yard.write(archive=(NOW, 0))
+    yard.has(*(ended(a_task(key=key)) for key in keys), ended(a_task()), a_task(key="at work"))
+    yard.has(ended(a_task(user_id="u_bob", key="b"), Status.CANCELLED))
+
+    # When they are read two at a time
+    pages, after = list[list[tuple[str, str]]](), ("", "")
+    while page := yard.reader.keys_used(after=after, limit=2):
+        pages.append(page)
+        after = page[-1]
+
+    # Then each is there
+    assert {pair for page in pages for pair in page} == {*((USER, key) for key in keys), ("u_bob", "b")}
+
+
 # --- what is sent to daemons ---
 
 

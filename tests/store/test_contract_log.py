@@ -212,7 +212,7 @@ def test_few_tasks_are_searched_in_one_go(yard: Yard) -> None:
     yard.has(a_task(), ended(a_task()))
     for user_id in (USER, None):
         for archived in (False, True):
-            assert yard.reader.search_end(user_id=user_id, archived=archived, before=None) is None
+            assert yard.reader.search_end(TaskFilter(user_id=user_id, archived=archived)) is None
 
 
 # --- figures ---

@@ -1,6 +1,6 @@
 """What only an engine with a server has: partitions, sessions, and rows that lie where they are small enough."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 import psycopg
@@ -8,7 +8,7 @@ import pytest
 from psycopg.errors import ReadOnlySqlTransaction, UniqueViolation
 
 from taskyard.core.changes import AuditRecord, Kept
-from taskyard.store.port import Identity, StoreBroken, StoreUnavailable, TaskFilter
+from taskyard.store.port import REQUESTS_KEPT_MS, Identity, StoreBroken, StoreUnavailable, TaskFilter
 from taskyard.store.postgres import Candidate, PostgresStore
 from taskyard.store.postgres.image import TASKS_PER_QUERY
 from taskyard.store.postgres.partitions import COMMITS, WEEK_MS
@@ -359,28 +359,35 @@ def test_a_session_knows_that_it_is_closed(url: str) -> None:
     assert session.has_ended
 
 
-def blocks_of_lives(url: str, first: int, count: int) -> int:
-    """How many blocks of the tables that each commit writes were looked at for so many lives."""
+def blocks_of(url: str, tables: list[str], work: Callable[[Yard], object]) -> int:
+    """How many blocks of these tables were looked at by a hub that did this."""
     blocks = (
         "SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::bigint FROM pg_statio_user_tables"
-        " WHERE schemaname = 'taskyard' AND relname IN ('task', 'kept', 'numbering')"
+        " WHERE schemaname = 'taskyard' AND relname = ANY (%s)"
     )
     with psycopg.connect(url, autocommit=True) as operator:
-        (before,) = operator.execute(blocks).fetchone() or (0,)
+        (before,) = operator.execute(blocks, [tables]).fetchone() or (0,)
         # A session tells what it did at its end, and whoever looked keeps what it saw for a moment.
         store = PostgresStore(url, new_cluster_id="c_test", candidate=Candidate("h_test"))
         yard = Yard(store)
-        for number in range(first, first + count):
-            task = a_task(number=number)
-            yard.has(task, kept=[Kept(Keeps.USAGE, "u", b"{}")])
-            yard.has(ended(task), bodies=[], kept=[Kept(Keeps.USAGE, "u", b"[]")])
+        work(yard)
         yard.reader.close()
         store.close()
         for _ in range(LOOKS_MAX):
             if not operator.execute("SELECT 1 FROM pg_stat_activity WHERE application_name ~ 'writer'").fetchall():
                 break
-        (after,) = operator.execute(blocks).fetchone() or (0,)
+        (after,) = operator.execute(blocks, [tables]).fetchone() or (0,)
     return int(after - before)
+
+
+def blocks_of_lives(url: str, first: int, count: int) -> int:
+    def live(yard: Yard) -> None:
+        for number in range(first, first + count):
+            task = a_task(number=number)
+            yard.has(task, kept=[Kept(Keeps.USAGE, "u", b"{}")])
+            yard.has(ended(task), bodies=[], kept=[Kept(Keeps.USAGE, "u", b"[]")])
+
+    return blocks_of(url, ["task", "kept", "numbering"], live)
 
 
 def test_a_snapshot_that_somebody_holds_open_makes_no_commit_dearer(url: str) -> None:
@@ -395,3 +402,39 @@ def test_a_snapshot_that_somebody_holds_open_makes_no_commit_dearer(url: str) ->
         operator.execute("VACUUM ANALYZE taskyard.task, taskyard.kept, taskyard.numbering")
         # Then as many lives look at as many blocks
         assert blocks_of_lives(url, 351, 30) < 2 * fresh
+
+
+def blocks_of_answers(url: str, first: int, count: int) -> int:
+    def answer(yard: Yard) -> None:
+        for n in range(first, first + count):
+            at = NOW + 2 * REQUESTS_KEPT_MS + n
+            yard.write(events=[an_event(a_task())], requests=[(f"new {n}", b"answer")], at=at)
+
+    return blocks_of(url, ["request"], answer)
+
+
+def test_nor_does_it_if_answers_are_forgotten_meanwhile(url: str) -> None:
+    # Given more answers than are forgotten here, all old enough, and somebody who may see them for longer
+    with psycopg.connect(url) as held, psycopg.connect(url, autocommit=True) as operator:
+        operator.execute(
+            "INSERT INTO taskyard.request SELECT 'old ' || n, 0, %s + n, %s, 0 FROM generate_series(1, 1000) AS n",
+            [NOW, b"a few to a page" * 100],
+        )
+        held.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        held.execute("SELECT count(*) FROM taskyard.request")
+        fresh = blocks_of_answers(url, 1, 30)
+        # When many are forgotten
+        blocks_of_answers(url, 31, 300)
+        # Then as many commits look at as many blocks
+        assert blocks_of_answers(url, 331, 30) < 2 * fresh
+        assert operator.execute("SELECT count(*) FROM taskyard.request WHERE name ~ 'old'").fetchone() == (280,)
+
+
+def test_answers_are_forgotten_although_the_clock_was_put_back(yard: Yard) -> None:
+    # Given an answer, and one that was given when the clock had been put back
+    yard.write(events=[an_event(a_task())], requests=[("ahead", b"1")], at=NOW + 3 * REQUESTS_KEPT_MS)
+    yard.write(events=[an_event(a_task())], requests=[("back", b"2")], at=NOW)
+    # When the second is old
+    yard.write(events=[an_event(a_task())], requests=[("new", b"3")], at=NOW + REQUESTS_KEPT_MS + 1)
+    # Then it is forgotten
+    assert [yard.reader.request(name) for name in ("ahead", "back", "new")] == [b"1", None, b"3"]

@@ -26,7 +26,7 @@ GROWING = re.compile(
 TEXTS = ("ids", "keys", "statuses")
 NUMBERS = ("numbers", "seqs")
 WORDS = (
-    *("user_id", "task_id", "subject", "name", "before_id", "last_id", "after"),
+    *("user_id", "task_id", "subject", "name", "before_id", "last_id", "after", "key"),
     *("queue", "type", "source", "level", "text", "correlation_id", "parent_id"),
     *("user_min", "user_max", "raw", "schedule_id"),
 )

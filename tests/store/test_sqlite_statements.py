@@ -13,7 +13,7 @@ from taskyard.store.statements import named_statements
 GROWING = ("task", "history", "archive", "body", "outcome", "log_chunk", "late_result", "audit", "commit_log")
 # A walk is what these are for: the hot table at start, a bounded number from one end of a log, and the index of dead
 # letters, which are as many as people have not decided about.
-WALKS = {"every_hot_task", "oldest_commits", "first_ages", "audit_entries", "list_dead"}
+WALKS = {"every_hot_task", "oldest_commits", "first_ages", "audit_entries", "list_dead", "search_end_dead"}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_no_statement_walks_a_table_that_grows(connection: apsw.Connection, name
     assert not walks or name in WALKS, steps
 
 
-@pytest.mark.parametrize("name", ["list_status_by_number", "list_status_by_id", "count_status"])
+@pytest.mark.parametrize("name", ["list_status_by_number", "list_status_by_id", "count_status", "search_end_status"])
 def test_what_few_tasks_are_is_looked_for_among_those_few(connection: apsw.Connection, name: str) -> None:
     plan = connection.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", defaultdict(lambda: None))
     assert any("task_status (status=?" in detail for *_, detail in plan)

@@ -13,6 +13,10 @@ Message = MutableMapping[str, Any]
 WAIT_S = 5.0
 
 
+HELLO = {"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac-1", "max_concurrent_tasks": 2}
+"""What a daemon begins with."""
+
+
 class Response(msgspec.Struct):
     status: int
     headers: dict[str, str]

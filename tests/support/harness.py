@@ -202,6 +202,14 @@ class HubHarness:
         )
         return self.state.daemons[f"d-{name}"]
 
+    def overdue_while_away(self) -> Task:
+        """A last try that may run a second, and whose daemon has been away for two."""
+        daemon = self.daemon()
+        task = self.run(self.submit(terms=Terms(timeout_ms=1000, max_attempts=1)))
+        self.disconnect(daemon)
+        self.advance(s=2)
+        return task
+
     def disconnect(self, daemon: Daemon) -> list[Effect]:
         return self.step(LeaveDaemon(daemon.session, daemon.id))
 

@@ -79,7 +79,8 @@ def raise_next(faults: list[Exception | None]) -> None:
 
 
 class HeldReader:
-    """Every call of a reader, behind the gate, one at a time."""
+    """Every call of a reader, behind the gate, one at a time. Of the keys of history, which are read for nobody in
+    particular, the answer is behind a gate of its own."""
 
     def __init__(self, reader: Reader, store: "HeldStore") -> None:
         self._reader = reader
@@ -100,6 +101,14 @@ class HeldReader:
 
         return held
 
+    def keys_used(self, **named: Any) -> Any:
+        store = self._store
+        raise_next(store.key_faults)
+        with store.lock:
+            found = self._reader.keys_used(**named)
+        store.key_reads.pass_through()
+        return found
+
 
 class HeldStore(MemoryStore):
     def __init__(self) -> None:
@@ -107,8 +116,10 @@ class HeldStore(MemoryStore):
         self.lock = threading.RLock()
         self.writes = Gate()
         self.reads = Gate()
+        self.key_reads = Gate()
         # Faults of the next calls of each kind, in order; None is a call that goes well.
         self.read_faults: list[Exception | None] = []
+        self.key_faults: list[Exception | None] = []
         self.write_faults: list[Exception | None] = []
         self.probe_faults: list[Exception | None] = []
         self.load_faults: list[Exception | None] = []
@@ -297,6 +308,13 @@ class Scene:
         assert isinstance(answer, Submitted), answer
         return answer.ids[0]
 
+    async def used(self, *keys: str) -> None:
+        """Keys that are free again, which only a look at the store can tell."""
+        answer = await self.ask(SubmitTasks(USER, [a_draft(self.hub.mint(), key=key) for key in keys]))
+        assert isinstance(answer, Submitted), answer
+        for task_id in answer.ids:
+            await self.cancel(task_id)
+
     async def cancel(self, task_id: str) -> Answer:
         return await self.ask(CancelTask(USER, task_id, actor="test"))
 
@@ -379,5 +397,6 @@ async def a_scene(
         if isinstance(store, HeldStore):
             store.writes.open()
             store.reads.open()
+            store.key_reads.open()
         if not scene.is_stopped:
             await hub.stop()

@@ -74,6 +74,11 @@ class Askers:
             if future is not None and not future.done():
                 future.set_exception(Unavailable(code, RETRY_AFTER_S))
 
+    def refuse_replies(self, effects: Iterable[Effect], code: Refusal) -> None:
+        for effect in effects:
+            if isinstance(effect, Reply):
+                self.refuse(effect.to, code)
+
     def refuse_all(self, code: Refusal, *, but: Container[int] = ()) -> None:
         for number in {**self._waiting, **self._names}:
             if number not in but:

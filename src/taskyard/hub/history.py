@@ -24,8 +24,10 @@ from taskyard.wire.metrics import HOUR_S, MINUTE_S
 MINUTE_MS, HOUR_MS = MINUTE_S * 1000, HOUR_S * 1000
 EARLY_MS: Final = 1_000
 # A timer and the wall clock may differ by less than this; who wakes before the turn must not wake for it twice.
-MINUTES_KEPT_MS: Final = 25 * HOUR_MS
-HOURS_KEPT_MS: Final = 31 * 24 * HOUR_MS
+DAY_MS: Final = 24 * HOUR_MS
+# An hour more than is shown of each: the oldest step is shown until the newest is whole.
+MINUTES_KEPT_MS: Final = DAY_MS + HOUR_MS
+HOURS_KEPT_MS: Final = 31 * DAY_MS + HOUR_MS
 
 T = TypeVar("T")
 

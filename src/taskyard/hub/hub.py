@@ -108,10 +108,10 @@ class Hub(Stamps):
         `on_open` is called between opening and loading, which may take a while.
         """
         await self._loop.start(new_era=new_era, on_open=on_open)
-        self._loop.watch(self._sweep.run())
-        self._loop.watch(self._metrics.watch_loop())
-        self._loop.watch(self.history.run())
-        self._loop.watch(self._notifier.run())
+        self._loop.beside.run(self._sweep.run())
+        self._loop.beside.run(self._metrics.watch_loop())
+        self._loop.beside.run(self.history.run())
+        self._loop.beside.run(self._notifier.run())
 
     async def stop(self) -> None:
         """Askers still waiting are told to try again."""
@@ -131,7 +131,7 @@ class Hub(Stamps):
 
     def watch(self, work: Coroutine[None, None, None]) -> None:
         """Run this beside the hub until it ends or the hub does; should it fail, so does the hub."""
-        self._loop.watch(work)
+        self._loop.beside.run(work)
 
     @property
     def identity(self) -> Identity:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+from taskyard.core.changes import Ledger
 from taskyard.core.commands import Command, CompleteTask, ReportProgress, SaveCheckpoint, SubmitTasks
 
 NEW_COMMANDS_MAX: Final = 10_000
@@ -19,6 +20,9 @@ URGENT_BYTES_MAX: Final = 256 * 1024 * 1024
 # What daemons say while the disk stalls; the one that says more is cut off and comes back with its list.
 NEW_LOOKUPS_MAX: Final = 256
 # New work that may wait for the store at a time: all of it is decided without asking again whether there is room.
+GATHERED_ROWS_MAX: Final = 4096
+GATHERED_BYTES_MAX: Final = 32 * 1024 * 1024
+# What one batch may hold before new work waits for the commit: 20 to 40 ms of writing.
 
 _WEIGHTS: Final[dict[type, Callable[[Any], int]]] = {
     SubmitTasks: lambda command: sum(len(draft.body) for draft in command.drafts),
@@ -90,6 +94,11 @@ class Inbox:
         waiting = self._new if isinstance(command, SubmitTasks) else self._urgent
         waiting.count -= 1
         waiting.bytes -= _weight(command)
+
+
+def has_room(gathered: Ledger) -> bool:
+    """New work waits for the disk; what ends work never does."""
+    return len(gathered.touched) < GATHERED_ROWS_MAX and gathered.bodies_bytes < GATHERED_BYTES_MAX
 
 
 def _weight(command: Command) -> int:

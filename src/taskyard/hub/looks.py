@@ -7,12 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
+from typing import Final
 
+import msgspec
+
+from taskyard.core.changes import Batch
 from taskyard.core.commands import Command
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
+from taskyard.core.state import State
 from taskyard.hub.readers import Readers
 from taskyard.hub.revisit import known_of
+from taskyard.hub.used_keys import FIT, UsedKeys
+from taskyard.store.port import Reader
+
+KEYS_PER_PAGE: Final = 1000
+# About 2 ms of the loop's time.
 
 
 class Looks:
@@ -21,6 +31,11 @@ class Looks:
         self._begun: dict[int, int] = {}
         """The commit after which each began."""
         self._numbers = count()
+        self._used: UsedKeys | None = None
+        """None: not all of history's keys are in it yet."""
+        self._coming: UsedKeys | None = None
+        """The one that history's are being added to."""
+        self._fit = FIT
 
     def seen_by_all(self, seq: int) -> int:
         """The newest commit, up to this one, that every look-up under way has seen."""
@@ -35,6 +50,15 @@ class Looks:
         finally:
             del self._begun[number]
 
+    def wanted(self, state: State, command: Command) -> Lookup | None:
+        """What has to be read before this can be decided; None: nothing."""
+        lookup = missing(state, command)
+        if lookup is None or not lookup.keys or lookup.user_id is None or self._used is None:
+            return lookup
+        user_id, used = lookup.user_id, self._used
+        keys = tuple(key for key in lookup.keys if used.may_have(user_id, key))
+        return msgspec.structs.replace(lookup, keys=keys) if keys or lookup.ids or lookup.refs else None
+
     async def learn(self, core: Core, command: Command, lookup: Lookup) -> None:
         """Read into the command's `known` what it lacks, and what that turns out to need."""
         wanted: Lookup | None = lookup
@@ -42,4 +66,42 @@ class Looks:
             if wanted is not None:
                 found = await self._readers.read(partial(known_of, wanted))
                 command.known = merge(command.known, wanted, found)  # type: ignore[union-attr]
-                wanted = missing(core.state, command)
+                wanted = self.wanted(core.state, command)
+
+    # The keys of what has ended.
+
+    def note(self, batch: Batch) -> None:
+        """This was committed, and what ended in it may be forgotten from now on."""
+        used = [(row.task.user_id, row.task.key) for row in batch.ended if row.task.key is not None]
+        for keys in (self._used, self._coming):
+            if keys is not None and used:
+                keys.add(used)
+
+    def forget_keys(self) -> None:
+        """The state was loaded anew: commits may have come to pass that this process never heard of."""
+        self._used = self._coming = None
+
+    def is_full(self) -> bool:
+        """So many keys are in it, most of them perhaps archived since, that it is better made anew."""
+        return self._coming is None and (self._used is None or self._used.count > self._fit)
+
+    async def gather_keys(self) -> None:
+        """Make it anew. What ends meanwhile is in both, so it does not matter whether a page has it."""
+        coming = self._coming = UsedKeys()
+        after, is_more = ("", ""), True
+        try:
+            while is_more:
+                page = await self._readers.read(partial(_keys_after, after))
+                if self._coming is not coming:
+                    return
+                coming.add(page)
+                is_more = len(page) == KEYS_PER_PAGE
+                after = page[-1] if is_more else after
+            self._used, self._fit = coming, max(FIT, 2 * coming.count)
+        finally:
+            if self._coming is coming:
+                self._coming = None
+
+
+def _keys_after(after: tuple[str, str], reader: Reader) -> list[tuple[str, str]]:
+    return reader.keys_used(after=after, limit=KEYS_PER_PAGE)

@@ -12,7 +12,7 @@ it later succeeds. So does a mistake of our own in the middle of a decision: hal
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from functools import partial
@@ -20,17 +20,19 @@ from typing import Final, TypeVar
 
 from taskyard.core.changes import Batch
 from taskyard.core.commands import Command, HearEnded, SubmitTasks, Tick
-from taskyard.core.effects import Effect, Reply
+from taskyard.core.effects import Effect
 from taskyard.core.hub import Core
-from taskyard.core.lookups import Lookup, missing
+from taskyard.core.lookups import Lookup
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now
 from taskyard.gateway.port import Answered, Unavailable
 from taskyard.hub.alarm import Alarm
 from taskyard.hub.askers import RETRY_AFTER_S
+from taskyard.hub.beside import Beside
+from taskyard.hub.chores import Chores
 from taskyard.hub.clock import read_stopwatch
 from taskyard.hub.ids import Mint, mint_secret
-from taskyard.hub.inbox import Inbox
+from taskyard.hub.inbox import Inbox, has_room
 from taskyard.hub.interpreter import settle_again
 from taskyard.hub.looks import Looks
 from taskyard.hub.observe import Log
@@ -45,13 +47,6 @@ T = TypeVar("T")
 
 COMMANDS_PER_TURN_MAX: Final = 100
 # About 1 ms of decisions, then the sockets and the writer get their turn.
-GATHERED_ROWS_MAX: Final = 4096
-GATHERED_BYTES_MAX: Final = 32 * 1024 * 1024
-# What one batch may hold before new work waits for the commit: 20 to 40 ms of writing.
-RELEASES_MAX: Final = 4
-# Commits whose effects wait for bodies before the next commit waits too.
-TEND_EVERY: Final = 64
-# Commits between two looks at the store's log: a look costs as much as a small commit.
 PROBE_FIRST_S, PROBE_MAX_S = 0.1, 5.0
 
 
@@ -91,8 +86,9 @@ class Loop:
         self._turn_is_due = False
         self._alarm = Alarm(partial(self._decide, is_due=True))
         self._writing: asyncio.Future[None] | None = None
-        self._untended = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.beside = Beside(self.fail)
+        """What runs until it ends or the hub does; should it fail, so does the hub."""
+        self._chores = Chores(self.beside, self._looks, log, tend=partial(self._write, store.tend))
         self.on_commit: Callable[[Batch, float], None] = lambda batch, took_s: None
         """Called with what the store took, and how long that was."""
         self._began_writing = 0.0
@@ -117,9 +113,7 @@ class Loop:
             self._phase = Phase.STOPPING
             await self._finish()
             self._phase = Phase.CLOSED
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.beside.close()
         self._outbox.refuse(Refusal.STORE_UNAVAILABLE)
         await self._outbox.close()
         # A reader may wait for a server that says nothing; whoever else lives in this process does not.
@@ -214,20 +208,6 @@ class Loop:
         self.deposed.set_result(None)
         self._drop_all(Refusal.NO_LEADER, in_flight=Refusal.OUTCOME_UNKNOWN)
 
-    def watch(self, work: Coroutine[None, None, None]) -> None:
-        """Run this beside the loop until it ends or the hub does; should it fail, so does the hub."""
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_done)
-
-    def _on_done(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self.fail(error)
-
-    # Decide.
-
     def _decide_soon(self) -> None:
         if not self._turn_is_due:
             self._turn_is_due = True
@@ -256,27 +236,22 @@ class Loop:
             core.decide(turn, Tick(lag_ms))
         elif is_due:
             core.decide(turn, Tick())
-        left = COMMANDS_PER_TURN_MAX
-        while left and (command := inbox.take(self._has_room)) is not None:
+        left, room = COMMANDS_PER_TURN_MAX, partial(has_room, core.state.ledger)
+        while left and (command := inbox.take(room)) is not None:
             left -= 1
-            lookup = missing(core.state, command)
+            lookup = self._looks.wanted(core.state, command)
             if lookup is None:
                 inbox.settle(command)
                 core.decide(turn, command)
             else:
                 inbox.look_up(command)
-                self.watch(self._look_up(command, lookup))
+                self.beside.run(self._look_up(command, lookup))
         core.dispatch(turn)
         self._gathered += turn.effects
         self._commit()
         if not left:
             self._decide_soon()
         self._alarm.set(turn.now, core.next_due_ms(turn.now), heartbeat_s=self._settings.lease.heartbeat_s)
-
-    def _has_room(self) -> bool:
-        """New work waits for the disk; what ends work never does."""
-        ledger = self._core.state.ledger
-        return len(ledger.touched) < GATHERED_ROWS_MAX and ledger.bodies_bytes < GATHERED_BYTES_MAX
 
     async def _look_up(self, command: Command, lookup: Lookup) -> None:
         """Read what the core no longer holds, then decide."""
@@ -309,8 +284,6 @@ class Loop:
             self._inbox.hurry(HearEnded())
             self._decide_soon()
 
-    # Commit.
-
     def _commit(self) -> None:
         """Hand the writer what was gathered, if it is free."""
         release = self._begin()
@@ -319,7 +292,7 @@ class Loop:
 
     def _begin(self) -> Release | None:
         """As `_commit`; what needs no writing, and may leave at once, is returned."""
-        if not self._committer.idle or self._outbox.backlog >= RELEASES_MAX:
+        if not self._committer.idle or self._outbox.is_full:
             return None
         batch = self._core.cut(batch_id=self._mint.id(), now=self._clock())
         effects, self._gathered = self._gathered, []
@@ -361,35 +334,24 @@ class Loop:
             self._outbox.put(release)
             if following is not None:
                 self._outbox.put(following)
+            self._looks.note(release.batch)
             self._core.forget(through_seq=self._looks.seen_by_all(release.seq))
             self.on_commit(release.batch, took_s)
         except Exception as error:  # noqa: BLE001 - the loop called us, and some may have been told and others not
             self.fail(error)
             return
         self._decide()
-        self._untended += 1
-        if self._untended >= TEND_EVERY and self._committer.idle and self.is_open:
-            self._untended = 0
-            self.watch(self._tend())
-
-    async def _tend(self) -> None:
-        """While nobody waits for the writer: let the store put its log in order."""
-        try:
-            await self._write(self._store.tend)
-        except StoreUnavailable as error:
-            self._log.say("store.untended", level="warning", reason=str(error))
+        self._chores.after_commit(is_free=self._committer.idle and self.is_open)
 
     def _drop_all(self, code: Refusal, *, in_flight: Refusal) -> None:
         """Nothing undurable may be seen: refuse whoever waits for it, then begin from what the store holds."""
         is_over = self._phase is Phase.STOPPING or self.deposed.done()
         self._phase = Phase.CLOSED
-        for effect in () if self._committer.idle else self._committer.failed():
-            if isinstance(effect, Reply):
-                self._outbox.askers.refuse(effect.to, in_flight)
+        self._outbox.askers.refuse_replies(() if self._committer.idle else self._committer.failed(), in_flight)
         self._gathered, self._inbox = [], Inbox()
         self._outbox.refuse(code)
         if not is_over:
-            self.watch(self._recover())
+            self.beside.run(self._recover())
 
     async def _recover(self) -> None:
         """Probe until the store takes a commit again, then begin anew."""
@@ -426,6 +388,7 @@ class Loop:
         if self._phase is Phase.CLOSED:
             self._phase = Phase.OPEN
         self._hear_ended(self._core)
+        self._chores.begin()
 
     async def write_beside(self, work: Callable[[Store], T]) -> T:
         """Something small that is of no batch, between two of them. Raises as `Store.write` does."""

@@ -307,7 +307,7 @@ def _greet(data: Path, url: str, link: str, *, profile: Profile, with_daemon: bo
     lines = [
         f"Taskyard is up at {url}",
         f"  sign in    {link}",
-        "             (once, within a few minutes; `taskyard up` prints a new one)",
+        f"             (once, within a few minutes; `taskyard dashboard{_where(data)}` prints a new one)",
         f"  data       {data}",
         f"  profile    {profile} — {PROFILES[profile]}",
         "  daemon     local, runs the types echo and demo" if with_daemon else "  daemon     none (--no-daemon)",

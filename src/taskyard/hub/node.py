@@ -19,6 +19,7 @@ from taskyard.core.settings import Settings
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.views import HubView
 from taskyard.hub.askers import RETRY_AFTER_S
+from taskyard.hub.beside import Beside
 from taskyard.hub.clock import SharedClock, read_clock
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
@@ -138,7 +139,7 @@ class Node(Switchboard):
         self._keeps: dict[str, float] = {}
         self._new_era = False
         self._standby = Standby(database, log)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._beside = Beside(self._fail)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hubs")
         self._peers, self._lease = Lease(database, candidate), Lease(database, candidate)
         self._leadership = Leadership(
@@ -175,9 +176,7 @@ class Node(Switchboard):
             await asyncio.sleep(0.01)
 
     async def stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._beside.close()
         self.disconnect()
         self._links.stop()
         await self._remember()
@@ -192,14 +191,11 @@ class Node(Switchboard):
 
     def watch(self, work: Coroutine[None, None, None]) -> None:
         """Run this beside the hub until it ends or the hub does; should it fail, so does the hub."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_done)
+        self._beside.run(work)
 
-    def _on_done(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None and not self.failure.done():
-            self.failure.set_exception(task.exception())  # type: ignore[arg-type]
+    def _fail(self, error: BaseException) -> None:
+        if not self.failure.done():
+            self.failure.set_exception(error)
 
     def now_ms(self) -> int:
         """By the clock of the database: what one hub gives an end to, another takes for ended at the same time."""

@@ -35,6 +35,8 @@ from taskyard.vocabulary import HELD, Refusal
 from taskyard.wire import frames
 
 READ_AGAIN_S, READ_AGAIN_S_MAX = 0.1, 5.0
+RELEASES_MAX: Final = 4
+# Commits whose effects wait for bodies before the next commit waits too.
 CLOSE_S: Final = 5.0
 # How long a hub that is to stop waits for bodies that cannot be read.
 
@@ -94,6 +96,10 @@ class Outbox:
     @property
     def backlog(self) -> int:
         return len(self._line)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._line) >= RELEASES_MAX
 
     def prepare(self, release: Release) -> None:
         """It is being written: meanwhile read the bodies that will leave with it."""

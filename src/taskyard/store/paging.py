@@ -5,9 +5,11 @@ a page after a cursor then costs as much as the first one. The cursor is text th
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from taskyard.store.port import BadCursor, StoredTask, TaskFilter
+from taskyard.vocabulary import FINAL, Status
 
 HOT, HISTORY, ARCHIVE = 0, 1, 2
 """Where a task lies: the `place` of the view `anywhere`."""
@@ -15,6 +17,8 @@ NUMBER_MAX: Final = 2**63 - 1
 # Above every id: ids are ASCII, so this sorts after all of them, byte by byte and letter by letter.
 ID_MAX: Final = "\U0010ffff"
 
+MANY: Final = frozenset({Status.QUEUED, *FINAL, Status.SKIPPED})
+"""What most tasks are, waiting or ended."""
 _REF: Final = re.compile(r"[Tt]-([0-9]{1,18})")
 
 
@@ -45,6 +49,27 @@ def last_of(cursor: str | None, *, user_id: str | None) -> tuple[int, str]:
 def places_of(*, archived: bool) -> dict[str, int]:
     """Where a plain list looks: what is archived is listed by itself."""
     return {"place_min": ARCHIVE, "place_max": ARCHIVE} if archived else {"place_min": HOT, "place_max": HISTORY}
+
+
+def is_broad(query: TaskFilter) -> bool:
+    """Whether it may be about most tasks there are; the others are found by indexes of their own.
+
+    In the archive no index knows the status, so there everything is looked through whichever is meant.
+    """
+    return query.archived or not query.statuses or not MANY.isdisjoint(query.statuses)
+
+
+def is_of_few(query: TaskFilter) -> bool:
+    """Whether it is about what somebody tied together: looked through as a whole."""
+    return query.correlation_id is not None or query.parent_id is not None
+
+
+def newest_end(ends: Iterable[int | str | None], *, user_id: str | None) -> str | None:
+    """Of where several walks have passed enough, what comes first: none of them goes further."""
+    found = [end for end in ends if end is not None]
+    if user_id is None:
+        return max(map(str, found), default=None)
+    return str(max(map(int, found))) if found else None
 
 
 def number_of(ref: str) -> int | None:

@@ -179,6 +179,10 @@ class Reader(Protocol):
         """Tasks by id (any state; `user_id` None: whoever's), refs, and idempotency keys held by completed
         or dead-lettered tasks of history; with the sequence number this was read at."""
 
+    def keys_used(self, *, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
+        """Users and idempotency keys of history, whoever holds them now, page by page: `after` is the last of the page
+        before. What enters history meanwhile may be left out."""
+
     def bodies(self, ids: tuple[str, ...]) -> dict[str, bytes]:
         """The content of each of these tasks, wherever it is."""
 
@@ -188,9 +192,10 @@ class Reader(Protocol):
     def tasks(self, query: TaskFilter) -> list[StoredTask]:
         """One user's by number, everybody's by id, downwards. `archived` lists the archive alone."""
 
-    def search_end(self, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
-        """Where a search for a text that begins at this cursor ends for now: after as many tasks as are looked through
-        while a person waits. The next page begins there. None: there are not so many."""
+    def search_end(self, query: TaskFilter) -> str | None:
+        """Where a search for a text that begins at this query's cursor ends for now: after as many tasks as are looked
+        through while a person waits. The next page begins there. None: there are not so many. What only few tasks are
+        is looked for among those, and of one correlation or parent all are looked through."""
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
         """In the order and with the cursors of `tasks`."""

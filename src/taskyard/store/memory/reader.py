@@ -95,6 +95,10 @@ class MemoryReader:
         )
         return {key: id_ for _, key, id_ in held}
 
+    def keys_used(self, *, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
+        used = sorted((row.columns[1], row.key) for row in self._disk.history.values() if row.key is not None)
+        return [pair for pair in used if pair > after][:limit]
+
     def bodies(self, ids: tuple[str, ...]) -> dict[str, bytes]:
         return {id_: self._disk.bodies[id_] for id_ in ids}
 
@@ -141,7 +145,7 @@ class MemoryReader:
         below.sort(key=lambda row: row.columns[0] if user_id is None else f"{row.columns[2]:020}", reverse=True)
         return [self._stored(row) for row in below[:limit]]
 
-    def search_end(self, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
+    def search_end(self, query: TaskFilter) -> str | None:
         """Few enough tasks fit into memory to look through all of them."""
         return None
 

@@ -29,10 +29,10 @@ _record_of: Final = attrgetter("record")
 
 
 @lru_cache(VARIANTS_MAX)
-def statement_of(parts: tuple[str, ...], checks: tuple[str, ...]) -> Statement:
-    """The statement of a commit that needs these parts and claims these things."""
+def statement_of(parts: tuple[str, ...], dropped: str, checks: tuple[str, ...]) -> Statement:
+    """The statement of a commit that needs these parts, tells this of dropped answers, and claims these things."""
     written = ",\n".join(PARTS[part] for part in parts)
-    told = ", ".join(PARTS[each] for each in ("end_commit", *checks))
+    told = ", ".join(PARTS[each] for each in ("end_commit", dropped, *checks))
     return placed(f"WITH {written}\n{told}")
 
 
@@ -51,6 +51,7 @@ class Commit:
             "after": after,
         }
         self._parts = ["insert_commit"]
+        self._dropped = "tell_nothing"
         self._checks: list[str] = []
         self._outcomes = dict(batch.outcomes)
         self._bodies = dict(batch.bodies)
@@ -63,11 +64,11 @@ class Commit:
         self._add_people(batch)
         if self.kept:
             self._add_kept(versions)
-        self._add_requests(batch)
+        self._add_requests(batch, versions)
 
     @property
     def statement(self) -> Statement:
-        return statement_of(tuple(self._parts), tuple(self._checks))
+        return statement_of(tuple(self._parts), self._dropped, tuple(self._checks))
 
     def _add(self, part: str, **parameters: Value) -> None:
         self._parts.append(part)
@@ -242,7 +243,7 @@ class Commit:
                 dropped_seq=numbers([seq for _, _, seq in before]),
             )
 
-    def _add_requests(self, batch: Batch) -> None:
+    def _add_requests(self, batch: Batch, versions: Versions) -> None:
         """As many old answers are dropped as come to twice the new ones: then they never pile up."""
         answers = dict(batch.requests)
         if answers:
@@ -253,7 +254,13 @@ class Commit:
                 request_answer=blobs(contents),
                 request_crc=numbers([checksum(answer, batch.at) for answer in contents]),
             )
-            self._add("drop_requests", requests_before=batch.at - REQUESTS_KEPT_MS, requests_max=2 * len(answers))
+            self._add(
+                "drop_requests",
+                requests_from=versions.answered_from,
+                requests_before=batch.at - REQUESTS_KEPT_MS,
+                requests_max=2 * len(answers),
+            )
+            self._dropped = "tell_dropped"
 
 
 def changed_rows(rows: list[TaskRow], prefix: str = "") -> Parameters:

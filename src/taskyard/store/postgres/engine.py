@@ -176,18 +176,19 @@ class PostgresStore:
         if self._versions is None:
             self._versions = self._asked_twice(versions_of)
         commit = Commit(batch, after=lead.batch_id, versions=self._versions)
-        self._send(batch, commit)
-        self._versions.note(batch.seq, commit.raised, commit.kept)
+        dropped = self._send(batch, commit)
+        self._versions.note_dropped(dropped)
+        self._versions.note(batch, commit.raised, commit.kept)
         identity = Identity(cluster_id=lead.identity.cluster_id, epoch=batch.epoch, seq=batch.seq)
         self._lead = Lead(identity=identity, batch_id=batch.batch_id)
         self._at = batch.at
 
-    def _send(self, batch: Batch, commit: Commit) -> None:
-        """Send it until it is known what became of it, as far as that can be known soon."""
+    def _send(self, batch: Batch, commit: Commit) -> int | None:
+        """Send it until it is known what became of it, as far as that can be known soon. Tells the newest answer that
+        it dropped, if it did and we know."""
         for is_last in (False, True):
             try:
-                self._commit(batch, commit)
-                return
+                return self._commit(batch, commit)
             except Gone:
                 if is_last:
                     raise
@@ -196,7 +197,7 @@ class PostgresStore:
                 if not (error.diag.table_name or "").startswith("commit_log"):
                     raise
             if self._is_written(batch):
-                return
+                return None
         raise StoreUnavailable("another commit was under way at the same place of the log")
 
     def _is_written(self, batch: Batch) -> bool:
@@ -209,19 +210,21 @@ class PostgresStore:
                 raise StoreUnavailable("a commit that was given up came through after all")
         return bool(rows)
 
-    def _commit(self, batch: Batch, commit: Commit) -> None:
+    def _commit(self, batch: Batch, commit: Commit) -> int | None:
         session = self._ready()
         if not touches_the_past(batch):
-            self._pass_fence(session, commit)
-            return
+            return self._pass_fence(session, commit)
         with session.transaction():
-            self._pass_fence(session, commit)
+            dropped = self._pass_fence(session, commit)
             write_past(session, batch)
+        return dropped
 
-    def _pass_fence(self, session: Session, commit: Commit) -> None:
-        (passed, *_), *_ = session.rows(commit.statement, commit.parameters, prepare=True)
+    def _pass_fence(self, session: Session, commit: Commit) -> int | None:
+        (passed, dropped, *_), *_ = session.rows(commit.statement, commit.parameters, prepare=True)
         if not passed:
             raise StoreFenced("another hub leads: the log does not end where we left it")
+        newest: int | None = dropped
+        return newest
 
     def probe(self) -> None:
         ours = {"epoch": self._led.identity.epoch}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from taskyard.store.paging import HISTORY, HOT, asked_of, before_of, places_of
+from taskyard.store.paging import HISTORY, HOT, asked_of, is_broad, is_of_few, newest_end, places_of
 from taskyard.store.port import TaskFilter
 from taskyard.store.postgres.arrays import words
 from taskyard.store.postgres.session import Row, Session, Value
@@ -43,13 +43,26 @@ def list_rows(session: Session, query: TaskFilter) -> list[Row]:
     return rows[: query.limit]
 
 
-def search_end(session: Session, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
-    """The cursor after `SEARCHED_MAX` more."""
-    number, id_ = before_of(before, user_id=user_id)
-    asked: dict[str, Value] = {"before_number": number, "before_id": id_, "passed": SEARCHED_MAX - 1}
-    statement = SQL["search_end_by_id"] if user_id is None else SQL["search_end_by_number"]
-    rows = session.rows(statement, {**asked, "user_id": user_id, **places_of(archived=archived)})
-    return str(rows[0][0]) if rows else None
+def search_end(session: Session, query: TaskFilter) -> str | None:
+    """The cursor after `SEARCHED_MAX` more; of several walks, none goes further than that."""
+    asked: dict[str, Value] = {**asked_of(query), "passed": SEARCHED_MAX - 1}
+    found = [session.rows(statement, {**asked, **more}) for statement, more in _ends(query)]
+    return newest_end((rows[0][0] if rows else None for rows in found), user_id=query.user_id)
+
+
+def _ends(query: TaskFilter) -> Iterator[_Walk]:
+    """Statements that find where each walk of a search has passed enough."""
+    of_all = query.user_id is None
+    if is_of_few(query):
+        return
+    if is_broad(query):
+        yield SQL["search_end_by_id" if of_all else "search_end_by_number"], {**places_of(archived=query.archived)}
+        return
+    if Status.PERMANENTLY_FAILED in query.statuses:
+        yield SQL["search_end_dead"], {}
+    hot = [status for status in query.statuses if status not in ENDED]
+    if hot:
+        yield SQL["search_end_hot_by_id" if of_all else "search_end_hot_by_number"], {"statuses": words(hot)}
 
 
 def _walks(query: TaskFilter) -> Iterator[_Walk]:

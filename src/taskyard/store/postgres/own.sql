@@ -159,6 +159,26 @@ THEN must_be((SELECT count(*) FROM changed), :changed_count, 'every changed task
 CASE WHEN (SELECT count(*) FROM fence) = 1
 THEN must_be((SELECT count(*) FROM gone), :gone_count, 'every task that ends is in the hot table or new') END
 
+-- tell_dropped
+-- The newest answer that was dropped. NULL: none was old enough.
+(SELECT max(at) FROM requests_dropped)
+
+-- tell_nothing
+NULL
+
+-- oldest_request
+-- NULL: there is none.
+SELECT min(at) FROM request;
+
 -- kept_versions
 -- By place, the commit that wrote what is there: the second half of its key.
 SELECT kind, name, seq FROM kept;
+
+-- search_end_hot_by_number
+-- Where a search among one user's hot tasks of some statuses ends for now: down the same index as `list_by_number`, and
+-- no further than that goes. No row: there are not so many.
+SELECT number FROM task WHERE user_id = :user_id AND number < :before_number AND status = ANY (:statuses)
+ORDER BY number DESC LIMIT 1 OFFSET :passed;
+
+-- search_end_hot_by_id
+SELECT id FROM task WHERE id < :before_id AND status = ANY (:statuses) ORDER BY id DESC LIMIT 1 OFFSET :passed;

@@ -114,6 +114,11 @@ class PostgresReader:
 
         return self._read(look)
 
+    def keys_used(self, *, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
+        asked: dict[str, Value] = {"user_id": after[0], "key": after[1], "limit": limit}
+        rows = self._ask(lambda session: session.rows(SQL["keys_used"], asked))
+        return [(unescaped(user_id), unescaped(key)) for user_id, key in rows]
+
     def bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
         return self._ask(lambda session: _bodies(session, ids))
 
@@ -129,8 +134,8 @@ class PostgresReader:
 
         return self._read(look)
 
-    def search_end(self, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
-        return self._ask(lambda session: search_end(session, user_id=user_id, archived=archived, before=before))
+    def search_end(self, query: TaskFilter) -> str | None:
+        return self._read(lambda session: search_end(session, query))
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
         dead = (Status.PERMANENTLY_FAILED,)

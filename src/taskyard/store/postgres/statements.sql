@@ -196,12 +196,16 @@ request_written AS (
 )
 
 -- drop_requests
--- Oldest first, by `request_age`; not those that the same commit writes anew.
+-- Oldest first, by `request_age`, from where the last ones were dropped (`versions.py`): what was before that is gone,
+-- and would be walked through again by each commit for as long as a snapshot keeps it. Not those that the same commit
+-- writes anew.
 requests_dropped AS (
     DELETE FROM request WHERE name IN (
-        SELECT name FROM request WHERE at < :requests_before AND NOT name = ANY (:request_name)
+        SELECT name FROM request
+        WHERE at >= :requests_from AND at < :requests_before AND NOT name = ANY (:request_name)
         ORDER BY at LIMIT :requests_max
     ) AND (SELECT count(*) FROM fence) = 1
+    RETURNING at
 )
 
 -- delete_history
@@ -341,6 +345,12 @@ SELECT idempotency_key, id FROM history
 WHERE user_id = :user_id AND idempotency_key = ANY (:keys) AND idempotency_key IS NOT NULL AND status = ANY (:statuses)
 ORDER BY number;
 
+-- keys_used
+-- By `history_key`.
+SELECT user_id, idempotency_key FROM history
+WHERE idempotency_key IS NOT NULL AND (user_id, idempotency_key) > (:user_id, :key)
+ORDER BY user_id, idempotency_key LIMIT :limit;
+
 -- search_end_by_number
 -- Where a search that begins there ends for now, by indexes alone. No row: there are not so many.
 SELECT number FROM anywhere
@@ -350,6 +360,14 @@ ORDER BY number DESC LIMIT 1 OFFSET :passed;
 -- search_end_by_id
 SELECT id FROM anywhere WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
 ORDER BY id DESC LIMIT 1 OFFSET :passed;
+
+-- search_end_dead
+-- The same among dead letters, by `history_dead`; a number, or of everybody's an id.
+SELECT CASE WHEN :user_id::text IS NULL THEN id ELSE number::text END
+FROM history
+WHERE status = 'permanently_failed'
+  AND (:user_id::text IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+ORDER BY CASE WHEN :user_id::text IS NULL THEN id END DESC, number DESC LIMIT 1 OFFSET :passed;
 
 -- list_by_number
 -- One user's, newest first. Each place is walked down its (user_id, number) index and the walks are merged, so a page

@@ -11,7 +11,7 @@ from typing import Any, Final
 import apsw
 
 from taskyard.core.task import Task
-from taskyard.store.paging import HISTORY, HOT, asked_of, before_of, places_of
+from taskyard.store.paging import HISTORY, HOT, asked_of, is_broad, is_of_few, newest_end, places_of
 from taskyard.store.port import StoreBroken, TaskFilter
 from taskyard.store.sqlite.image import json_of, task_of
 from taskyard.store.sqlite.statements import SQL
@@ -46,13 +46,28 @@ def list_tasks(connection: apsw.Connection, query: TaskFilter) -> list[tuple[int
     return page
 
 
-def search_end(connection: apsw.Connection, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
-    """The cursor after `SEARCHED_MAX` more."""
-    number, id_ = before_of(before, user_id=user_id)
-    asked = {"user_id": user_id, "before_number": number, "before_id": id_, "passed": SEARCHED_MAX - 1}
-    statement = SQL["search_end_by_id"] if user_id is None else SQL["search_end_by_number"]
-    found = connection.execute(statement, {**asked, **places_of(archived=archived)}).get
-    return None if found is None else str(found)
+def search_end(connection: apsw.Connection, query: TaskFilter) -> str | None:
+    """The cursor after `SEARCHED_MAX` more; of several walks, none goes further than that."""
+    asked = {**asked_of(query), "passed": SEARCHED_MAX - 1}
+    ends = [connection.execute(statement, {**asked, **more}).get for statement, more in _ends(connection, query)]
+    return newest_end(ends, user_id=query.user_id)
+
+
+def _ends(connection: apsw.Connection, query: TaskFilter) -> Iterator[_Walk]:
+    """Statements that find where each walk of a search has passed enough."""
+    plain = SQL["search_end_by_id"] if query.user_id is None else SQL["search_end_by_number"]
+    if is_of_few(query):
+        return
+    if is_broad(query):
+        yield plain, {**places_of(archived=query.archived)}
+        return
+    for status in dict.fromkeys(query.statuses):
+        if status is Status.PERMANENTLY_FAILED:
+            yield SQL["search_end_dead"], {}
+        elif query.user_id is not None:
+            yield SQL["search_end_status"], {"status": status}
+        elif _have_many(connection, status):
+            yield plain, {"place_min": HOT, "place_max": HOT}
 
 
 def _walks(connection: apsw.Connection, query: TaskFilter) -> Iterator[_Walk]:
@@ -83,10 +98,12 @@ def _of_hot(connection: apsw.Connection, query: TaskFilter, status: Status) -> _
         return walk
     if query.user_id is not None:
         return SQL["list_status_by_number"], {"status": status}
+    return walk if _have_many(connection, status) else (SQL["list_status_by_id"], {"status": status})
+
+
+def _have_many(connection: apsw.Connection, status: Status) -> bool:
     counted = {"status": status, "count_max": SORTED_ROWS_MAX}
-    if connection.execute(SQL["count_status"], counted).get < SORTED_ROWS_MAX:
-        return SQL["list_status_by_id"], {"status": status}
-    return walk
+    return bool(connection.execute(SQL["count_status"], counted).get >= SORTED_ROWS_MAX)
 
 
 def _of_history(query: TaskFilter) -> Iterator[_Walk]:

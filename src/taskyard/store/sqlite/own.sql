@@ -49,6 +49,13 @@ WHERE status = :status AND status <> 'queued' AND id < :before_id AND id >= :las
       OR json_extract(CAST(content AS TEXT), '$.input') LIKE :text ESCAPE '\')))
 ORDER BY id DESC LIMIT :limit;
 
+-- search_end_status
+-- Where a search among one user's of one status but `queued` ends for now, by `task_status` alone. No row: there are not
+-- so many.
+SELECT number FROM task
+WHERE status = :status AND status <> 'queued' AND user_id = :user_id AND number < :before_number
+ORDER BY number DESC LIMIT 1 OFFSET :passed;
+
 -- count_status
 -- No further than it matters, by `task_status`.
 SELECT COUNT(*) FROM (SELECT 1 FROM task WHERE status = :status AND status <> 'queued' LIMIT :count_max);

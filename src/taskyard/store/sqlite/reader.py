@@ -107,6 +107,11 @@ class SqliteReader:
         tasks.update(found)
         return holders
 
+    def keys_used(self, *, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
+        user_id, key = after
+        with self._snapshot():
+            return list(self._connection.execute(SQL["keys_used"], {"user_id": user_id, "key": key, "limit": limit}))
+
     def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
         with self._snapshot():
             tasks = [task for place, task in self._by_ids(ids, user_id=None) if place == HOT]
@@ -129,9 +134,9 @@ class SqliteReader:
         with self._snapshot():
             return self._stored(list_tasks(self._connection, query))
 
-    def search_end(self, *, user_id: str | None, archived: bool, before: str | None) -> str | None:
+    def search_end(self, query: TaskFilter) -> str | None:
         with self._snapshot():
-            return search_end(self._connection, user_id=user_id, archived=archived, before=before)
+            return search_end(self._connection, query)
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
         dead = (Status.PERMANENTLY_FAILED,)

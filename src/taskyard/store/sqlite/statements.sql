@@ -200,6 +200,12 @@ WHERE user_id = :user_id AND idempotency_key IN (SELECT value FROM json_each(:ke
   AND status IN (SELECT value FROM json_each(:statuses))
 ORDER BY number;
 
+-- keys_used
+-- By `history_key`, and nothing else is read.
+SELECT user_id, idempotency_key FROM history INDEXED BY history_key
+WHERE idempotency_key IS NOT NULL AND (user_id, idempotency_key) > (:user_id, :key)
+ORDER BY user_id, idempotency_key LIMIT :limit;
+
 -- search_end_by_number
 -- Where a search that begins there ends for now, by indexes alone. No row: there are not so many.
 SELECT number FROM anywhere
@@ -209,6 +215,14 @@ ORDER BY number DESC LIMIT 1 OFFSET :passed;
 -- search_end_by_id
 SELECT id FROM anywhere WHERE place BETWEEN :place_min AND :place_max AND id < :before_id
 ORDER BY id DESC LIMIT 1 OFFSET :passed;
+
+-- search_end_dead
+-- The same among dead letters, by `history_dead`; a number, or of everybody's an id.
+SELECT CASE WHEN :user_id IS NULL THEN id ELSE number END
+FROM history INDEXED BY history_dead
+WHERE status = 'permanently_failed'
+  AND (:user_id IS NULL OR user_id = :user_id) AND number < :before_number AND id < :before_id
+ORDER BY CASE WHEN :user_id IS NULL THEN id END DESC, number DESC LIMIT 1 OFFSET :passed;
 
 -- list_by_number
 -- One user's, newest first. Each place is walked down its (user_id, number) index and the walks are merged,
