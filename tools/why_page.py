@@ -21,6 +21,9 @@ SHOWN: Final = {
     "plan": " of plan pro",
     "where": "",
     "before": "",
+    "because": " (the wrong branch)",
+    "sooner": "an earlier `scheduled_for`; once it was tried, trying it at once (`taskyard retry T-042`), "
+    "and after a rate limit only waiting",
     "tasks": "T-038",
     "refs": "T-038",
     "used": "3",

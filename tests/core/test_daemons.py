@@ -12,6 +12,7 @@ from taskyard.vocabulary import (
     EPOCHS_PER_ERA,
     SESSIONS_PER_GATEWAY,
     AttemptStatus,
+    CancelReason,
     EventName,
     Refusal,
 )
@@ -159,6 +160,29 @@ def test_what_a_new_process_does_not_list_died_with_the_old_one() -> None:
     assert lost.error is not None
     assert lost.error.code == ErrorCode.DAEMON_CRASHED
     assert attempt_of(task).boot_id == "boot-2"
+
+
+def test_what_died_with_its_daemon_is_not_timed_out_while_that_is_away() -> None:
+    # Given a last try whose daemon's process died, and is away for longer than the try may run
+    hub = HubHarness()
+    task = hub.overdue_while_away()
+    assert task.status is Status.RUNNING
+    # When the next process comes without it
+    hub.daemon(boot="boot-2")
+    # Then it was lost, which counts as a death and as no try
+    first, *_ = task.attempts or ()
+    assert (first.status, first.error.code if first.error else None) == (AttemptStatus.LOST, ErrorCode.DAEMON_CRASHED)
+    assert task.trouble is not None
+    assert (task.trouble.deaths, task.status) == (1, Status.SCHEDULED)
+
+
+def test_what_ran_too_long_while_its_daemon_was_away_is_stopped_when_that_is_back() -> None:
+    hub = HubHarness()
+    task = hub.overdue_while_away()
+    hub.daemon(inventory=[Held(task.id, 1)])
+    hub.advance(ms=0)
+    assert task.status is Status.PERMANENTLY_FAILED
+    assert [told.reason for told in hub.of(hub.effects, CancelWork)] == [CancelReason.TIMEOUT]
 
 
 def test_slots_given_up_but_not_listed_any_more_are_free() -> None:

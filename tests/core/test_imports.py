@@ -200,6 +200,18 @@ def test_a_checkpoint_comes_along() -> None:
     assert hub.batches[-1].checkpoints == [("a", b'{"page":3}')]
 
 
+def test_what_was_cancelled_says_why_if_it_was_said() -> None:
+    hub = HubHarness()
+    told, untold = taken(
+        hub,
+        an_arrival("a", Status.CANCELLED, cancel_reason="the wrong branch"),
+        an_arrival("b", Status.CANCELLED),
+    )
+    assert told.trouble is not None
+    assert told.trouble.cancel_reason == "the wrong branch"
+    assert untold.trouble is None
+
+
 def test_what_was_skipped_says_why_and_can_be_retried() -> None:
     hub = HubHarness()
     task = taken(hub, an_arrival("a", Status.SKIPPED, skipped_reason="not needed"))[0]

@@ -159,8 +159,8 @@ def test_a_timed_out_attempt_is_not_taken_back() -> None:
     hub = HubHarness()
     daemon = hub.daemon()
     task = hub.run(hub.submit(terms=Terms(timeout_ms=1000, retry_delay_ms=60_000)))
-    hub.disconnect(daemon)
     hub.advance(s=2)
+    hub.disconnect(daemon)
     hub.daemon(inventory=[Held(task.id, 1)])
     assert verdicts(hub) == [ABORT]
     assert list(daemon.lingering) == [(task.id, 1)]
@@ -221,6 +221,26 @@ def test_what_ended_unheard_and_past_its_time_is_not_called_too_slow() -> None:
     hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED)])
     assert verdicts(hub) == [SEND_RESULT]
     assert next(iter(task.attempts or ())).status is AttemptStatus.LOST
+
+
+def test_what_ended_while_its_daemon_was_away_is_not_called_too_slow_before_its_result_can_be_here() -> None:
+    # Given a last try that ended while its daemon was away, for longer than it may run
+    hub = HubHarness()
+    task = hub.overdue_while_away()
+    # When the daemon is back with the result in its hands
+    hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED)])
+    hub.advance(s=4)
+    # Then that counts
+    hub.complete(task)
+    assert task.status is Status.COMPLETED
+
+
+def test_a_result_that_was_listed_and_does_not_come_is_not_waited_for_beyond_its_time() -> None:
+    hub = HubHarness()
+    task = hub.overdue_while_away()
+    hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED)])
+    hub.advance(s=5)
+    assert task.status is Status.PERMANENTLY_FAILED
 
 
 def test_what_ended_unheard_is_given_back_if_it_was_cancelled_meanwhile() -> None:

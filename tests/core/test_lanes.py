@@ -13,6 +13,7 @@ from taskyard.core.lanes import LEFTOVERS_MAX, PLAIN, Shelf, Special, key_of, sp
 from taskyard.core.lines import Line, order_of
 from taskyard.core.state import Daemon, User
 from taskyard.core.task import Avoidance, Kind, Needs, Task, Terms, Trouble
+from taskyard.core.turns import WASTE_MAX
 from taskyard.core.yard import Yard
 from taskyard.vocabulary import RANK, Level
 from tests.support.harness import HubHarness, Status, a_draft
@@ -82,8 +83,8 @@ def test_leftovers_of_a_line_do_not_pile_up() -> None:
     task = hub.submit(value=6)
     for n in range(10 * LEFTOVERS_MAX):
         hub.change(task, level=Level.NORMAL, value=6 + n % 2)
-    line = next(iter(hub.state.yard.lines.values()))
-    assert len(line.parties[RANK[Level.NORMAL]]._heap) <= LEFTOVERS_MAX + 5
+    turns = next(iter(hub.state.yard.lines.values())).parties[RANK[Level.NORMAL]]
+    assert len(turns._near) + sum(map(len, turns._buckets.values())) <= WASTE_MAX + 5
 
 
 def test_lines_nobody_waits_in_are_forgotten_once_there_are_many() -> None:

@@ -1,8 +1,9 @@
 """Whose turn it is in a line, and what a pool counts."""
 
 from taskyard.core.lanes import key_of
-from taskyard.core.lines import order_of, turn_of
+from taskyard.core.lines import order_of
 from taskyard.core.settings import Limits, Settings, Shares
+from taskyard.vocabulary import SourceType
 from tests.support.harness import HubHarness, Level, a_draft
 
 SETTINGS = Settings(limits=Limits(running_per_user=99, running_per_source={}), shares=Shares(critical_reserve=0.0))
@@ -16,7 +17,7 @@ def test_the_user_with_the_fewest_running_goes_first_then_the_one_served_longest
     for user in ("ann", "bob", "cid"):
         hub.submit(user=user)
     line = next(iter(hub.state.yard.lines.values()))
-    parties = sorted(line.parties[2], key=turn_of)
+    parties = sorted(line.parties[2], key=lambda party: party.user.turn)
     assert [party.user.id for party in parties] == ["cid", "bob", "ann"]
 
 
@@ -37,6 +38,22 @@ def test_a_line_shows_all_its_lanes() -> None:
     assert len(line.lanes()) == 3
     assert not line.has_room()
     assert not line.is_served()
+
+
+def test_a_user_has_the_best_of_their_lanes_first_however_many_are_left() -> None:
+    # Given one user's lanes in one line
+    hub = HubHarness(SETTINGS)
+    drafts = (a_draft(value=5), a_draft(source=SourceType.AGENT, value=6), a_draft(source=SourceType.WEBHOOK, value=7))
+    tasks = sorted(hub.submit_all(*drafts), key=lambda task: -task.value)
+    (party,) = hub.state.users["ann"].parties.values()
+    now = hub.now.wall
+
+    # When the best goes, then the next one is first
+    while tasks:
+        assert party.first(now).head(now) is tasks[0]
+        assert len(party.lanes()) == party.size == len(tasks)
+        hub.cancel(tasks.pop(0))
+    assert hub.state.users["ann"].parties == {}
 
 
 def test_among_lines_the_same_order_holds() -> None:

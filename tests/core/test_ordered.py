@@ -26,7 +26,7 @@ def test_leftovers_do_not_pile_up() -> None:
     ordered.put("a")
     ordered.put("b")
     for _ in range(10 * LEFTOVERS_MAX):
-        ordered.move("b")
+        ordered.put("b")
         assert ordered.first() == "a"
     assert len(ordered._heap) <= LEFTOVERS_MAX + 5
 
@@ -35,19 +35,19 @@ def test_what_moves_many_times_finds_its_place_when_the_smallest_is_asked_for() 
     # Given two, of which one moves forward again and again
     asked: list[str] = []
     keys = {"a": 50, "b": 100, "c": 0}
-    ordered: Ordered[str] = Ordered(lambda name: asked.append(name) or keys[name])  # type: ignore[func-returns-value]
+    ordered: Ordered[str] = Ordered(lambda name: asked.append(name) or (keys[name],))  # type: ignore[func-returns-value]
     ordered.put("a")
     ordered.put("b")
     for key in range(99, 0, -1):
         keys["b"] = key
-        ordered.move("b")
+        ordered.put("b")
 
     # Then nobody looks where it belongs before it is asked for
     assert asked == []
     assert ordered.first() == "b"
 
     # And what left meanwhile is not looked at
-    ordered.move("a")
+    ordered.put("a")
     ordered.drop("a")
     ordered.put("c")
     asked.clear()
@@ -56,7 +56,7 @@ def test_what_moves_many_times_finds_its_place_when_the_smallest_is_asked_for() 
 
 
 class OrderedAgainstASort(RuleBasedStateMachine):
-    """Keys grow in silence and shrink with a `put` or a `move`."""
+    """Keys grow in silence and shrink with a `put`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class OrderedAgainstASort(RuleBasedStateMachine):
     def shrink(self, data: st.DataObject, by: int) -> None:
         name = data.draw(st.sampled_from(sorted(self.keys)))
         self.keys[name] -= by
-        self.ordered.move(name)
+        self.ordered.put(name)
 
     @rule()
     def ask(self) -> None:

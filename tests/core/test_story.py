@@ -2,7 +2,7 @@
 
 from taskyard.core.story import last_failure, story_of
 from taskyard.core.task import Task
-from taskyard.vocabulary import Status
+from taskyard.vocabulary import Status, Verdict
 from tests.support.harness import HubHarness, Terms
 
 
@@ -50,6 +50,24 @@ def test_one_that_was_never_tried_says_so() -> None:
     assert told(hub, stale) == (
         "Stale at 08:00:01 UTC: its deadline passed before anything started it. Nothing was tried."
     )
+
+
+def test_one_that_was_cancelled_says_why_and_so_does_what_depended_on_it() -> None:
+    # Given a running task, one that waits for it, and a dead letter
+    hub = HubHarness()
+    hub.daemon()
+    running = hub.run(hub.submit())
+    heir = hub.submit(depends_on=(running.id,))
+    dead = hub.run(hub.submit())
+    hub.fail(dead, retryable=False)
+    # When the first is cancelled and the last discarded, with words
+    hub.cancel(running, reason="the wrong branch.")
+    hub.confirm_cancel(running)
+    hub.review(dead, Verdict.DISCARD)
+    # Then all three tell
+    assert told(hub, running).startswith("Cancelled at 08:00:00 UTC: the wrong branch. Tried once")
+    assert told(hub, heir) == "Cancelled at 08:00:00 UTC: T-001 ended as cancelled. Nothing was tried."
+    assert told(hub, dead).startswith("Cancelled at 08:00:00 UTC: so it is. Tried once")
 
 
 def test_one_that_has_not_ended_says_where_it_stands() -> None:

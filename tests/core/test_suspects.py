@@ -33,6 +33,10 @@ def a_suspect(hub: HubHarness) -> Task:
     return task
 
 
+def is_unblamed(task: Task) -> bool:
+    return task.trouble is not None and (task.trouble.deaths, task.trouble.suspect) == (0, False)
+
+
 def test_a_task_whose_daemon_died_under_it_three_times_is_a_suspect_that_runs_alone() -> None:
     hub = HubHarness()
     daemon = hub.daemon()
@@ -128,6 +132,66 @@ def test_a_suspect_that_was_taken_up_alone_when_the_next_process_died_is_poison_
     kill(hub, task)
     assert task.error is not None
     assert task.error.code == ErrorCode.POISON_TASK
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_work_that_kills_in_its_first_step_is_put_aside_with_the_fourth_process(accepted: bool) -> None:
+    # Given work of which nobody had heard that it began when its daemon's process died
+    hub = HubHarness()
+    daemon = hub.daemon(slots=40)
+    task = hub.submit()
+    others = [hub.submit(terms=Terms(max_attempts=1)) for _ in range(10)]
+    for each in (task, *others):
+        if accepted:
+            hub.accept(each)
+    kill(hub, task)
+    assert is_unblamed(task)
+    # When the next two die of it, told this time, and the one after that, under it alone
+    hub.await_offer(task)
+    for other in others:
+        hub.complete(hub.run(other))
+    for _ in range(2):
+        kill(hub, hub.run(task))
+    assert daemon.alone == task.id
+    kill(hub, hub.run(task))
+    # Then it is put aside, and what was offered to the first process beside it has lost nothing
+    assert task.error is not None
+    assert (task.error.code, len(task.attempts or ())) == (ErrorCode.POISON_TASK, 4)
+    assert {other.status for other in others} == {Status.COMPLETED}
+
+
+def test_what_was_merely_offered_beside_it_and_is_beside_it_again_is_done_alone() -> None:
+    # Given one that kills in its first step, and others that are there whenever it does
+    hub = HubHarness()
+    hub.daemon(slots=40)
+    task = hub.submit()
+    others = [hub.submit(terms=Terms(max_attempts=1)) for _ in range(5)]
+    kill(hub, task)
+    for _ in range(2):
+        for each in (task, *others):
+            hub.await_offer(each)
+            hub.run(each)
+        kill(hub, task)
+    # When each has a daemon to itself
+    for _ in range(1 + len(others)):
+        (held,) = [each for each in (task, *others) if each.status is Status.SCHEDULED]
+        hub.run(held)
+        kill(hub, held) if held is task else hub.complete(held)
+    # Then it is known by that, and the others are done
+    assert task.status is Status.PERMANENTLY_FAILED
+    assert {other.status for other in others} == {Status.COMPLETED}
+
+
+def test_however_many_processes_died_before_a_task_began_they_are_one_death_with_the_first_that_is_certain() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.submit()
+    for _ in range(4):
+        kill(hub, task)
+        hub.await_offer(task)
+    kill(hub, hub.run(task))
+    assert task.trouble is not None
+    assert (task.trouble.deaths, task.trouble.suspect) == (2, False)
 
 
 def test_tasks_that_merely_shared_the_daemon_lose_no_try() -> None:
@@ -551,3 +615,18 @@ def test_a_suspect_that_is_held_in_the_pool_of_the_daemon_kept_for_it_is_kept_an
     # Then Ann's own is kept
     hub.advance(s=10)
     assert own.alone == suspect.id
+
+
+def test_a_daemon_that_moves_to_a_pool_where_its_suspect_is_held_is_there_for_others() -> None:
+    # Given Ann's own daemon, which is kept for a suspect whose queue is full in the shared pool
+    hub, suspect, own, _ = a_suspect_of_two_pools(own=1, shared=2)
+    fill_the_queue_of_the_shared_pool(hub)
+    assert own.alone == suspect.id
+
+    # When it comes back as a shared one
+    inventory = [Held(each.id, attempt_of(each).number) for each in own.holding.values()]
+    hub.daemon("own", shared=True, inventory=inventory)
+
+    # Then others may use it
+    assert own.alone is None
+    assert hub.submit(user="bob", target="own").status is Status.SCHEDULED

@@ -49,6 +49,7 @@ def test_one_whose_time_has_not_come() -> None:
     assert (found.status, found.position, found.estimated_start) == (Status.PENDING, None, hub.now.wall + 3_600_000)
     assert found.summary == "Waits for its time: it may start from 09:00:00 UTC on."
     assert (only(hub, task).code, only(hub, task).until) == (Reason.NOT_BEFORE, hub.now.wall + 3_600_000)
+    assert only(hub, task).would_help == "an earlier `scheduled_for`"
 
 
 def test_one_that_is_tried_again_later_says_after_what() -> None:
@@ -57,6 +58,20 @@ def test_one_that_is_tried_again_later_says_after_what() -> None:
     task = hub.run(hub.submit())
     hub.fail(task)
     assert "attempt 1 on mac ended as failed (BOOM), and it may start from" in told(hub, task).summary
+    assert only(hub, task).would_help == "trying it at once (`taskyard retry T-001`)"
+
+
+def test_one_that_its_provider_refused_can_only_wait_as_its_queue_does() -> None:
+    # Given a task that came too often for its provider
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.fail(task, code="RATE_LIMITED")
+    # Then nothing is advised, since its queue rests for as long
+    assert (only(hub, task).code, only(hub, task).would_help) == (Reason.NOT_BEFORE, None)
+    hub.retry(task)
+    assert task.status is Status.QUEUED
+    assert only(hub, task).code is Reason.QUEUE_COOLING
 
 
 def test_one_that_waits_for_others_names_them_with_their_status() -> None:
@@ -377,6 +392,17 @@ def test_one_that_is_being_cancelled(is_running: bool) -> None:
         hub.run(task)
     hub.cancel(task)
     assert told(hub, task).summary == ("Being cancelled: it was asked to stop, and mac has not confirmed it yet.")
+
+
+def test_one_that_was_asked_to_stop_says_with_what_words() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.cancel(task, reason="the wrong branch.")
+    hub.cancel(task, reason="asked twice")
+    assert told(hub, task).summary == (
+        "Being cancelled: it was asked to stop (the wrong branch), and mac has not confirmed it yet."
+    )
 
 
 def test_one_that_has_ended_tells_its_story() -> None:

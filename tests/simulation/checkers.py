@@ -14,7 +14,7 @@ from taskyard.core.changes import Batch
 from taskyard.core.effects import Acknowledge, CancelWork, Effect, Execute
 from taskyard.core.task import Attempt, Task
 from taskyard.store.committer import Release
-from taskyard.vocabulary import AttemptStatus, DependsPolicy, ErrorCode, Status
+from taskyard.vocabulary import ENDED, AttemptStatus, DependsPolicy, ErrorCode, Status
 from tests.simulation.history import History, Spawn, Violation, expect
 from tests.simulation.state_checkers import DECIDED, DRAINED, HELD, LOADED, QUIET
 
@@ -35,6 +35,8 @@ UNCOUNTED_ENDS: Final = (
     ErrorCode.PERMISSION_DENIED,
     ErrorCode.RESOURCE_NOT_FOUND,
 )
+DEATHS: Final = 4
+"""So many of a daemon's processes may die of a task."""
 JOURNAL_MS: Final = 70
 """How long an outcome may be unwritten: 50 ms by a clock up to 5 % slow, the tick after that, 6 ms of its disk."""
 LOST_CODES: Final = (ErrorCode.DAEMON_UNRESPONSIVE, ErrorCode.DAEMON_DISCONNECTED, ErrorCode.DAEMON_CRASHED)
@@ -95,6 +97,28 @@ def only_failures_count(history: History, old: Task | None, task: Task) -> None:
 def no_task_is_tried_too_often(history: History, old: Task | None, task: Task) -> None:
     counted = Counter(a.series for a in task.attempts or () if a.status in COUNTED)
     expect(max(counted.values(), default=0) <= task.terms.max_attempts, f"{task.id} was tried too often")
+
+
+def _crashed(task: Task) -> list[Attempt]:
+    """Those whose daemon's process died."""
+    lost = [attempt for attempt in task.attempts or () if attempt.status is AttemptStatus.LOST]
+    return [attempt for attempt in lost if attempt.error and attempt.error.code == ErrorCode.DAEMON_CRASHED]
+
+
+def what_daemons_do_not_survive_is_put_aside(history: History, old: Task | None, task: Task) -> None:
+    deaths = sum(attempt.started_at is not None and attempt.series == task.series for attempt in _crashed(task))
+    expect(deaths <= DEATHS, f"{task.id} is tried again after {deaths} processes died under it")
+    is_over = deaths < DEATHS or task.status in ENDED
+    expect(is_over, f"{task.id} is {task.status} although {deaths} processes died under it")
+
+
+def nobody_is_put_aside_for_having_been_offered(history: History, old: Task | None, task: Task) -> None:
+    if task.error is None or task.error.code != ErrorCode.POISON_TASK or task.status is not Status.PERMANENTLY_FAILED:
+        return
+    # Of all series: to be tried at once, as a person may ask while it waits, is a new one and clears no suspicion.
+    crashed = _crashed(task)
+    lost, begun = len(crashed), sum(attempt.started_at is not None for attempt in crashed)
+    expect(lost >= DEATHS and begun > 0, f"{task.id} was put aside for {lost} deaths, {begun} of them under it")
 
 
 def _newly(old: Task | None, task: Task, status: AttemptStatus) -> list[Attempt]:
@@ -168,6 +192,8 @@ WRITTEN: Final = (
     at_most_one_attempt_succeeds,
     only_failures_count,
     no_task_is_tried_too_often,
+    what_daemons_do_not_survive_is_put_aside,
+    nobody_is_put_aside_for_having_been_offered,
     no_running_work_is_called_lost,
     finished_work_is_not_called_lost,
     no_attempt_times_out_early,

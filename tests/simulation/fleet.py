@@ -44,7 +44,7 @@ class GoodDaemon:
         self.shared = shared
         self.types = types
         self.rate = 0.95 + 0.1 * self.clock.rng.random()
-        self.memory = Memory(ended={})
+        self.memory = Memory(daemon_id=f"d_{name}", ended={})
         """What the journal holds."""
         self.machine: Protocol
         self.life = 0
@@ -145,6 +145,8 @@ class GoodDaemon:
     # The machine's orders
 
     def _flush(self) -> None:
+        if self.machine.wants_beat:
+            self.machine.tick(self.now)
         orders = self.machine.take()
         if orders.batch is not None:
             self._writing.append(orders.batch)
@@ -153,6 +155,8 @@ class GoodDaemon:
             self._start(start)
         for stop in orders.stop:
             self._stop(stop)
+        for key in orders.begin:
+            self._later(0, self._work_on, key)
         if orders.send and self.wire is not None:
             self.wire.to_hub(frames.join(orders.send))
         self._follow(orders)
@@ -261,19 +265,37 @@ class GoodDaemon:
     def _begin(self, key: Key) -> None:
         if key not in self.work:
             return
-        self.machine.work_started(key, self.now)
+        if key[1] > 1:
+            self.machine.work_starts(key)
+            self._flush()
+        else:
+            self._work_on(key)
+
+    def _work_on(self, key: Key) -> None:
+        """Its first step. What is tried again was told before, and the hub has heard of it."""
+        if key not in self.work:
+            return
         world, dice = self.world, self.clock.rng.random()
-        if dice < world.faults.hangs:
+        if world.faults.hangs <= dice < world.faults.hangs + world.faults.poison and key[0] not in world.sudden:
+            world.sudden[key[0]] = self.clock.happens(0.5)
+        is_sudden = world.sudden.get(key[0])
+        if is_sudden and key[1] == 1:
+            self._die_of_it(key)  # in its first step, and nothing was told
+            return
+        if key[1] == 1:
+            self.machine.work_started(key, self.now)
+        if is_sudden is not None:
+            self._later(0 if is_sudden else world.work_takes_ms(), self._die_of_it, key)
+        elif dice < world.faults.hangs:
             world.history.struck("work hangs")
-        elif dice < world.faults.hangs + world.faults.poison:
-            self._later(world.work_takes_ms(), self._die_of_it)
         else:
             self._later(world.work_takes_ms(), self._finish, key)
         self._flush()
 
-    def _die_of_it(self) -> None:
-        self.world.history.struck("poison")
-        self.crash()
+    def _die_of_it(self, key: Key) -> None:
+        if key in self.work:
+            self.world.history.killed(key)
+            self.crash()
 
     def _finish(self, key: Key) -> None:
         if key in self.work:

@@ -90,6 +90,8 @@ class History:
         self.faults: Counter[str] = Counter()
         self.hits = 0
         """Faults that met work in flight."""
+        self.kills: list[Key] = []
+        """The attempts of which a daemon's process died."""
         self.in_flight: Batch | None = None
         self.answers: dict[int, Callable[[Answer | None], None]] = {}
         self.turns = 0
@@ -167,6 +169,11 @@ class History:
         spawn.ended, spawn.outcome = self.clock.now, outcome
 
     # Faults
+
+    def killed(self, key: Key) -> None:
+        """A daemon's process dies of this work."""
+        self.struck("poison")
+        self.kills.append(key)
 
     def struck(self, fault: str) -> None:
         """A fault happened; it counts as a hit if it met something under way."""

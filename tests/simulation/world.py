@@ -57,6 +57,8 @@ class World:
         self.daemons = self._good_daemons()
         self.liars = [HostileDaemon(self, f"liar{n}", USERS[n % 2]) for n in range(self.faults.hostile)]
         self.is_healed = False
+        self.sudden: dict[str, bool] = {}
+        """Tasks that daemons do not survive; True: not even their first step."""
         self._minted = 0
         self._wires: dict[int, Wire] = {}
         self._sessions = 0

@@ -221,12 +221,12 @@ def is_overdue(turn: Turn, task: Task, attempt: Attempt) -> bool:
     return turn.now.mono >= turn.state.begun[task.id] + time_allowed_ms(turn, attempt)
 
 
-def watch_attempt(turn: Turn, task: Task) -> None:
+def watch_attempt(turn: Turn, task: Task, *, not_before: int = 0) -> None:
     """(Re)start the clock of a held task: for its acceptance, then its start, then its end."""
     attempt = task.newest
     assert attempt is not None, "I2: a held task has an attempt"
     due = turn.state.begun[task.id] + time_allowed_ms(turn, attempt)
-    turn.state.timers.set(MONO, ATTEMPT, task.id, due)
+    turn.state.timers.set(MONO, ATTEMPT, task.id, max(due, not_before))
 
 
 def time_out(turn: Turn, task: Task, attempt: Attempt, *, has_stopped: bool = False) -> None:

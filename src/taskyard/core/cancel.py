@@ -9,7 +9,7 @@ from taskyard.core.attempts import withdraw
 from taskyard.core.commands import CancelTask, Known, SkipTask
 from taskyard.core.dependencies import heirs_of
 from taskyard.core.effects import Done, Refused, Reply
-from taskyard.core.endings import end
+from taskyard.core.endings import end, keep_cancel_reason
 from taskyard.core.lifecycle import TRANSITIONS, possible
 from taskyard.core.state import Turn
 from taskyard.core.task import Task, Trouble
@@ -60,6 +60,8 @@ def cancel(turn: Turn, command: CancelTask) -> None:
 
 def call_off(turn: Turn, task: Task, reason: str | None) -> None:
     """A task that can be cancelled is, or is asked to stop."""
+    if task.cancel_requested_at is None:
+        keep_cancel_reason(task, reason)
     if task.status in HELD:
         _ask_to_stop(turn, task, reason)
     else:

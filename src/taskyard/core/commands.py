@@ -138,6 +138,7 @@ class Arrival(Struct):
     outcome: bytes | None = None
     checkpoint: bytes | None = None
     skipped_reason: str | None = None
+    cancel_reason: str | None = None
     archived: bool = False
 
 

@@ -350,8 +350,9 @@ def judge_attempt(turn: Turn, task: Task) -> None:
     is_exclusive = task.terms.exclusive is not None
     if not is_overdue(turn, task, attempt):
         watch_attempt(turn, task)
-    elif not has_started and not daemon.session:
-        # Nobody can say whether it was begun: its daemon's list will, or its lease ends it.
+    elif not daemon.session and not (has_started and daemon.record.pulls):
+        # Nobody can say whether it was begun, or died with its daemon: the list will, or the lease ends it. Of what is
+        # pulled there is no list.
         return
     elif not has_started and not attempt.accepted:
         _give_up_on_session(turn, daemon)

@@ -9,8 +9,8 @@ dependants does not hold up a commit; what a crash leaves unheard is found again
 from collections import deque
 
 from taskyard.core.commands import HearEnded
-from taskyard.core.endings import announce, end, unlist
-from taskyard.core.readiness import name_of, settle
+from taskyard.core.endings import announce, end, keep_cancel_reason, unlist
+from taskyard.core.readiness import ended_as, settle
 from taskyard.core.state import Echo, State, Turn
 from taskyard.core.task import Dependency, Note, Task, Trouble
 from taskyard.vocabulary import ENDED, FINAL, DependsPolicy, Status
@@ -52,6 +52,7 @@ def _hear(turn: Turn, task: Task, echo: Echo) -> None:
     assert dependency is not None, "I8: a task hears of what it depends on, and of nothing else"
     _note_outcome(turn, task, dependency, echo)
     if echo.outcome is Status.CANCELLED and task.terms.on_depends_fail is not DependsPolicy.CONTINUE:
+        keep_cancel_reason(task, ended_as(turn, dependency))
         end(turn, task, Status.CANCELLED, data={"because": echo.task_id})
         return
     settle(turn, task)
@@ -70,7 +71,7 @@ def _note_outcome(turn: Turn, task: Task, dependency: Dependency, echo: Echo) ->
 def warn(turn: Turn, task: Task, dependency: Dependency) -> None:
     """`continue`: the task runs all the same, and is told what it will not get."""
     trouble = task.trouble = task.trouble or Trouble()
-    message = f"{name_of(turn, dependency.id)} ended as {dependency.outcome}; going on without its result"
+    message = f"{ended_as(turn, dependency)}; going on without its result"
     trouble.notes = [
         *(n for n in trouble.notes if n.source_task != dependency.id),
         Note("dependency_failed", message, turn.now.wall, dependency.id),

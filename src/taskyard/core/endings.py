@@ -12,7 +12,7 @@ from taskyard.core.lifecycle import move
 from taskyard.core.occurrences import hear_end
 from taskyard.core.state import Echo, State, Turn
 from taskyard.core.suspects import let_go
-from taskyard.core.task import Task
+from taskyard.core.task import Task, Trouble
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import ENDED, HELD, HOOK_KEY_PREFIX, EventName, Status
 
@@ -42,6 +42,13 @@ def end(turn: Turn, task: Task, status: Status, *, event: EventName | None = Non
     if task.schedule_id is not None:
         hear_end(turn, task, task.schedule_id, status)
     announce(turn, task.id, status)
+
+
+def keep_cancel_reason(task: Task, reason: str | None) -> None:
+    """For whoever asks later why it was cancelled; its events are gone some day."""
+    if reason:
+        trouble = task.trouble = task.trouble or Trouble()
+        trouble.cancel_reason = reason
 
 
 def keeps_key(key: str, status: Status) -> bool:

@@ -21,7 +21,7 @@ import msgspec
 from taskyard.core.breakers import take_up
 from taskyard.core.commands import Arrival, ImportTasks, SubmitTasks
 from taskyard.core.effects import Imported, Refused, Reply
-from taskyard.core.endings import KEEPS_KEY, holder_of
+from taskyard.core.endings import KEEPS_KEY, holder_of, keep_cancel_reason
 from taskyard.core.intake import (
     Intake,
     enter,
@@ -301,6 +301,8 @@ def _take_history(one: Import, arrival: Arrival) -> None:
     task.shelved = arrival.archived
     if arrival.status is Status.SKIPPED:
         task.trouble = Trouble(skipped_reason=arrival.skipped_reason)
+    elif arrival.status is Status.CANCELLED:
+        keep_cancel_reason(task, arrival.cancel_reason)
     state.tasks[task.id] = task
     if task.key is not None and arrival.status in KEEPS_KEY:
         state.keys[task.user_id, task.key] = task.id

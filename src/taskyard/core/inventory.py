@@ -10,7 +10,7 @@ from taskyard.core.in_place import keep_place
 from taskyard.core.lifecycle import move
 from taskyard.core.outcomes import was_reported
 from taskyard.core.state import Daemon, Turn
-from taskyard.core.task import Attempt, Task
+from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.vocabulary import AttemptStatus, InventoryState, InventoryVerdict, Status
 
 ADOPTABLE = (AttemptStatus.LOST, AttemptStatus.REJECTED)
@@ -40,6 +40,9 @@ def _judge_ended(turn: Turn, daemon: Daemon, task: Task | None, number: int) -> 
     if known is not None and was_reported(known):
         return InventoryVerdict.FORGET
     attempt = newest_of(task, number, daemon.id)
+    if task is not None and attempt is not None and attempt.status is AttemptStatus.RUNNING:
+        # It may have ended in time, while its daemon was away: it is not called too slow before its result can be here.
+        watch_attempt(turn, task, not_before=turn.now.mono + ms_of(turn.state.settings.lease.accept_s))
     is_awaited = attempt is not None and _has_time(turn, daemon, attempt)
     if task is not None and attempt is not None and is_awaited and _goes_on(turn, daemon, task, attempt):
         start(turn, task, attempt)

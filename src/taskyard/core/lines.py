@@ -8,13 +8,13 @@ to sleep; and a freed slot wakes only the lines of its daemon. In a line, per le
 This file orders; it decides nothing about who may run.
 """
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from taskyard.core.lanes import Blocker, Lane, LaneKey, place_of
 from taskyard.core.ordered import Ordered
 from taskyard.core.placement import standing_of
 from taskyard.core.task import Attempt, Needs, Task
+from taskyard.core.turns import ASIDE, Turns
 from taskyard.vocabulary import RANK, Level
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def line_key(pool: str, key: LaneKey) -> LineKey:
 class Party:
     """One user's lanes in one line, ordered at one level."""
 
-    __slots__ = ("_by_age", "_by_number", "line", "rank", "size", "user")
+    __slots__ = ("_alone", "_ranked", "line", "place", "rank", "size", "turns", "user")
 
     def __init__(self, line: "Line", user: "User", rank: int) -> None:
         self.line = line
@@ -42,36 +42,62 @@ class Party:
         self.rank = rank
         self.size = 0
         """How many lanes."""
-        self._by_number: Ordered[Lane] = Ordered(Lane.best)
-        self._by_age: Ordered[Lane] = Ordered(Lane.eldest)
+        self.turns = line.parties[rank]
+        """Among whom it waits for its turn."""
+        self.place = ASIDE
+        """The turn under which it stands there."""
+        self._alone: Lane | None = None
+        """Its lane, as long as there is only one, as most of the time."""
+        self._ranked: tuple[Ordered[Lane], Ordered[Lane]] | None = None
+        """Several, by number and by age."""
 
     def put(self, lane: Lane) -> None:
         """A lane joins, or got a better head."""
-        self._by_number.put(lane)
-        self._by_age.put(lane)
-        self.size = len(self._by_number)
+        if self.size == 0:
+            self._alone, self.size = lane, 1
+        else:
+            by_number, by_age = self._ranked or self._rank()
+            by_number.put(lane)
+            by_age.put(lane)
+            self.size = len(by_number)
+
+    def _rank(self) -> tuple[Ordered[Lane], Ordered[Lane]]:
+        """Its lane has company from now on."""
+        ranked = self._ranked = Ordered(Lane.best), Ordered(Lane.eldest)
+        for lane in self.lanes():
+            for ordered in ranked:
+                ordered.put(lane)
+        self._alone = None
+        return ranked
 
     def drop(self, lane: Lane) -> None:
-        self._by_number.drop(lane)
-        self._by_age.drop(lane)
         self.size -= 1
+        if self._ranked is not None:
+            for ordered in self._ranked:
+                ordered.drop(lane)
+            if self.size == 1:
+                self._alone, self._ranked = self._ranked[0].first(), None
 
     def lanes(self) -> list[Lane]:
-        return list(self._by_number)
+        """All of them; the party must not be empty."""
+        if self._alone is not None:
+            return [self._alone]
+        assert self._ranked is not None, "I5: a party is gone with its last lane"
+        return list(self._ranked[0])
 
     def first(self, aged_before: int) -> Lane:
         """The lane whose head is next; the party must not be empty."""
-        if self.size > 1:
-            eldest = self._by_age.first()
-            if eldest is not None and eldest.eldest()[0] < aged_before:
-                return eldest
-        best = self._by_number.first()
+        if self._alone is not None:
+            return self._alone
+        assert self._ranked is not None, "I5: a party is gone with its last lane"
+        by_number, by_age = self._ranked
+        eldest = by_age.first()
+        if eldest is not None and eldest.eldest()[0] < aged_before:
+            return eldest
+        best = by_number.first()
         assert best is not None, "I5: a party is gone with its last lane"
         return best
 
-
-turn_of: Final = attrgetter("user.turn")
-"""Whose turn it is, of a party; smaller goes first, and who came first between equals."""
 
 Order = tuple[int, bool, int, str]
 
@@ -96,7 +122,7 @@ class Line:
         """Daemons of its pool that could run its tasks, full or not, there or not (`placement.py`)."""
         self.waiting = [0] * len(RANK)
         """Per level: how many parties."""
-        self.parties: tuple[Ordered[Party], ...] = tuple(Ordered(turn_of) for _ in RANK)
+        self.parties: tuple[Turns, ...] = tuple(Turns() for _ in RANK)
         """Per level: the users who have a lane here that may be looked at."""
 
     def is_waiting(self) -> bool:

@@ -9,7 +9,7 @@ from taskyard.core.attempts import cancelled, close, give_up, release, withdraw
 from taskyard.core.endings import end
 from taskyard.core.readiness import enqueue, name_of
 from taskyard.core.state import Turn
-from taskyard.core.suspects import avoid_lost, avoid_unstarted, note_death
+from taskyard.core.suspects import avoid_lost, avoid_unstarted, note_death, note_doubt
 from taskyard.core.task import Attempt, Failure, Task, Trouble
 from taskyard.vocabulary import AttemptStatus, CancelReason, ErrorCode, EventName, LostPolicy, Status
 
@@ -32,6 +32,7 @@ def lose(turn: Turn, task: Task, attempt: Attempt, code: ErrorCode, message: str
     if code is ErrorCode.DAEMON_CRASHED and not _died_under_it(task, attempt):
         # Either nobody had begun it, or it killed its daemon before that could say so. The first must cost it
         # nothing, and the second must end: it is offered less and less often, and not for ever.
+        note_doubt(task)
         if _is_never_taken_up(turn, task, attempt, message):
             return
     elif code is ErrorCode.DAEMON_CRASHED and note_death(turn, task):

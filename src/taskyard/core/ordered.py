@@ -1,7 +1,7 @@
 """The smallest of many, while their order changes: a heap with leftovers.
 
 Something whose key grew is found out when it surfaces, and sinks to where it belongs. Something whose key shrank must
-be told (`move`), and finds its place when the smallest is next asked for. An entry that is no longer the valid one of
+be told (`put`), and finds its place when the smallest is next asked for. An entry that is no longer the valid one of
 its item is passed over. One item by itself is kept without any order: most of the time there is only one.
 """
 
@@ -11,9 +11,7 @@ from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 LEFTOVERS_MAX: Final = 64
-
-
-Key = int | tuple[int | str, ...]
+Key = tuple[int | str, ...]
 
 
 class Ordered(Generic[T]):
@@ -47,11 +45,7 @@ class Ordered(Generic[T]):
                 # The one that was alone was not kept in order.
                 self._moved.update(dict.fromkeys(items))
                 return
-        self.move(item)
-
-    def move(self, item: T) -> None:
-        """What is in has a smaller key now."""
-        if len(self._items) > 1:
+        if len(items) > 1:
             self._moved[item] = None
 
     def drop(self, item: T) -> None:

@@ -182,11 +182,16 @@ def _give_reason(turn: Turn, task: Task, status: Status) -> None:
     if failed is None:
         return
     trouble = task.trouble = trouble or Trouble()
-    reason = f"{name_of(turn, failed.id)} ended as {failed.outcome}"
+    reason = ended_as(turn, failed)
     if status is Status.BLOCKED:
         trouble.blocked_reason = reason
     else:
         trouble.skipped_reason = reason
+
+
+def ended_as(turn: Turn, dependency: Dependency) -> str:
+    """What became of one that a task depends on: why it does not run."""
+    return f"{name_of(turn, dependency.id)} ended as {dependency.outcome}"
 
 
 def name_of(turn: Turn, task_id: str) -> str:

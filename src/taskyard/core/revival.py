@@ -12,7 +12,7 @@ from taskyard.core.changes import Data
 from taskyard.core.commands import ChangeTask, RetryTask, ReviewTask
 from taskyard.core.dependencies import heirs_of, outcome_of, reopen
 from taskyard.core.effects import Done, Refused, Reply
-from taskyard.core.endings import end, holder_of
+from taskyard.core.endings import end, holder_of, keep_cancel_reason
 from taskyard.core.priority import VALUE_OF, inherit, lower_of, set_level, watch_deadline
 from taskyard.core.readiness import hold_until, settle, watch_clock
 from taskyard.core.state import Turn
@@ -124,6 +124,7 @@ def review(turn: Turn, command: ReviewTask) -> None:
             revive(turn, command, task, at=command.until)
         case Verdict.DISCARD:
             also = tuple(heirs_of(turn.state, task.id))
+            keep_cancel_reason(task, command.reason)
             end(turn, task, Status.CANCELLED, data={"reason": command.reason})
         case Verdict.ESCALATE:
             pass  # it is said, and the dead letter waits on

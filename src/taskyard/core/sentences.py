@@ -63,7 +63,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
     Reason.NOT_BEFORE: Sentence(
         "Waits for its time",
         "{before}it may start from {until} on",
-        "an earlier `scheduled_for`",
+        "{sooner}",
     ),
     Reason.PREEMPTING: Sentence(
         "About to start",
@@ -169,7 +169,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
     ),
     Reason.CANCELLING: Sentence(
         "Being cancelled",
-        "it was asked to stop, and {name} has not confirmed it yet",
+        "it was asked to stop{because}, and {name} has not confirmed it yet",
         "the daemon's answer, or the end of its lease",
     ),
     Reason.BEHIND_OTHERS: Sentence(

@@ -41,8 +41,8 @@ def _because(task: Task) -> str | None:
             return "its deadline passed before anything started it"
         case Status.COMPLETED:
             return None if task.result_status is None else f"result {task.result_status}"
-        case _:
-            return None
+        case _:  # cancelled: of the ends no other is left
+            return None if task.trouble is None else task.trouble.cancel_reason
 
 
 def _tried(task: Task) -> str:

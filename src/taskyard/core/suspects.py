@@ -2,8 +2,10 @@
 
 A task whose daemon's process died under it often enough is a suspect: it runs alone, so that it takes nobody with it,
 and if its daemon dies once more it is a dead letter. So that a busy fleet does not starve it, one daemon is
-emptied for it after a while. Avoidance is softer: after a loss a task prefers other daemons; after an offer that nobody
-took up it keeps away from that daemon for a time that doubles, even if there is no other.
+emptied for it after a while. A process that died before anybody heard of a start leaves a doubt, which is no death:
+most of what was merely offered to it is innocent. It becomes one with the first death that is certain (ADR 26).
+Avoidance is softer: after a loss a task prefers other daemons; after an offer that nobody took up it keeps away from
+that daemon for a time that doubles, even if there is no other.
 """
 
 from collections.abc import Iterable
@@ -19,10 +21,17 @@ from taskyard.vocabulary import Status
 def note_death(turn: Turn, task: Task) -> bool:
     """A daemon's process died under this task. True if that makes it a poison task."""
     trouble = task.trouble = task.trouble or Trouble()
-    trouble.deaths += 1
+    trouble.deaths += 1 + trouble.doubted
+    trouble.doubted = False
     was_suspect = trouble.suspect
     trouble.suspect = trouble.deaths >= turn.state.settings.suspects.deaths_max
     return was_suspect
+
+
+def note_doubt(task: Task) -> None:
+    """A daemon's process died, and nobody knows whether it had begun this. Doubts do not add up: later tries tell."""
+    trouble = task.trouble = task.trouble or Trouble()
+    trouble.doubted = True
 
 
 def watch_suspect(turn: Turn, task: Task) -> None:
@@ -61,7 +70,7 @@ def reconsider(turn: Turn, daemon: Daemon) -> None:
     if daemon.alone is None or daemon.alone in daemon.holding:
         return
     task = turn.state.tasks[daemon.alone]
-    if not any(line.suspect == task.id for line in daemon.lines):
+    if not any(line.suspect == task.id and line.blocker is None for line in daemon.lines):
         let_go(turn, task)
     # It may be back by then, and empty sooner than any other.
     watch_suspect(turn, task)

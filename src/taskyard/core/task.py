@@ -140,6 +140,8 @@ class Trouble(Struct, omit_defaults=True, gc=False):
     """Offers in a row that no daemon took up."""
     deaths: int = 0
     """Times a daemon's process died under it."""
+    doubted: bool = False
+    """A daemon's process died when this may have begun there, or not."""
     suspect: bool = False
     preemptions: int = 0
     preempted_by: str | None = None
@@ -147,6 +149,8 @@ class Trouble(Struct, omit_defaults=True, gc=False):
     timeout_factor: float = 1.0
     blocked_reason: str | None = None
     skipped_reason: str | None = None
+    cancel_reason: str | None = None
+    """Of one that was asked to stop too, before it has."""
     waiting_for_daemon: str | None = None
     notes: list[Note] = []
     rate_limits: int = 0

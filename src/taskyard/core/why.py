@@ -27,7 +27,7 @@ from taskyard.core.sentences import SENTENCES, a_next, alone, clock, counted, fi
 from taskyard.core.state import Turn
 from taskyard.core.story import last_failure, story_of
 from taskyard.core.task import Task
-from taskyard.vocabulary import HELD, Status
+from taskyard.vocabulary import HELD, AttemptStatus, Status
 from taskyard.vocabulary.reasons import Reason
 
 Names = Mapping[str, str]
@@ -112,8 +112,16 @@ def summary_of(causes: list[Cause]) -> str:
 
 def _pending(turn: Turn, task: Task, names: Names) -> Why:
     hold = Hold(Reason.NOT_BEFORE, (), until=task.not_before)
-    cause = cause_of(turn, hold, {"before": last_failure(task)})
+    cause = cause_of(turn, hold, {"before": last_failure(task), "sooner": _sooner(task)})
     return _told(turn, task, [cause], at=task.not_before)
+
+
+def _sooner(task: Task) -> str:
+    """What lets it begin before its time. What a provider refused has no such thing: its queue rests as long."""
+    attempt = task.newest
+    if attempt is None:
+        return "an earlier `scheduled_for`"
+    return "" if attempt.status is AttemptStatus.RATE_LIMITED else f"trying it at once (`taskyard retry {task.ref}`)"
 
 
 def _waiting(turn: Turn, task: Task, names: Names) -> Why:
@@ -288,7 +296,9 @@ def _running(turn: Turn, task: Task, names: Names) -> Why:
 
 
 def _cancelling(turn: Turn, task: Task, daemon: str) -> Why:
-    return _told(turn, task, [cause_of(turn, Hold(Reason.CANCELLING, (), name=daemon), {})])
+    reason = None if task.trouble is None else task.trouble.cancel_reason
+    because = f" ({reason.rstrip('.')})" if reason else ""
+    return _told(turn, task, [cause_of(turn, Hold(Reason.CANCELLING, (), name=daemon), {"because": because})])
 
 
 _ON_STATUS: Final[dict[Status, Callable[[Turn, Task, Names], Why]]] = {

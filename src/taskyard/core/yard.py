@@ -119,8 +119,9 @@ class Yard:
 
     def refresh(self, user: "User") -> None:
         """The user's turn came nearer: put its parties where they now belong."""
+        turn = user.turn
         for party in user.parties.values():
-            party.line.parties[party.rank].move(party)
+            party.turns.move(party, turn)
 
     def regrade(self, user: "User", *, is_over: bool) -> None:
         """Critical work of this user in the shared pool is ordered as high from now on (`is_over`), or no longer."""
@@ -301,8 +302,8 @@ class Yard:
             if party is None:
                 party = user.parties[line.key, rank] = Party(line, user, rank)
                 line.waiting[rank] += 1
+                party.turns.add(party)
             party.put(lane)
-            line.parties[rank].put(party)
             lane.parties.append(party)
         self.heed(lane)
         self._wake_lines(lane)
@@ -311,7 +312,7 @@ class Yard:
         for party in lane.parties:
             party.drop(lane)
             if not party.size:
-                party.line.parties[party.rank].drop(party)
+                party.turns.drop(party)
                 party.line.waiting[party.rank] -= 1
                 del lane.user.parties[party.line.key, party.rank]
         lane.parties = []
