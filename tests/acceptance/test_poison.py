@@ -2,13 +2,14 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from taskyard import Client
 from taskyard.sdk.submission import NewTask
 from taskyard.vocabulary import ENDED, AttemptStatus, ErrorCode, Status
 from tests.acceptance.hostile_yard import AgentDaemon
@@ -23,24 +24,29 @@ lease_s = 2
 accept_s = 2
 start_s = 10
 cancel_grace_s = 1
-[suspects]
-deaths_max = 1
-hold_after_s = 0.5
-avoid_lost_s = 0.1
 [limits]
 running_per_user = 100
 [limits.running_per_source]
 user = 100
+[suspects]
+hold_after_s = 0.5
+avoid_lost_s = 0.1
 """
+# A program outlives its daemon, and each loss of it takes three of them: here the first one makes it run alone.
+OF_KEPT_WORK = SETTINGS + "deaths_max = 1\n"
 
 
 FUNCTION = """
 import asyncio, os, signal, sys
 from taskyard.daemon.daemon import Daemon
-daemon = Daemon(name="function", data_dir=sys.argv[1])
+daemon = Daemon(name="function", data_dir=sys.argv[1], slots=40)
 @daemon.task("poison")
 async def kills(task):
     os.kill(os.getpid(), signal.SIGKILL)
+@daemon.task("rest")
+async def rests(task):
+    while not os.path.exists(task.input):
+        await asyncio.sleep(0.05)
 asyncio.run(daemon.serve())
 """
 
@@ -89,7 +95,7 @@ def supervised(daemon: Restarted) -> Iterator[list[int]]:
 
 @pytest.mark.slow
 def test_a_task_that_kills_its_daemon_is_parked_and_twenty_bystanders_lose_no_attempt(yard: LiveYard) -> None:
-    hub = yard.hub(settings=SETTINGS)
+    hub = yard.hub(settings=OF_KEPT_WORK)
     daemon = AgentDaemon(hub, yard.directory, slots=40)
     with supervised(daemon) as dead, hub.client(retry=STUBBORN) as client:
         wait_online(client, 1)
@@ -125,17 +131,41 @@ def test_a_task_that_kills_its_daemon_is_parked_and_twenty_bystanders_lose_no_at
 
 
 @pytest.mark.slow
-def test_a_function_that_kills_its_daemon_before_that_can_say_so_is_parked_too(yard: LiveYard) -> None:
+@pytest.mark.parametrize("bystanders", ["at work", "merely offered"])
+def test_a_function_that_kills_in_its_first_step_is_parked_and_costs_nobody_else_anything(
+    yard: LiveYard, bystanders: str
+) -> None:
     hub = yard.hub(settings=SETTINGS)
-    with supervised(FunctionDaemon(hub, yard.directory)) as dead, hub.client(retry=STUBBORN) as client:
-        wait_online(client, 1)
-        # Given a function of which nobody has heard when its daemon dies
-        poison = client.submit("go", type="poison", max_attempts=10)
-        wait_until(
-            lambda: client.task(poison.id).status in ENDED, within_s=180, what="the end of the poison", every_s=0.2
-        )
-        # Then each further try is counted, and it is put aside
-        parked = client.task(poison.id)
+    may_end = yard.directory / "may_end"
+    poison: NewTask = {"input": "go", "type": "poison", "max_attempts": 10, "priority": "high"}
+    rests: list[NewTask] = [{"input": str(may_end), "type": "rest", "max_attempts": 1} for _ in range(BYSTANDERS)]
+    with hub.client(retry=STUBBORN) as client:
+        # Given twenty that are at work when it comes, or are offered in one frame with it, behind it
+        if bystanders == "merely offered":
+            may_end.touch()
+            killer, *others = client.submit_batch([poison, *rests]).tasks
+        with supervised(FunctionDaemon(hub, yard.directory)) as dead:
+            if bystanders == "at work":
+                others = client.submit_batch(rests).tasks
+                for other in others:
+                    wait_for(client, other.id, (Status.RUNNING,))
+                killer = client.submit_batch([poison]).tasks[0]
+                wait_until(lambda: len(dead) > 1, within_s=60, what="two deaths", every_s=0.05)
+                may_end.touch()
+            # When all of them have ended
+            for task in (killer, *others):
+                wait_for(client, task.id, ENDED)
+        # Then the one is put aside, for the processes that died of it: four, however soon they did,
+        parked = client.task(killer.id)
         assert parked.error is not None
         assert parked.error.code == ErrorCode.POISON_TASK
-        assert len(dead) >= 3
+        assert [attempt.status for attempt in parked.attempts] == [AttemptStatus.LOST] * 4
+        assert all(attempt.started_at is not None for attempt in parked.attempts[1:])
+        assert len(dead) == 4
+        # and the others are done, whose only try was not used up by any of them.
+        assert {client.task(other.id).status for other in others} == {Status.COMPLETED}
+
+
+def wait_for(client: Client, task_id: str, statuses: Collection[Status]) -> None:
+    what = f"{task_id} to be {', '.join(statuses)}"
+    wait_until(lambda: client.task(task_id).status in statuses, within_s=120, what=what, every_s=0.05)

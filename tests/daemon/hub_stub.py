@@ -40,6 +40,15 @@ class Session:
     async def send_bytes(self, frame: bytes) -> None:
         await self._socket.send(frame, text=True)
 
+    async def send_in_pieces(self, message: ToDaemon) -> None:
+        """As a proxy between the two may do."""
+        frame = frames.encode(message).decode()
+        await self._socket.send([frame[:20], frame[20:]])
+
+    async def ping(self) -> None:
+        """Returns when it was answered."""
+        await (await self._socket.ping())
+
     async def hello(self) -> Hello:
         greeting = await self.receive()
         assert isinstance(greeting, Hello)

@@ -56,6 +56,8 @@ class Scene:
         self.sent: list[FromDaemon] = []
         self.started: list[Start] = []
         self.stops: list[Stop] = []
+        self.begun: list[Key] = []
+        """Of those that waited to be heard of."""
         self.kept: list[Whole] = []
         self.settled: list[Key] = []
         self.leases: list[int] = []
@@ -64,6 +66,8 @@ class Scene:
         self.left: str | None = None
 
     def carry_out(self) -> None:
+        if self.machine.wants_beat:
+            self.machine.tick(self.now)
         orders: Orders = self.machine.take()
         self.kept += orders.keep
         if orders.batch is not None:
@@ -72,6 +76,7 @@ class Scene:
         self.settled += orders.settled
         self.leases += [] if orders.lease_until is None else [orders.lease_until]
         self.stops += orders.stop
+        self.begun += orders.begin
         for message in orders.send:
             self.sent += frames.decode_from_daemon(message)
         self.hung_up = self.hung_up or orders.hang_up
@@ -142,6 +147,12 @@ class Scene:
 
     def begins(self, key: Key = ONE) -> None:
         self.machine.work_started(key, self.now)
+        self.carry_out()
+
+    def is_to_begin(self, key: Key = ONE, *, timeout: float = 300.0, exclusive: str | None = None) -> None:
+        """The hub sent it, and it begins when that has heard so."""
+        self.hears(execute(key, timeout=timeout, exclusive=exclusive))
+        self.machine.work_starts(key)
         self.carry_out()
 
     def ends(self, message: Ended) -> None:

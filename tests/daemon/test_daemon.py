@@ -10,10 +10,10 @@ import pytest
 from msgspec import Raw
 
 from taskyard.daemon.command.configuration import Agent
-from taskyard.daemon.connection import socket_url
 from taskyard.daemon.context import Context
 from taskyard.daemon.daemon import Daemon
 from taskyard.daemon.framing import read_frame, write_frames
+from taskyard.daemon.hub_address import socket_url
 from taskyard.daemon.task import Task
 from taskyard.sdk.credentials import data_directory
 from taskyard.wire import frames
@@ -66,6 +66,20 @@ def test_work_that_takes_longer_is_told_to_have_started_and_then_its_outcome(tmp
             assert len(session.frames[-1]) == 2
             release.set()
             assert [type(await session.receive()) for _ in range(2)] == [TaskCompleted] * 2
+
+    play(scenario)
+
+
+def test_what_comes_in_pieces_is_put_together_and_overtaken_by_nothing(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with serving(a_daemon(hub, tmp_path)):
+            session = await hub.session()
+            await session.welcome()
+            await session.ping()
+            await session.send_in_pieces(execute(ONE))
+            await session.send(execute(TWO))
+            told = [await session.receive(TaskCompleted) for _ in range(2)]
+            assert [(one.task_id, one.attempt) for one in told if isinstance(one, TaskCompleted)] == [ONE, TWO]
 
     play(scenario)
 

@@ -15,12 +15,7 @@ import pytest
 from taskyard.daemon import journal as journal_module
 from taskyard.daemon import scribe as scribe_module
 from taskyard.daemon.journal import JournalLocked
-from taskyard.wire.frames import (
-    Drain,
-    TaskCompleted,
-    TaskRejected,
-    TaskStarted,
-)
+from taskyard.wire.frames import Drain, Heartbeat, HeartbeatAck, TaskCompleted, TaskRejected, TaskStarted
 from tests.daemon.hub_stub import KEY, HubStub, Session
 from tests.daemon.live_daemon import PATIENCE_S, Held, a_daemon, begins, begun, completed, heard, play, serving, written
 from tests.daemon.scene import ONE, TWO, execute
@@ -84,7 +79,7 @@ Child = asyncio.subprocess.Process
 async def a_child(hub: HubStub, directory: Path, program: str, *arguments: str) -> AsyncIterator[tuple[Child, Session]]:
     """A daemon in a process of its own, and its connection, welcomed; whatever becomes of it, it is gone afterwards."""
     command = [sys.executable, "-c", program, hub.url, KEY, str(directory), *arguments]
-    child = await asyncio.create_subprocess_exec(*command, stderr=subprocess.DEVNULL)
+    child = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         session = await hub.session()
         await session.welcome()
@@ -104,6 +99,50 @@ def test_a_signal_drains_and_a_second_one_hands_back(tmp_path: Path) -> None:
             child.send_signal(signal.SIGINT)
             assert await session.receive(TaskRejected) == TaskRejected(*ONE, "drained")
             assert await child.wait() == 0
+
+    play(scenario)
+
+
+TIED = PROGRAM.replace("drain_s=3600", "drain_s=3600, leaves_with=0")
+
+
+def test_the_end_of_its_pipe_drains_and_the_next_one_waits_for_its_place(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with a_child(hub, tmp_path, TIED) as (child, session):
+            await begins(session, type="async")
+            # Given the next one, which found the place taken
+            command = [sys.executable, "-c", TIED, hub.url, KEY, str(tmp_path)]
+            following = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            try:
+                # When whoever started the first one is gone
+                assert child.stdin is not None
+                child.stdin.write(b"nobody minds what is said there\n")
+                child.stdin.close()
+                # Then it takes nothing new, and leaves when its work is over or it is asked once more,
+                await session.receive(Drain)
+                assert following.returncode is None
+                child.terminate()
+                assert await session.receive(TaskRejected) == TaskRejected(*ONE, "drained")
+                assert await child.wait() == 0
+                # and the next one has its place.
+                assert (await (await hub.session()).hello()).name == "child"
+            finally:
+                following.kill()
+                await following.wait()
+
+    play(scenario)
+
+
+def test_one_that_waits_for_its_place_leaves_when_it_is_not_wanted_any_more(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        async with a_child(hub, tmp_path, TIED):
+            command = [sys.executable, "-c", TIED, hub.url, KEY, str(tmp_path)]
+            following = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+            assert following.stdin is not None
+            assert following.stderr is not None
+            following.stdin.close()
+            assert b"JournalLocked" in await following.stderr.read()
+            assert await following.wait() != 0
 
     play(scenario)
 
@@ -128,6 +167,7 @@ DEADLY = """
 import asyncio, os, signal, sys
 import uvloop
 from taskyard.daemon.daemon import Daemon
+from tests.daemon.workers.functions import kills_its_daemon
 daemon = Daemon(sys.argv[1], sys.argv[2], name="child", data_dir=sys.argv[3])
 def kills(task):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -135,20 +175,25 @@ async def kills_async(task):
     kills(task)
 daemon.task("plain")(kills)
 daemon.task("async")(kills_async)
+os.environ["DAEMON_PID"] = str(os.getpid())
+daemon.task("process", process=True)(kills_its_daemon)
 how = sys.argv[4]
 daemon.run() if how == "run" else {"serve": asyncio, "serve on uvloop": uvloop}[how].run(daemon.serve())
 """
 
 
 @pytest.mark.parametrize("how", ["run", "serve", "serve on uvloop"])
-@pytest.mark.parametrize("kind", ["plain", "async"])
+@pytest.mark.parametrize("kind", ["plain", "async", "process"])
 def test_the_hub_hears_of_another_try_before_that_can_kill_its_daemon(tmp_path: Path, how: str, kind: str) -> None:
     async def scenario(hub: HubStub) -> None:
         async with a_child(hub, tmp_path, DEADLY, how) as (child, session):
             # Given a second try of work that kills its daemon in its first step
             await session.send(execute((ONE[0], 2), type=kind))
-            # Then the hub knows what that daemon died of
-            assert await session.receive() == TaskStarted(ONE[0], 2)
+            # Then the hub knows what that daemon dies of, and the daemon knows that it does
+            assert await session.receive(TaskStarted) == TaskStarted(ONE[0], 2)
+            await session.receive(Heartbeat)
+            assert child.returncode is None
+            await session.send(HeartbeatAck("c1", 1, 1))
             assert await child.wait() == -signal.SIGKILL
 
     play(scenario)

@@ -126,6 +126,22 @@ def test_a_finished_result_survives_the_process(tmp_path: Path, dies: bool) -> N
     play(scenario)
 
 
+def test_a_process_that_dies_of_its_first_task_is_known_by_the_next_one(tmp_path: Path) -> None:
+    async def scenario(hub: HubStub) -> None:
+        # Given the disk of a process that died before it could write what the hub's welcome said
+        async with serving(a_daemon(hub, tmp_path / "daemon")):
+            first = await (await hub.session()).hello()
+            found = Path(shutil.copytree(tmp_path / "daemon", tmp_path / "found"))
+        # When the next one begins with that
+        async with serving(a_daemon(hub, found)):
+            second = await (await hub.session()).hello()
+        # Then it is the same daemon, and another process
+        assert first.daemon_id is not None
+        assert (second.daemon_id, second.boot_id == first.boot_id) == (first.daemon_id, False)
+
+    play(scenario)
+
+
 def test_running_work_dies_with_the_process_and_is_not_listed(tmp_path: Path) -> None:
     async def scenario(hub: HubStub) -> None:
         async with serving(a_daemon(hub, tmp_path, Held())):

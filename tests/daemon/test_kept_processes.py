@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from taskyard.daemon.clock import now_ms
 from taskyard.daemon.process import tree
-from taskyard.daemon.process.keeper import awake_ms
 from taskyard.daemon.process.launching import LaunchFailed, Stream
 from taskyard.daemon.process.messages import PROTOCOL, Hello, Leave, ToKeeper, Welcome, packed, to_keeper, unpacked
 from taskyard.daemon.process.processes import Processes
@@ -114,8 +114,8 @@ def test_what_must_not_run_twice_is_killed_when_the_lease_is_over_although_its_d
         launch.exclusive = True
         running = await processes.launch(launch)
         # Given a lease that is renewed, and then no more
-        processes.lease_lasts_until(awake_ms() + 60_000)
-        processes.lease_lasts_until(awake_ms() + 300)
+        processes.lease_lasts_until(now_ms() + 60_000)
+        processes.lease_lasts_until(now_ms() + 300)
         await asyncio.sleep(0)
         # When this loop does nothing at all, the keeper sees to it
         wait_until(lambda: tree.identify(running.pid) is None, within_s=PATIENCE_S, what="the end of the work")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from taskyard.daemon.connection import now_ms
+from taskyard.daemon.clock import now_ms
 from taskyard.daemon.orders import Key
 from taskyard.daemon.process.launching import Launch
 from taskyard.daemon.process.processes import Processes

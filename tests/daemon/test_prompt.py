@@ -55,6 +55,12 @@ def test_the_last_attempts_and_the_checkpoint_are_told() -> None:
     assert '{\n  "page": 3\n}' in prompt
 
 
+@pytest.mark.parametrize("status", ["rate_limited", "rejected"])
+def test_an_attempt_that_was_refused_is_not_told(status: str) -> None:
+    attempts = [{"number": 1, "status": status, "error": {"code": "RATE_LIMITED", "message": "slow down"}}]
+    assert prompt_of(a_task(previous_attempts=attempts)) == prompt_of(a_task())
+
+
 @pytest.mark.parametrize("odd", [{"a": 1}, "text", 7])
 def test_what_has_another_shape_than_expected_is_told_as_it_is(odd: Any) -> None:
     told = "text" if odd == "text" else '"a": 1' if odd != 7 else "7"

@@ -221,6 +221,19 @@ def test_an_attempts_state_comes_before_everything_else_that_is_said_of_it() -> 
     ]
 
 
+def test_what_work_said_last_is_told_before_that_it_stopped() -> None:
+    # Given work that said two things so close together that the second waits
+    scene = Scene().join()
+    scene.runs()
+    for line in ("one", "two"):
+        scene.machine.work_progressed(ONE, scene.now, log=line)
+    scene.hears(cancel())
+    assert TaskProgress(*ONE, log="one") in scene.take_sent()
+    # When it stops, then the second is told first
+    scene.stops_as_told()
+    assert scene.take_sent() == [TaskProgress(*ONE, log="two"), TaskCancelled(*ONE, "cancelled")]
+
+
 def test_the_task_is_handed_on_as_it_was_read() -> None:
     scene = Scene().join()
     scene.hears(execute(exclusive="house"))

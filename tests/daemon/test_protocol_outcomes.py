@@ -183,7 +183,7 @@ def test_what_could_not_be_begun_here_is_handed_back_and_nothing_is_kept_of_it()
     scene.take_sent()
     scene.ends(frames.TaskRejected(*ONE, "no space left in \udcff"))
     assert scene.sent == [frames.TaskRejected(*ONE, "no space left in ?")]
-    assert (scene.settled, scene.written, scene.machine.load) == ([ONE], [], 0.0)
+    assert (scene.settled, scene.written, scene.machine.live) == ([ONE], [], {})
 
 
 # --- progress ----------------------------------------------------------------------------------------------

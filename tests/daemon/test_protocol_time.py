@@ -33,6 +33,15 @@ def test_heartbeats_list_what_is_accepted_or_running_and_not_what_ended() -> Non
     assert scene.sent == [frames.Heartbeat(0.5, None, [Item(*ONE), Item(*TWO, InventoryState.ACCEPTED)])]
 
 
+def test_how_much_memory_is_free_is_asked_for_when_it_is_told() -> None:
+    scene, asked = Scene().join(), iter([700])
+    scene.take_sent()
+    for at in (4_999, 5_000, 5_001):
+        scene.machine.tick(scene.now + at, lambda: next(asked))
+    scene.carry_out()
+    assert scene.sent == [frames.Heartbeat(0.0, 700, [])]
+
+
 def test_heartbeats_list_the_outcomes_that_wait_for_their_turn_to_be_told_again() -> None:
     large = frames.encode(done(ONE, b'"' + b"x" * 1_000_000 + b'"'))
     scene = Scene(memory=Memory(ended={(f"t{n}", 1): large for n in range(7)}))

@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw
 
 from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Start, Stop
-from taskyard.daemon.python_runner import TOLD_S, PythonRunner, served
+from taskyard.daemon.python_runner import PythonRunner, served
 from taskyard.daemon.task import Result, Task, TaskError
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, TaskRejected, WireUsage
 from tests.daemon.functions import as_async, both, outcome_of, play
@@ -44,7 +44,7 @@ def test_a_plain_function_is_told_to_have_started_before_it_can_take_its_daemon_
 
 
 @pytest.mark.parametrize("wrap", [lambda function: function, as_async])
-def test_another_try_does_not_begin_before_the_hub_can_have_heard_that_it_started(
+def test_another_try_does_not_begin_before_the_hub_has_heard_that_it_starts(
     wrap: Callable[[Callable[[Task], Any]], Callable[..., Any]],
 ) -> None:
     # Given work that may have killed its last daemon before that could tell of it
@@ -55,12 +55,14 @@ def test_another_try_does_not_begin_before_the_hub_can_have_heard_that_it_starte
 
     async def scenario(runner: PythonRunner, told: Told) -> None:
         # When it is started for the second time
-        again = ("t1", 2)
+        again, told.unheard = ("t1", 2), []
         runner.start(Start(again, execute(again)))
         assert told.events.get_nowait() == ("started", again)
-        asyncio.get_running_loop().call_soon(turns.append, "written")
-        # Then what was told is on its way before the first step, and told once
-        assert bytes((await told.outcome()).result) == b'["written"]'
+        (then,) = told.unheard
+        turns.append("heard")
+        then()
+        # Then what was told is known before the first step, and told once
+        assert bytes((await told.outcome()).result) == b'["heard"]'
         assert told.events.empty()
 
     play({"noop": wrap(function)}, scenario)
@@ -72,15 +74,15 @@ def test_another_try_that_is_not_wanted_any_more_never_begins(act: str) -> None:
         raise AssertionError("it ran")
 
     async def scenario(runner: PythonRunner, told: Told) -> None:
-        again = ("t1", 2)
+        again, told.unheard = ("t1", 2), []
         runner.start(Start(again, execute(again)))
         runner.stop(Stop(again, "cancelled", 0)) if act == "stop" else runner.close()
         assert told.events.get_nowait() == ("started", again)
+        (then,) = told.unheard
+        then()
         if act == "stop":
-            assert await told.next() == ("stopped", again)
-        else:
-            await asyncio.sleep(2 * TOLD_S)  # a timer that is due after the one that would begin it
-            assert told.events.empty()
+            assert told.events.get_nowait() == ("stopped", again)
+        assert told.events.empty()
 
     play({"noop": function}, scenario)
 

@@ -1,7 +1,7 @@
 """The 200 inputs full of tricks through the runners that start no program; the others, in command/test_tricks.py."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class Told:
         self.all_ended = asyncio.Event()
 
     def started(self, key: Key) -> None: ...
+
+    def when_heard(self, key: Key, then: Callable[[], None]) -> None: ...
 
     def progressed(self, key: Key, percent: float | None, message: str | None, log: str) -> None: ...
 

@@ -1,6 +1,7 @@
 """What a runner tells whoever it works for."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from taskyard.daemon.orders import Key
@@ -12,9 +13,18 @@ class Told:
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue()
+        self.unheard: list[Callable[[], None]] | None = None
+        """What waits until the hub has heard of it; None: it hears everything at once."""
 
     def started(self, key: Key) -> None:
         self.events.put_nowait(("started", key))
+
+    def when_heard(self, key: Key, then: Callable[[], None]) -> None:
+        self.started(key)
+        if self.unheard is None:
+            then()
+        else:
+            self.unheard.append(then)
 
     def progressed(self, key: Key, percent: float | None, message: str | None, log: str) -> None:
         self.events.put_nowait(("progressed", percent, message, log))

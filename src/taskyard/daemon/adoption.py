@@ -16,6 +16,7 @@ from taskyard.daemon.process.running import Running
 from taskyard.daemon.protocol import Protocol as Machine
 from taskyard.daemon.python_runner import ANY_TYPE
 from taskyard.daemon.task import read_task
+from taskyard.daemon.threads import off_loop
 
 END_S: Final = 10.0
 """How long work that nobody can take up may take to be gone, before the hub hears that it is not there."""
@@ -80,7 +81,7 @@ class Adoption:
 
     def settled(self, key: Key) -> None:
         if (release := self._kept.pop(key, None)) is not None:
-            releasing = asyncio.create_task(asyncio.to_thread(release))
+            releasing = asyncio.create_task(off_loop(release))
             self._releasing.add(releasing)
             releasing.add_done_callback(self._releasing.discard)
 

@@ -27,6 +27,8 @@ LOG_CHARACTERS_MAX: Final = FIELD_BYTES_MAX // 4
 """Of one message; at PROGRESS_MS that is 32 K characters a second and attempt."""
 DRAINED: Final = "drained"
 """The reason by which the hub knows work that was handed back from work that was refused."""
+TIMEOUT_SLACK_MS: Final = 1_000
+# The hub's own timeout comes first and says why; this one is for work whose hub is out of reach.
 LOG_GAP: Final = "\n[… cut: more than one message holds …]"
 
 
@@ -66,6 +68,11 @@ class Attempt(Struct):
     percent: float | None = None
     message: str | None = None
     log: str = ""
+
+    def begin(self, now_ms: int) -> None:
+        """Its time runs from now."""
+        if self.timeout_ms > 0:
+            self.deadline_at = now_ms + self.timeout_ms + TIMEOUT_SLACK_MS
 
     def state_message(self) -> TaskAccepted | TaskStarted:
         return TaskAccepted(*self.key) if self.state is InventoryState.ACCEPTED else TaskStarted(*self.key)

@@ -7,18 +7,19 @@ out what came of all of them: one batch for the journal, one frame for the hub.
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Callable
 from typing import Final, Protocol
-from urllib.parse import urlsplit, urlunsplit
 
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import connect
 from websockets.asyncio.server import broadcast
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
+from taskyard.daemon.clock import now_ms
 from taskyard.daemon.framing import read_frame, write_frames
-from taskyard.daemon.introduction import Settings, Vitals
+from taskyard.daemon.hub_address import is_local, socket_url
+from taskyard.daemon.introduction import Settings
 from taskyard.daemon.journal import Journal
+from taskyard.daemon.line import Line
 from taskyard.daemon.memory import memory_available_mb
 from taskyard.daemon.orders import Batch, Key, Orders, Start, Stop
 from taskyard.daemon.protocol import Ended
@@ -29,7 +30,6 @@ from taskyard.daemon.scribe import Scribe
 from taskyard.wire import frames
 from taskyard.wire.addresses import Turn, each_hub
 
-PATH: Final = "/api/v1/daemons/connect"
 RECEIVED_BYTES_MAX: Final = 4 * frames.FRAME_BYTES_MAX
 # The hub keeps to FRAME_BYTES_MAX. A newer one that does not should not be hung up on for ever.
 OUTBOX_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -72,21 +72,6 @@ class HubRefused(Exception):
     """No later try can succeed; the message says why."""
 
 
-def now_ms() -> int:
-    """A clock that counts a suspended machine's sleep too: the hub's lease does not sleep."""
-    return time.clock_gettime_ns(_CLOCK) // 1_000_000
-
-
-_CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-
-
-def socket_url(hub: str) -> str:
-    """`http://host:port` → `ws://host:port/api/v1/daemons/connect`."""
-    parts = urlsplit(hub if "://" in hub else f"http://{hub}")
-    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
-    return urlunsplit((scheme, parts.netloc, parts.path.rstrip("/") + PATH, "", ""))
-
-
 class Connection(Work):
     """One daemon's life: connects, reconnects, and returns when the machine says it is done."""
 
@@ -96,7 +81,7 @@ class Connection(Work):
         self._turn = Turn(each_hub(hub))
         self._headers = {"Authorization": f"Bearer {key}"}
         self._loop = asyncio.get_running_loop()
-        self._socket: ClientConnection | None = None
+        self._socket: Line | None = None
         self._outbox: list[bytes] = []
         self._outbox_bytes = 0
         self._sending = False
@@ -109,6 +94,8 @@ class Connection(Work):
         self._flushing: asyncio.Handle | None = None
         self._tick_at = 0
         self._left: asyncio.Future[str] = self._loop.create_future()
+        self._unheard: dict[Key, Callable[[], None]] = {}
+        """What begins when the hub has heard of it, or ends when it is told to stop."""
         self._scribe = Scribe(journal, self)
         self._runner: Runner
 
@@ -161,6 +148,8 @@ class Connection(Work):
     def _flush(self) -> None:
         self._flushing = None
         try:
+            if self.machine.wants_beat:
+                self.machine.tick(now_ms(), memory_available_mb)
             self._carry_out(self.machine.take())
         except Exception as error:  # noqa: BLE001 - the loop called us, and would go on as if nothing were
             self._fail(error)
@@ -175,6 +164,9 @@ class Connection(Work):
             self._runner.start(start)
         for stop in orders.stop:
             self._runner.stop(stop)
+            self._begin(stop.key)
+        for key in orders.begin:
+            self._begin(key)
         if orders.send:
             self._post(orders.send)
         if self._keeper is not None:
@@ -197,7 +189,7 @@ class Connection(Work):
             if self._socket is None:
                 self._dial_now.set()
         try:
-            self.machine.tick(now, Vitals(self.machine.load, memory_available_mb()))
+            self.machine.tick(now, memory_available_mb)
             self._flush()
             due_at = self.machine.due_at
         except Exception as error:  # noqa: BLE001 - a timer has no caller; this one must not just stop
@@ -249,14 +241,16 @@ class Connection(Work):
         try:
             async with connect(
                 url,
+                create_connection=Line,
                 additional_headers=self._headers,
                 compression=None,
                 max_size=RECEIVED_BYTES_MAX,
                 ping_interval=None,  # heartbeats are the sign of life; a ping proves an open socket
                 open_timeout=OPEN_S,
                 close_timeout=FAREWELL_S,
-                proxy=None if _is_local(url) else True,
+                proxy=None if is_local(url) else True,
             ) as socket:
+                assert isinstance(socket, Line), "made above"
                 return await self._converse(socket)
         except InvalidStatus as refused:
             return upgrade_refused(refused.response.status_code, refused.response.body)
@@ -265,10 +259,11 @@ class Connection(Work):
             said = str(error).replace(self._headers["Authorization"], "Bearer …")
             return None, said or type(error).__name__
 
-    async def _converse(self, socket: ClientConnection) -> tuple[int | None, str]:
+    async def _converse(self, socket: Line) -> tuple[int | None, str]:
         self._socket = socket
         self.machine.connected(now_ms())
         self._wake()
+        socket.take = self._take
         sending = self._loop.create_task(self._send(socket))
         try:
             while True:
@@ -277,14 +272,20 @@ class Connection(Work):
             received = closed.rcvd
             return (received.code, received.reason) if received else (None, "the connection broke")
         finally:
-            self._socket = None
+            self._socket = socket.take = None
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
+
+    def _take(self, frame: bytes) -> None:
+        try:
+            self._received(frame)
+        except Exception as error:  # noqa: BLE001 - the transport called us, and would go on as if nothing were
+            self._fail(error)
 
     def _received(self, frame: bytes) -> None:
         was_welcome = self.machine.welcomed
         self.machine.received(read_frame(frame), now_ms())
-        if self.machine.welcomed and not was_welcome:
+        if not was_welcome and self.machine.welcomed:
             logger.info("connected to %s", self._turn.hub)
         for start in self.machine.take_starts():
             self._runner.start(start)
@@ -306,7 +307,7 @@ class Connection(Work):
         self._sending = True
         self._outgoing.set()
 
-    async def _send(self, socket: ClientConnection) -> None:
+    async def _send(self, socket: Line) -> None:
         while True:
             await self._outgoing.wait()
             self._outgoing.clear()
@@ -341,6 +342,15 @@ class Connection(Work):
     def started(self, key: Key) -> None:
         self.machine.work_started(key, now_ms())
         self._wake()
+
+    def when_heard(self, key: Key, then: Callable[[], None]) -> None:
+        self._unheard[key] = then
+        self.machine.work_starts(key)
+        self._wake()
+
+    def _begin(self, key: Key) -> None:
+        if (then := self._unheard.pop(key, None)) is not None:
+            then()
 
     def progressed(self, key: Key, percent: float | None, message: str | None, log: str) -> None:
         self.machine.work_progressed(key, now_ms(), percent=percent, message=message, log=log)
@@ -387,7 +397,3 @@ class Connection(Work):
 
     def _has_room(self) -> None:
         self.machine.trouble = None
-
-
-def _is_local(url: str) -> bool:
-    return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")

@@ -31,9 +31,12 @@ from taskyard.daemon.command.agent import CommandAgent
 from taskyard.daemon.command.configuration import Agent
 from taskyard.daemon.command.secrets import OWN_KEY
 from taskyard.daemon.connection import Connection, logger
+from taskyard.daemon.departure import LINGER_MS, STOP_GRACE_MS
 from taskyard.daemon.introduction import Settings
-from taskyard.daemon.journal import Journal
+from taskyard.daemon.journal import Journal, JournalFull, JournalLocked
 from taskyard.daemon.memory import memory_mb
+from taskyard.daemon.narration import NarratedConnection
+from taskyard.daemon.orders import Batch
 from taskyard.daemon.process.processes import AWAY_S, Processes
 from taskyard.daemon.protocol import Protocol
 from taskyard.daemon.python_runner import ANY_TYPE, PythonRunner, Served, served
@@ -46,6 +49,10 @@ if TYPE_CHECKING:
 
 DRAIN_S: Final = 25.0
 # Orchestrators kill 30 s after they ask; this leaves time to hand back what is not finished by then.
+PLACE_SPARE_S: Final = STOP_GRACE_MS / 1000 + LINGER_MS / 1000 + 5.0
+"""How much longer than `drain_s` a daemon may take to leave, with a little to spare."""
+LOOK_S: Final = 0.1
+PIPE_BYTES: Final = 4096
 TERMINAL: Final = 2
 """Standard error: where a daemon in a terminal says what it does."""
 NESTED_MAX: Final = 16
@@ -62,6 +69,7 @@ class Daemon:
     types are served, or all if a function is registered for `"*"`. Two daemons may not share a `data_dir`, which by
     default follows from the name. `on_loss` says what becomes of work when the hub is away longer than a lease, and of
     programs when this process dies: with `"continue"` they go on for `away_s`, and the next daemon takes them up.
+    With `narrates`, what begins and ends is logged by name: for a daemon that somebody watches.
     """
 
     def __init__(
@@ -78,6 +86,7 @@ class Daemon:
         shared: bool = False,
         on_loss: OnLoss | str = OnLoss.CONTINUE,
         away_s: float = AWAY_S,
+        narrates: bool = False,
     ) -> None:
         self.hub = hub or os.environ.get("TASKYARD_HUB", "")
         self._key = key or os.environ.get("TASKYARD_KEY", "")
@@ -93,12 +102,15 @@ class Daemon:
         self.shared = shared
         self.on_loss = OnLoss(on_loss)
         self.away_s = away_s
+        self.narrates = narrates
         self.data_dir = Path(data_dir) if data_dir is not None else _default_directory(self.name)
         self._functions: dict[str, Served] = {}
         self._programs: dict[str, CommandAgent] = {}
         self._connection: Connection | None = None
         self._adoption: Adoption | None = None
         self._leave_within_s: float | None = None
+        self._place_within_s = 0.0
+        """How long to wait for a directory that another process has."""
         self._boot_id = ""
         self._gone = asyncio.Event()
         self._changing = asyncio.Lock()
@@ -144,15 +156,22 @@ class Daemon:
         """Serve `echo` and `demo` too."""
         self._functions = {**BUILTIN, **self._functions}
 
-    def run(self, *, drain_s: float = DRAIN_S, anew: "Callable[[], Daemon] | None" = None) -> None:
+    def run(
+        self,
+        *,
+        drain_s: float = DRAIN_S,
+        anew: "Callable[[], Daemon] | None" = None,
+        leaves_with: int | None = None,
+    ) -> None:
         """Serve until SIGTERM or SIGINT, then finish within `drain_s` and leave; a second one: at once.
 
         On SIGHUP it becomes what `anew` makes, called on another thread, while what it runs goes on; a `ValueError`
-        leaves it as it is.
+        leaves it as it is. With `leaves_with` it serves until that pipe ends, too, since whoever held the other end is
+        gone; and it waits for its directory, which one that leaves for the same reason may still have.
 
         Async functions get a loop of their own: one that blocks it holds up the others, but not the daemon.
         """
-        uvloop.run(self._serve_until_signal(drain_s, anew))
+        uvloop.run(self._serve_until_signal(drain_s, anew, leaves_with))
 
     async def serve(self) -> None:
         """Serve until `stop`, on the caller's loop: async functions run there too, beside what else is on it.
@@ -163,10 +182,21 @@ class Daemon:
             return  # our program was imported for one of its functions
         if not self._functions:
             raise ValueError("no task functions: register one with @daemon.task(type)")
-        with contextlib.closing(Journal(self.data_dir)) as journal:
+        with contextlib.closing(await self._open_journal()) as journal:
             if journal.damage is not None:
                 logger.error("%s", journal.damage)
+            _be_somebody(journal)
             await self._serve(journal)
+
+    async def _open_journal(self) -> Journal:
+        looks = range(round(self._place_within_s / LOOK_S))
+        for _ in looks:
+            if self._leave_within_s is not None:
+                break
+            with contextlib.suppress(JournalLocked):
+                return Journal(self.data_dir)
+            await asyncio.sleep(LOOK_S)
+        return Journal(self.data_dir)
 
     async def _serve(self, journal: Journal) -> None:
         # A simple seed is enough: the dice only spread reconnects, and the boot id is random in any case.
@@ -175,7 +205,8 @@ class Daemon:
         self._gone.clear()
         try:
             async with self._adopting(machine) as adoption:
-                connection = Connection(machine, journal, hub=self.hub, key=self._key, keeper=adoption)
+                kind = NarratedConnection if self.narrates else Connection
+                connection = kind(machine, journal, hub=self.hub, key=self._key, keeper=adoption)
                 self._connection = connection
                 if self._leave_within_s is not None:
                     asyncio.get_running_loop().call_soon(connection.drain, self._leave_within_s)
@@ -229,7 +260,9 @@ class Daemon:
         if self._connection is not None:
             self._connection.introduce(self._settings())
 
-    async def _serve_until_signal(self, drain_s: float, anew: "Callable[[], Daemon] | None") -> None:
+    async def _serve_until_signal(
+        self, drain_s: float, anew: "Callable[[], Daemon] | None", leaves_with: int | None
+    ) -> None:
         loop = asyncio.get_running_loop()
         self._owns_loop = True
         patience = iter((drain_s,))
@@ -251,6 +284,15 @@ class Daemon:
             changes.add(change)
             change.add_done_callback(changes.discard)
 
+        def hear_of_the_other_end(pipe: int) -> None:
+            if not os.read(pipe, PIPE_BYTES):
+                loop.remove_reader(pipe)
+                logger.warning("whoever started this daemon is gone")
+                asked_to_leave()
+
+        if leaves_with is not None:
+            self._place_within_s = drain_s + PLACE_SPARE_S
+            loop.add_reader(leaves_with, hear_of_the_other_end, leaves_with)
         loop.add_signal_handler(signal.SIGHUP, asked_to_change)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked_to_leave)
@@ -286,6 +328,14 @@ class Daemon:
             version=_version(),
             on_loss=self.on_loss,
         )
+
+
+def _be_somebody(journal: Journal) -> None:
+    """Its id is on disk before the first hello. What a hub gives with its welcome would come too late: a first task may
+    kill this process before that is written, and the next one would be a stranger, whose coming says of no death."""
+    if journal.memory.daemon_id is None:
+        with contextlib.suppress(JournalFull):  # then as the hub calls it; work is refused meanwhile
+            journal.write([Batch(daemon_id=f"d_{uuid.uuid4()}")])
 
 
 def _default_directory(name: str) -> Path:

@@ -34,11 +34,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Exclusive work is never continued, since another daemon may get it."""
 
 
-class Vitals(Struct, frozen=True):
-    load: float = 0.0
-    memory_free_mb: int | None = None
-
-
 def hello(settings: Settings, ledger: Ledger, live: Mapping[Key, Attempt]) -> Hello:
     inventory = [Item(*key, attempt.state) for key, attempt in live.items()]
     room = max(0, INVENTORY_MAX - len(inventory))
@@ -60,7 +55,7 @@ def hello(settings: Settings, ledger: Ledger, live: Mapping[Key, Attempt]) -> He
     )
 
 
-def heartbeat(vitals: Vitals, ledger: Ledger, live: Mapping[Key, Attempt]) -> Heartbeat:
+def heartbeat(settings: Settings, memory_free_mb: int | None, ledger: Ledger, live: Mapping[Key, Attempt]) -> Heartbeat:
     """It lists what is accepted or running, as far as the hub can know.
 
     A heartbeat may overtake outcomes that wait for their turn to be told again. Without their attempts in its
@@ -68,7 +63,7 @@ def heartbeat(vitals: Vitals, ledger: Ledger, live: Mapping[Key, Attempt]) -> He
     """
     running = [Item(*key, attempt.state) for key, attempt in live.items()]
     running += [Item(*key) for key in islice(ledger.not_yet_told(), INVENTORY_MAX)]
-    return Heartbeat(vitals.load, vitals.memory_free_mb, running)
+    return Heartbeat(len(live) / settings.slots, memory_free_mb, running)
 
 
 def objection_to(welcome: Welcome, ledger: Ledger) -> str | None:

@@ -120,14 +120,16 @@ class Ledger:
         self._retold.clear()
         self._retold_bytes = 0
 
-    def untold(self) -> Iterator[Key]:
+    def untold(self) -> list[Key]:
         """Outcomes to tell again now: as many as fit the window of those not acknowledged."""
+        untold = []
         while self._to_retell and self._retold_bytes < RETELL_BYTES_MAX:
             key = self._to_retell.popleft()
             if key in self.ended:
                 self._retold.add(key)
                 self._retold_bytes += len(self.ended[key])
-                yield key
+                untold.append(key)
+        return untold
 
     def not_yet_told(self) -> Iterator[Key]:
         """Outcomes this connection has not heard of. To the hub these attempts still run."""

@@ -64,6 +64,8 @@ class Orders(Struct):
     """Batches are written in the order they were taken."""
     start: list[Start] = []
     stop: list[Stop] = []
+    begin: list[Key] = []
+    """The hub has heard that these start: whoever waited for that begins. What is told to stop is not among them."""
     settled: list[Key] = []
     """The hub has their outcomes, or they have none: whatever is kept of them can go."""
     lease_until: int | None = None

@@ -59,22 +59,26 @@ def pack(message: TaskCompleted | TaskFailed) -> tuple[bytes, Whole | None]:
 
 def _told(message: TaskCompleted | TaskFailed) -> bytes:
     """Raises one of `UNTELLABLE` for what the hub would not take."""
-    if isinstance(message, TaskCompleted):
-        _fit_beside(message)
-        encoded = frames.encode(message)
+    if isinstance(message, TaskFailed):
+        _fit_failed(message)
+    else:
         if isinstance(message.result, Raw) and has_wild_number(bytes(message.result)):
             raise ValueError("a number is beyond what JSON readers can hold")
-        beside = (message.summary, message.files_changed, message.decision_report, message.usage)
-        is_bare = beside == (None, None, None, None)
-    else:
-        _fit_failed(message)
-        encoded = frames.encode(message)
-        is_bare = False
-    if not is_bare:
-        if is_too_deep(encoded, DEPTH_MAX + FRAME_WRAPS - 1):
-            raise ValueError("it nests too deeply")
-        frames.decode_from_daemon(encoded)
+        if _is_bare(message):
+            return frames.encode(message)
+        _fit_beside(message)
+    encoded = frames.encode(message)
+    if is_too_deep(encoded, DEPTH_MAX + FRAME_WRAPS - 1):
+        raise ValueError("it nests too deeply")
+    frames.decode_from_daemon(encoded)
     return encoded
+
+
+def _is_bare(message: TaskCompleted) -> bool:
+    """Nothing but a result, as short work has."""
+    if message.summary is not None or message.files_changed is not None:
+        return False
+    return message.decision_report is None and message.usage is None
 
 
 def _leave_out(message: TaskCompleted | TaskFailed) -> None:

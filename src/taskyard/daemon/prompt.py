@@ -11,12 +11,15 @@ import msgspec
 
 from taskyard.daemon.outcome import cut_text
 from taskyard.daemon.task import Task
+from taskyard.vocabulary import AttemptStatus
 
 PART_BYTES_MAX: Final = 1024 * 1024
 # The hub holds an input, all of `context_input` and a checkpoint to as much; a newer hub may not.
 ATTEMPTS_MAX: Final = 5
 """Of the previous attempts the last ones: an agent needs to know what to avoid, not the whole history."""
 MESSAGE_BYTES_MAX: Final = 2048
+UNHEARD: Final = frozenset({AttemptStatus.RATE_LIMITED, AttemptStatus.REJECTED})
+"""Attempts that were refused, by a provider or a daemon: there is nothing to be learnt from them."""
 
 _encode: Final = msgspec.json.encode
 
@@ -81,7 +84,8 @@ def _result(entry: dict[str, Any]) -> str:
 def _attempts(attempts: Any) -> str:
     if not isinstance(attempts, list):
         return text_of(attempts)
-    told = [_attempt(attempt) for attempt in attempts if isinstance(attempt, dict)]
+    heard = [one for one in attempts if isinstance(one, dict) and one.get("status") not in UNHEARD]
+    told = [_attempt(attempt) for attempt in heard]
     if len(told) > ATTEMPTS_MAX:
         told = [f"- {len(told) - ATTEMPTS_MAX} earlier ones are left out", *told[-ATTEMPTS_MAX:]]
     return "\n".join(told)

@@ -20,14 +20,14 @@ What it promises:
    told as the result it is; the hub decides what it is worth.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Final, TypeAlias, assert_never
 
 from taskyard.daemon import slots, stopping
 from taskyard.daemon.attempt import Attempt, Ending, offered
 from taskyard.daemon.departure import Departure
-from taskyard.daemon.introduction import Settings, Vitals, heartbeat, hello, objection_to
+from taskyard.daemon.introduction import Settings, heartbeat, hello, objection_to
 from taskyard.daemon.lease import Lease
 from taskyard.daemon.ledger import Ledger
 from taskyard.daemon.orders import Key, Memory, Orders, Start
@@ -37,9 +37,6 @@ from taskyard.daemon.telling import Telling
 from taskyard.vocabulary import InventoryState, InventoryVerdict, OnLoss
 from taskyard.wire import frames
 from taskyard.wire.frames import TaskCompleted, TaskFailed, TaskRejected, ToDaemon
-
-TIMEOUT_SLACK_MS: Final = 1_000
-# The hub's own timeout comes first and says why; this one is for work whose hub is out of reach.
 
 Ended: TypeAlias = TaskCompleted | TaskFailed | TaskRejected
 
@@ -60,7 +57,6 @@ class Protocol:
         self._departure: Departure | None = None
         self._error: frames.Error | None = None
         self._orders = Orders()
-        self._lease_told: int | None = None
 
     @property
     def welcomed(self) -> bool:
@@ -74,8 +70,7 @@ class Protocol:
             self.ledger.hurry()
         orders.batch = self.ledger.take()
         orders.settled = self.ledger.take_settled()
-        if self._lease.ends_at != self._lease_told:
-            self._lease_told = orders.lease_until = self._lease.ends_at
+        orders.lease_until = self._lease.take_new_end()
         return orders
 
     def take_starts(self) -> list[Start]:
@@ -156,7 +151,7 @@ class Protocol:
                     self._cancel(message)
                 case frames.HeartbeatAck():
                     if self.ledger.heard(message, now_ms):
-                        self._lease.answered(now_ms)
+                        self._begin(self._lease.answered(now_ms), now_ms)
                 case frames.Welcome():
                     self._welcome(message, now_ms)
                 case frames.Rejoin():  # another hub leads now, and knows nothing of this connection
@@ -170,7 +165,8 @@ class Protocol:
                     assert_never(message)
         if forgot:
             self._tell_owed()
-            self._left_work(now_ms)
+            if self._departure is not None:
+                self._left_work(now_ms)
 
     def _welcome(self, message: frames.Welcome, now_ms: int) -> None:
         if (objection := objection_to(message, self.ledger)) is not None:
@@ -240,8 +236,7 @@ class Protocol:
             return "draining"
         if self.trouble is not None:
             return self.trouble
-        attempt.beside = slots.goes_beside(self.live, attempt)
-        if not attempt.beside and slots.are_full(self.live, self.settings.slots):
+        if not slots.has_room(self.live, self.settings.slots, attempt):
             return "slots full"
         if self.ledger.ended_bytes >= self.settings.spool_bytes_max:
             return "spool full"
@@ -261,11 +256,19 @@ class Protocol:
     # --- what the work says --------------------------------------------------------------------------------
 
     def work_started(self, key: Key, now_ms: int) -> None:
-        attempt = self.live[key]
-        attempt.state = InventoryState.RUNNING
-        if attempt.timeout_ms > 0:
-            attempt.deadline_at = now_ms + attempt.timeout_ms + TIMEOUT_SLACK_MS
-        self._telling.tell_state(attempt)
+        self.live[key].begin(now_ms)
+        self._telling.tell_running(self.live[key])
+
+    def work_starts(self, key: Key) -> None:
+        """It begins when the hub has heard of it: then it is among `Orders.begin`."""
+        self._telling.tell_running(self.live[key])
+        self._lease.hearing.wait(key)
+
+    def _begin(self, keys: list[Key], now_ms: int) -> None:
+        for key in keys:
+            if (attempt := self.live.get(key)) is not None and attempt.ending is None:
+                attempt.begin(now_ms)
+                self._orders.begin.append(key)
 
     def work_progressed(
         self, key: Key, now_ms: int, *, percent: float | None = None, message: str | None = None, log: str = ""
@@ -301,6 +304,8 @@ class Protocol:
     def work_stopped(self, key: Key, now_ms: int) -> None:
         """It stopped because it was told to, without an outcome of its own."""
         attempt = self.live[key]
+        if attempt.has_news:
+            self._telling.tell_progress(attempt, now_ms)
         told = attempt.told_as()
         if isinstance(told, TaskFailed):
             self._spool(key, _encode(told), now_ms)
@@ -327,25 +332,27 @@ class Protocol:
     # --- time ----------------------------------------------------------------------------------------------
 
     @property
+    def wants_beat(self) -> bool:
+        """Whether `tick` is due now, whatever `due_at` says: work waits to be heard of."""
+        return self._lease.wants_beat
+
+    @property
     def due_at(self) -> int | None:
         """When `tick` has something to do, unless something else happens first."""
         instants = [self._lease.beat_at, self._lease.deaf_at, self.ledger.write_at]
         if self._departure is not None:
             instants += [self._departure.hand_back_at, self._departure.gone_at]
-        if self._to_fence():
-            instants.append(self._lease.fence_at)
+        instants += [self._lease.fence_at] if self._to_fence() else []
         instants += slots.instants(self.live)
         return min((instant for instant in instants if instant is not None), default=None)
 
-    @property
-    def load(self) -> float:
-        return len(self.live) / self.settings.slots
-
-    def tick(self, now_ms: int, vitals: Vitals | None = None) -> None:
+    def tick(self, now_ms: int, memory_free_mb: Callable[[], int | None] = lambda: None) -> None:
+        """How much memory is free is asked for when it is to be told."""
         lease = self._lease
-        if lease.beat_at is not None and now_ms >= lease.beat_at:
-            self._beat(now_ms, vitals)
-        if lease.deaf_at is not None and now_ms >= lease.deaf_at:
+        if lease.is_beat_due(now_ms):
+            self._telling.send(heartbeat(self.settings, memory_free_mb(), self.ledger, self.live))
+            lease.sent_beat(now_ms)
+        if lease.is_deaf(now_ms):
             self._orders.hang_up = True
         if lease.is_fenced(now_ms):
             grace_ms = lease.grace_left_ms(now_ms)
@@ -362,10 +369,6 @@ class Protocol:
 
     def _to_fence(self) -> list[Attempt]:
         return stopping.to_fence(self.live, kills_on_loss=self.settings.on_loss is OnLoss.KILL)
-
-    def _beat(self, now_ms: int, vitals: Vitals | None) -> None:
-        self._telling.send(heartbeat(vitals or Vitals(self.load), self.ledger, self.live))
-        self._lease.sent_beat(now_ms)
 
     # --- leaving -------------------------------------------------------------------------------------------
 

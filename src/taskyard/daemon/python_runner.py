@@ -36,8 +36,6 @@ from taskyard.wire.frames import TaskCompleted, TaskFailed, TaskRejected, WireEr
 
 ANY_TYPE: Final = "*"
 TRACEBACK_FRAMES: Final = 8
-TOLD_S: Final = 0.02
-# What is told is posted in one turn of the loop and written in the next. Another try of a task does not feel this.
 
 Function: TypeAlias = Callable[..., Any]
 Outcome: TypeAlias = TaskCompleted | TaskFailed | TaskRejected
@@ -47,6 +45,9 @@ class Work(News, Protocol):
     """Who is told how the work goes. Called on the loop."""
 
     def started(self, key: Key) -> None: ...
+
+    def when_heard(self, key: Key, then: Callable[[], None]) -> None:
+        """Tells that it starts, and calls back once the hub has heard that, or has it stopped before."""
 
     def ended(self, message: Outcome) -> None: ...
 
@@ -136,24 +137,24 @@ class PythonRunner:
         if function.place is not None:
             run.task = self._loop.create_task(self._run_in_process(run, function.place, start))
             return
-        if start.key[1] > 1 and not function.begins_later:
-            self._begin_when_told(run, function, task)
+        if _is_another_try(run) and not function.begins_later:
+            run.is_told = True
+            self._work.when_heard(run.key, partial(self._begin_told, run, function, task))
         else:
             self._begin(run, function, task)
-
-    def _begin_when_told(self, run: _Run, function: Served, task: Task) -> None:
-        """Another try: the last one may have killed its daemon in its first step, before that could say so.
-
-        So the hub hears of this one first, and can count it. Of first tries it does not: short work would feel it.
-        """
-        self._tell_started(run)
-        self._loop.call_later(TOLD_S, self._begin_told, run, function, task)
 
     def _begin_told(self, run: _Run, function: Served, task: Task) -> None:
         if run.stopping or self._closed:
             self._end(run, None)
         else:
             self._begin(run, function, task)
+
+    async def _have_told(self, run: _Run) -> None:
+        """For work in a process: that kills from beside us, and says that it begins when it already has."""
+        heard = asyncio.Event()
+        run.is_told = True
+        self._work.when_heard(run.key, heard.set)
+        await heard.wait()
 
     def _tell_started(self, run: _Run) -> None:
         if not run.is_told:
@@ -259,6 +260,8 @@ class PythonRunner:
         try:
             if not run.stopping:
                 worker = await self.pool.take()
+            if worker is not None and _is_another_try(run) and not run.stopping:
+                await self._have_told(run)
             if worker is not None and not run.stopping:
                 run.worker = worker
                 outcome = await worker.run(place, start.execute, run.key, self._work)
@@ -289,6 +292,14 @@ class PythonRunner:
             self._work.stopped(run.key)
         else:
             self._work.ended(outcome)
+
+
+def _is_another_try(run: _Run) -> bool:
+    """The last one may have killed its daemon in its first step: so the hub hears of this one first, and can count it.
+
+    Of first tries it does not: short work would feel it.
+    """
+    return run.key[1] > 1
 
 
 def _cancel(run: _Run, grace_s: float) -> None:

@@ -6,14 +6,16 @@ from taskyard.daemon.attempt import Attempt
 from taskyard.daemon.orders import Key
 
 
-def are_full(live: Mapping[Key, Attempt], slots: int) -> bool:
-    return len(live) >= slots and sum(not held.beside for held in live.values()) >= slots
+def has_room(live: Mapping[Key, Attempt], slots: int, attempt: Attempt) -> bool:
+    """Whether it can be taken, in a slot or beside its parent; which of both is noted on it."""
+    attempt.beside = attempt.parent_id is not None and _goes_beside(live, attempt)
+    return attempt.beside or len(live) < slots or sum(not held.beside for held in live.values()) < slots
 
 
-def goes_beside(live: Mapping[Key, Attempt], attempt: Attempt) -> bool:
+def _goes_beside(live: Mapping[Key, Attempt], attempt: Attempt) -> bool:
     """Of each task that runs here one sub-task is run beside it, in no slot: it may be what the task waits for."""
     parent_id = attempt.parent_id
-    if parent_id is None or any(held.beside and held.parent_id == parent_id for held in live.values()):
+    if any(held.beside and held.parent_id == parent_id for held in live.values()):
         return False
     return any(held.key[0] == parent_id for held in live.values())
 

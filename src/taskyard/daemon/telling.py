@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from taskyard.daemon.attempt import Attempt
 from taskyard.daemon.orders import Key
+from taskyard.vocabulary import InventoryState
 from taskyard.wire import frames
 
 _encode: Final = frames.encode
@@ -61,6 +62,10 @@ class Telling:
     def tell_state(self, attempt: Attempt) -> None:
         if self.welcomed:
             self._stirred[attempt.key] = attempt
+
+    def tell_running(self, attempt: Attempt) -> None:
+        attempt.state = InventoryState.RUNNING
+        self.tell_state(attempt)
 
     def tell_progress(self, attempt: Attempt, now_ms: int) -> None:
         self.tell(attempt.take_news(now_ms))

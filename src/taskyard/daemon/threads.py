@@ -4,9 +4,25 @@ Not `ThreadPoolExecutor`: the interpreter waits for its threads when it leaves, 
 its cancel would then keep a daemon from leaving at all.
 """
 
+import asyncio
 import queue
 import threading
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def off_loop(work: Callable[[], T]) -> T:
+    """What it answers, from a thread that may take its time; from here, if this machine has no more threads.
+
+    Then it may be done once more later, so it must be something that can be.
+    """
+    try:
+        doing = asyncio.get_running_loop().run_in_executor(None, work)
+    except RuntimeError:
+        return work()
+    return await doing
 
 
 class Threads:

@@ -1,14 +1,10 @@
 """A program as an agent: what it is given, what it says, and how it ends, with real processes."""
 
-import asyncio
 import json
 import os
 import shutil
-import subprocess
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,76 +13,14 @@ import pytest
 from taskyard.daemon.command.configuration import Agent
 from taskyard.daemon.command.files import Files
 from taskyard.daemon.orders import Stop
-from taskyard.daemon.process import tree
 from taskyard.daemon.process.launching import Launch
-from taskyard.daemon.process.places import Places
 from taskyard.daemon.task import read_task
-from taskyard.wire.frames import TaskCompleted, TaskRejected, WireUsage
+from taskyard.wire.frames import WireUsage
 from tests.daemon.command.workshop import HUB, Workshop, execute, play, python, run, script
 
 pytestmark = pytest.mark.slow
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-
-
-# --- when it begins ----------------------------------------------------------------------------------------
-
-
-def test_it_is_told_to_have_started_when_its_program_runs_and_not_before(tmp_path: Path) -> None:
-    # A daemon that dies meanwhile has not lost it under its hands: nothing was begun.
-    async def scenario(shop: Workshop) -> None:
-        key = shop.start("t1")
-        while key not in shop.told.running:
-            await asyncio.sleep(0)
-        keeper = Places(tmp_path / "processes").card()
-        assert keeper is not None
-        assert len(tree.descendants(keeper.pid)) >= 2, "its guard, and itself"
-        (tmp_path / "go").touch()
-        await shop.outcome(key)
-
-    play(tmp_path, script(tmp_path, f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"), scenario)
-
-
-def test_what_cannot_be_run_has_never_started(tmp_path: Path) -> None:
-    async def scenario(shop: Workshop) -> None:
-        key = shop.start("t1")
-        assert (await shop.outcome(key)).error.code == "AGENT_NOT_RUNNABLE"
-        assert key not in shop.told.running
-
-    play(tmp_path, Agent(command=("/there/is/no/such/program",)), scenario)
-
-
-@pytest.mark.parametrize("where", ["workspaces", "processes"])
-def test_a_machine_that_has_run_out_of_room_hands_the_task_back_and_uses_up_no_try(tmp_path: Path, where: str) -> None:
-    async def scenario(shop: Workshop) -> None:
-        # Given a disk with next to no room for what an attempt needs
-        room = os.statvfs(tmp_path / where)
-        (tmp_path / where / "filler").write_bytes(b"x" * room.f_bavail * room.f_frsize)
-        # When a task with a long prompt comes
-        key = shop.start("t1", input="x" * 200_000)
-        # Then it is not a failed attempt of the task
-        outcome = await shop.outcome(key)
-        assert isinstance(outcome, TaskRejected), outcome
-        assert "No space left on device" in outcome.reason
-        assert (key in shop.told.running, list((tmp_path / where).glob("**/t1-1"))) == (False, [])
-        # And the next one runs when there is room again
-        (tmp_path / where / "filler").unlink()
-        assert isinstance(await shop.outcome(shop.start("t2")), TaskCompleted)
-
-    (tmp_path / where).mkdir()
-    with small_disk(tmp_path / where):
-        play(tmp_path, script(tmp_path, "cat"), scenario)
-
-
-@contextmanager
-def small_disk(place: Path) -> Iterator[None]:
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("a disk can be mounted by root only")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 # --- what it is given --------------------------------------------------------------------------------------
@@ -348,6 +282,30 @@ def test_a_cancel_stops_it(tmp_path: Path) -> None:
     play(tmp_path, agent, scenario)
 
 
+def test_what_it_writes_while_it_stops_is_in_its_log_once(tmp_path: Path) -> None:
+    # Given an agent that has something to say when it is asked to stop
+    agent = script(
+        tmp_path, 'trap "echo tidied up; echo bye >&2; exit 3" TERM; echo ready; while :; do sleep 0.05; done'
+    )
+    told: list[str] = []
+
+    async def scenario(shop: Workshop) -> None:
+        key = shop.start()
+        while key not in shop.told.logs:
+            await shop.told.waited()
+        shop.runner.stop(Stop(key, "cancelled", 20_000))
+        assert await shop.outcome(key) is None
+        told.append(shop.told.logs[key])
+
+    # Then its log has that too, and nothing twice (a shell may add that what it waited for was terminated)
+    play(tmp_path, agent, scenario)
+    assert {text: told[0].splitlines().count(text) for text in ("ready", "tidied up", "bye")} == {
+        "ready": 1,
+        "tidied up": 1,
+        "bye": 1,
+    }
+
+
 def test_what_ignores_a_cancel_is_killed_after_its_grace(tmp_path: Path) -> None:
     agent = script(tmp_path, 'trap "" TERM; echo ready; while :; do sleep 0.05; done')
 
@@ -368,7 +326,17 @@ def test_a_limit_of_time_is_a_timeout(tmp_path: Path) -> None:
 def test_a_program_that_is_not_there_is_said(tmp_path: Path) -> None:
     error = run(tmp_path, Agent(command=("no-such-program-here",))).error
     assert error.code == "AGENT_NOT_RUNNABLE"
-    assert error.message.startswith("no-such-program-here cannot be run: ")
+    assert error.message == "no-such-program-here cannot be run: No such file or directory"
+
+
+def test_a_script_whose_interpreter_has_gone_says_which(tmp_path: Path) -> None:
+    program = tmp_path / "agent"
+    program.write_text("#!/opt/none/python9\n")
+    program.chmod(0o755)
+    assert run(tmp_path, Agent(command=(str(program),))).error.message == (
+        f"{program} cannot be run: its first line asks for /opt/none/python9, which is not a program on this machine: "
+        "install that, or correct the line"
+    )
 
 
 def test_a_refusal_on_standard_error_is_a_rate_limit_and_one_in_the_output_is_not(tmp_path: Path) -> None:

@@ -42,6 +42,10 @@ class Told(Struct):
     def started(self, key: Key) -> None:
         self.running.add(key)
 
+    def when_heard(self, key: Key, then: Callable[[], None]) -> None:
+        self.started(key)
+        then()
+
     def progressed(self, key: Key, percent: float | None, message: str | None, log: str) -> None:
         self.news.put_nowait(key)
         self.logs[key] = f"{self.logs[key]}\n{log}" if key in self.logs else log

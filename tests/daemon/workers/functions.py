@@ -25,6 +25,10 @@ def tells(task: Task, context: Context) -> Result:
     return Result("said", summary="all of it", usage={"output_tokens": 3})
 
 
+def kills_its_daemon(task: Task) -> None:
+    os.kill(int(os.environ["DAEMON_PID"]), signal.SIGKILL)
+
+
 async def later(task: Task) -> int:
     await asyncio.sleep(0.01)
     return os.getpid()

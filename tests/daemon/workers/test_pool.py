@@ -88,6 +88,26 @@ def test_a_checkpoint_and_previous_attempts_reach_a_function_in_a_process() -> N
     assert value(outcome)["before"] == before
 
 
+@pytest.mark.parametrize("act", ["go on", "stop"])
+def test_another_try_in_a_process_waits_until_the_hub_has_heard_of_it(act: str) -> None:
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        # Given a second try, of which was told and nobody has heard yet
+        again, told.unheard = ("t1", 2), []
+        runner.start(Start(again, execute(again)))
+        assert await told.next() == ("started", again)
+        (then,) = told.unheard
+        if act == "stop":
+            # When it is not wanted any more, then it never begins
+            runner.stop(Stop(again, "cancelled", 0))
+            then()
+            assert await told.next() == ("stopped", again)
+        else:
+            then()
+            assert isinstance(await told.outcome(), TaskCompleted)
+
+    play(scenario, work=functions.tells)
+
+
 @pytest.mark.parametrize(
     ("place", "name"), [(threading.Thread, "start"), (subprocess, "Popen"), (socket, "socketpair")]
 )

@@ -7,12 +7,12 @@
 What a task says becomes standard input, files and at most whole arguments; see `placeholders.py`.
 """
 
-import asyncio
+import contextlib
 import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -25,12 +25,13 @@ from taskyard.daemon.command.configuration import Agent
 from taskyard.daemon.command.environment import environment_of
 from taskyard.daemon.command.failures import failure_of
 from taskyard.daemon.command.files import DIRECTORY, Files, TooLarge, whole_of
-from taskyard.daemon.command.following import Following, finished
+from taskyard.daemon.command.following import Following
 from taskyard.daemon.command.placeholders import filled
 from taskyard.daemon.command.readers import READERS, Complaint, Printed, Reading, read_file
 from taskyard.daemon.command.secrets import Secrets
 from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Key, Start
+from taskyard.daemon.process.interpreter import lack_of
 from taskyard.daemon.process.launching import PLAIN, Exit, Launch, LaunchFailed, Limits, Sandbox, passes
 from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.process.running import Running
@@ -38,6 +39,7 @@ from taskyard.daemon.process.sandbox import Bubblewrap
 from taskyard.daemon.process.workspace import Keep, Workspaces
 from taskyard.daemon.prompt import prompt_of, text_of
 from taskyard.daemon.task import NotNow, Result, Task, TaskError
+from taskyard.daemon.threads import off_loop
 from taskyard.vocabulary import ErrorCode, ResultStatus
 from taskyard.wire.frames import TaskExecute, encode
 
@@ -100,11 +102,10 @@ class CommandAgent:
             return _result(reading, await self._changed(name, reading))
         finally:
             files.close()
-            tidy = partial(self._tidy, files, name, succeeded, running)
             if running is None:
-                await finished(asyncio.ensure_future(asyncio.to_thread(tidy)))
+                self._discard(files, name)
             else:
-                self.when_safe(running.key, tidy)
+                self.when_safe(running.key, partial(self._tidy, files, name, succeeded, running))
 
     # --- before --------------------------------------------------------------------------------------------
 
@@ -122,7 +123,9 @@ class CommandAgent:
             return await self.processes.launch(self._prepared(task, files, name))
         except (LaunchFailed, OSError) as error:
             is_passing = passes(error) if isinstance(error, OSError) else error.passes
-            raise _not_begun(f"{self.agent.command[0]} cannot be run: {error}", passes=is_passing) from error
+            program = self.agent.command[0]
+            reason = (None if is_passing else lack_of(program)) or str(error).removeprefix(f"cannot run {program}: ")
+            raise _not_begun(f"{program} cannot be run: {reason}", passes=is_passing) from error
 
     def _prepared(self, task: Task, files: Files, name: str) -> Launch:
         agent, whole, prompt = self.agent, whole_of(task), prompt_of(task)
@@ -207,24 +210,34 @@ class CommandAgent:
     async def _changed(self, name: str, reading: Reading) -> list[str] | None:
         if reading.files_changed is not None or self.agent.directory is not None:
             return reading.files_changed
-        found = await asyncio.to_thread(self._workspaces.changed, name)
+        found = await off_loop(partial(self._workspaces.changed, name))
         return [path for path in found if not path.startswith(f"{DIRECTORY}/")] or None
 
-    def _tidy(self, files: Files, name: str, succeeded: bool, running: Running | None) -> None:
+    def _discard(self, files: Files, name: str) -> None:
+        """Nothing was begun in it: a few small files, for which no thread is needed. This machine may have none."""
+        with _untidied(name):
+            if self.agent.directory is not None:
+                files.remove()
+            else:
+                self._workspaces.discard(name)
+
+    def _tidy(self, files: Files, name: str, succeeded: bool, running: Running) -> None:
         """On a thread: a checkout takes long to remove. One at a time, since each looks at what the others left."""
-        if running is not None:
-            running.forget()
-        try:
-            with self._tidying:
-                if self.agent.directory is not None:
-                    files.remove()
-                elif running is None:
-                    self._workspaces.discard(name)  # nothing was begun in it
-                else:
-                    self._workspaces.end(name, succeeded=succeeded, now_s=time.time())
-        except OSError as error:
-            # What was done is done; a directory that stays is looked at again after the next task.
-            logger.warning("the workspace of %s cannot be tidied up: %s", name, error)
+        running.forget()
+        with _untidied(name), self._tidying:
+            if self.agent.directory is not None:
+                files.remove()
+            else:
+                self._workspaces.end(name, succeeded=succeeded, now_s=time.time())
+
+
+@contextlib.contextmanager
+def _untidied(name: str) -> Iterator[None]:
+    """What was done is done; a directory that stays is looked at again after the next task."""
+    try:
+        yield
+    except OSError as error:
+        logger.warning("the workspace of %s cannot be tidied up: %s", name, error)
 
 
 def _not_begun(message: str, *, passes: bool) -> Exception:

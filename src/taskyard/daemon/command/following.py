@@ -1,7 +1,6 @@
 """An attempt's program while it runs: its output becomes log, what it saves becomes a checkpoint."""
 
 import asyncio
-import contextlib
 from typing import Final
 
 import msgspec
@@ -30,7 +29,8 @@ class Following:
         self._files = files
         self._context = context
         self._lines = {stream: Lines() for stream in Stream}
-        self._tails = _tails()
+        self._tails = {Stream.STDOUT: Tail(), Stream.STDERR: Tail(STDERR_BYTES_MAX)}
+        self._known_bytes = dict.fromkeys(Stream, 0)
         self._log = Log(agent.log_bytes)
 
     async def until_end(self, running: Running) -> Exit:
@@ -40,19 +40,24 @@ class Following:
             async for chunk in running:
                 self._take(chunk)
             ended = await running.wait()
+            self._finish()
         except asyncio.CancelledError:
             ended = await _stopped(running)
+            try:
+                await self._read_rest(running)
+            finally:
+                self._finish()  # also if it is asked to stop once more
             # It may have been done already, and what is done counts.
             if ended.stopped or ended.code != 0:
-                self._save()
                 raise
-            await self._read_again(running)
         finally:
             watching.cancel()
+        return ended
+
+    def _finish(self) -> None:
         for stream in Stream:
             self._tell(stream, self._lines[stream].feed(b"", last=True))
         self._save()
-        return ended
 
     @property
     def printed(self) -> Printed:
@@ -60,13 +65,18 @@ class Following:
         hide_in = self._secrets.hide_in
         return Printed(hide_in(stdout.read()), hide_in(stderr.read()), stdout.missed_bytes)
 
-    async def _read_again(self, running: Running) -> None:
-        """From the beginning, for the result alone: where the log had got to is lost with whoever was reading."""
-        self._tails = _tails()
+    async def _read_rest(self, running: Running) -> None:
+        """What came after whoever was reading was told to stop: from the beginning, but for what is known."""
+        at = dict.fromkeys(Stream, 0)
         async for chunk in running:
-            self._tails[chunk.stream].feed(chunk.data)
+            stream, known = chunk.stream, self._known_bytes[chunk.stream]
+            begins_at = at[stream] + chunk.missed_bytes
+            at[stream] = begins_at + len(chunk.data)
+            if at[stream] > known:
+                self._take(Chunk(stream, chunk.data[max(known - begins_at, 0) :], max(begins_at - known, 0)))
 
     def _take(self, chunk: Chunk) -> None:
+        self._known_bytes[chunk.stream] += chunk.missed_bytes + len(chunk.data)
         if chunk.missed_bytes:
             self._tails[chunk.stream].missed_bytes += chunk.missed_bytes
             self._tell(chunk.stream, [f"[… {chunk.missed_bytes} bytes came too fast and are left out …]"])
@@ -99,10 +109,6 @@ class Following:
             self._context.log(f"[{CHECKPOINT} {complaint} and was not taken]")
 
 
-def _tails() -> dict[Stream, Tail]:
-    return {Stream.STDOUT: Tail(), Stream.STDERR: Tail(STDERR_BYTES_MAX)}
-
-
 async def _stopped(running: Running) -> Exit:
     """Ask it to stop, and when asked again, leave it no more time. Returns when all of it is gone."""
     running.stop(STOP_GRACE_MS)
@@ -112,10 +118,3 @@ async def _stopped(running: Running) -> Exit:
         except asyncio.CancelledError:
             running.stop(0)
     return await running.wait()
-
-
-async def finished(work: "asyncio.Future[None]") -> None:
-    """Returns when it is done, whoever is cancelled meanwhile: what is half tidied up stays behind for good."""
-    while not work.done():
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.shield(work)

@@ -13,7 +13,6 @@ import signal
 import socket
 import struct
 import sys
-import time
 import uuid
 from pathlib import Path
 from typing import Final
@@ -21,6 +20,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from taskyard.daemon.clock import now_ms
 from taskyard.daemon.orders import Key
 from taskyard.daemon.process import guard as guarding
 from taskyard.daemon.process import messages, tree
@@ -327,7 +327,7 @@ class Keeper:
     def _let_time_pass(self) -> None:
         if self._has_strays:
             self._clear_strays()
-        if self._lease_until_ms is not None and awake_ms() >= self._lease_until_ms:
+        if self._lease_until_ms is not None and now_ms() >= self._lease_until_ms:
             for kept in self._kept.values():
                 if kept.is_exclusive:
                     self._stop(kept, 0)
@@ -352,11 +352,6 @@ def _is_work(caller: socket.socket) -> bool:
         return False
     pid, _, _ = _CREDENTIALS.unpack(caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     return tree.is_below(pid, os.getpid())
-
-
-def awake_ms() -> int:
-    """The clock that leases are counted by; it counts a machine's sleep."""
-    return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) // 1_000_000
 
 
 def main(directory: Path) -> None:

@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -29,6 +30,7 @@ from taskyard.daemon.process.launching import Exit, Launch, LaunchFailed, passes
 from taskyard.daemon.process.messages import PROTOCOL, Ended, Hello, Lease, Leave, Spawn, Spawned, Stop, Welcome, Wrote
 from taskyard.daemon.process.places import AttemptCard, Place, Places
 from taskyard.daemon.process.running import Running
+from taskyard.daemon.threads import off_loop
 
 AWAY_S: Final = 300.0
 """How long work goes on without its daemon, by default: a restart, an update, a crash at night with a supervisor."""
@@ -208,7 +210,7 @@ class Processes:
             await self._connect()
             async with asyncio.timeout(ANSWER_S):
                 await self._welcome()
-        except (TimeoutError, OSError, EOFError, ValueError) as error:
+        except (TimeoutError, OSError, EOFError, ValueError, RuntimeError) as error:  # the last: there is no thread
             self._hang_up()
             raise LaunchFailed(f"the process that keeps the work cannot be started: {error}", passes=True) from error
         self._listening = asyncio.create_task(self._listen(self._reader))
@@ -277,7 +279,7 @@ class Processes:
         """Guards kill their work when their keeper is gone. What they missed is killed here, before it is told."""
         self._hang_up()
         if self._running:
-            await asyncio.to_thread(sweep, self._keeper_id)
+            await off_loop(partial(sweep, self._keeper_id))
         for key, answer in self._starting.items():
             if not answer.done():
                 answer.set_result(Spawned(key, 0, KEEPER_LOST, passes=True))
