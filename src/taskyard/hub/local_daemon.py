@@ -1,7 +1,10 @@
-"""The daemon that comes up with the hub: a process of its own, so that neither takes the other down.
+"""The daemon that comes up with the hub: a process of its own, so that neither takes the other's work down.
 
-It outlives a hub that is killed, goes on with its work, and joins the next one; a second one on the same directory
-finds the first one's lock and leaves.
+It holds the end of a pipe from the hub. A hub that is killed lets go of the other, and then the daemon finishes what it
+runs, as if it were asked to leave, and keeps what comes of it for the next hub: which it tells itself, if that is there
+by then, or by the next daemon. That one waits until the place is free, so that there is never more than one.
+
+Not by a signal of the kernel when the parent dies: that knows only the thread that started it, and only Linux has it.
 """
 
 import asyncio
@@ -10,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -33,12 +37,13 @@ class LocalDaemon:
         own = self._data / "daemons" / self._name
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = [sys.executable, "-m", "taskyard.cli", "daemon", "--name", self._name, "--data", str(self._data)]
+        command.append("--with-input")
         environment = {name: value for name, value in os.environ.items() if name not in OTHERS}
         path = own / "daemon.log"
         set_aside(path)
         with path.open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True, env=environment
             )
 
     async def stop(self) -> None:
@@ -46,21 +51,24 @@ class LocalDaemon:
         process = self._process
         if process is None:
             return
-        if process.poll() is not None:
-            await self._stop_left_behind()
-            return
+        await self._stop_own(process)
+        if process.stdin is not None:
+            process.stdin.close()
+        await self._stop_left_behind()
+
+    async def _stop_own(self, process: "subprocess.Popen[bytes]") -> None:
         for _ in range(2):
+            if process.poll() is not None:
+                return
             process.terminate()
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 await asyncio.to_thread(process.wait, STOP_S)
-            except subprocess.TimeoutExpired:
-                continue
-            return
-        process.kill()
-        await asyncio.to_thread(process.wait)
+        if process.poll() is None:
+            process.kill()
+            await asyncio.to_thread(process.wait)
 
     async def _stop_left_behind(self) -> None:
-        """Ours found the place taken and left: by one that a killed hub left behind, and that has served us since."""
+        """One that a killed hub left behind may still be leaving, while ours waited for its place."""
         for _ in range(2):
             pid = holder_of(self._data / "daemons" / self._name / LOCK)
             if pid is None:
