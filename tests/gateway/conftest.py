@@ -5,7 +5,7 @@ import pytest
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.vocabulary import Scope
-from tests.support.gateway_client import Client
+from tests.support.gateway_client import HELLO, Client, Connection
 from tests.support.gateway_hub import GatewayHub
 
 
@@ -30,6 +30,23 @@ async def app(hub: GatewayHub) -> AsyncIterator[GatewayApp]:
 def ann(hub: GatewayHub, app: GatewayApp) -> Client:
     """An ordinary user."""
     return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS))
+
+
+@pytest.fixture
+def owner(hub: GatewayHub, app: GatewayApp) -> Client:
+    """The same, who has daemons too."""
+    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+
+
+@pytest.fixture
+async def daemon(owner: Client) -> AsyncIterator[Connection]:
+    """Connected and welcome."""
+    async with owner.socket() as connection:
+        assert (await connection.next())["type"] == "websocket.accept"
+        connection.say(HELLO)
+        (welcome,) = await connection.hear()
+        assert welcome["type"] == "welcome"
+        yield connection
 
 
 @pytest.fixture

@@ -91,6 +91,20 @@ def test_every_unsafe_route_needs_a_key_or_a_signature() -> None:
     assert all(policy.signed or policy.keyed or not policy.public for policy in policies)
 
 
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        (None, "This needs a key; send it as `Authorization: Bearer …`."),
+        ("Basic YTpi", "This needs a key; send it as `Authorization: Bearer …`."),
+        ("Bearer tyk_none", "This key is not known here, or has ended."),
+    ],
+)
+async def test_how_to_send_a_key_is_said_to_who_sent_none(app: GatewayApp, header: str | None, said: str) -> None:
+    headers = {} if header is None else {"authorization": header}
+    response = await Client(app).get(TASKS, headers=headers)
+    assert (response.status, response.json["detail"]) == (401, said)
+
+
 async def test_an_expired_or_revoked_key_opens_nothing(hub: GatewayHub, app: GatewayApp) -> None:
     user = hub.a_user("eve")
     expiring = hub.a_key(user, Scope.TASKS, expires_at=START_MS + 1000)

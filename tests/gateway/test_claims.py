@@ -20,11 +20,6 @@ TASKS = "/api/v1/tasks"
 CLAIM = "/api/v1/claim"
 
 
-@pytest.fixture
-def owner(hub: GatewayHub, app: GatewayApp) -> Client:
-    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
-
-
 async def claim(agent: Client, hang_up: asyncio.Event | None = None, **body: object) -> Response:
     given = {"name": "agent", "wait_s": 0, **body}
     return await agent.post(CLAIM, given, hang_up=hang_up or asyncio.Event())

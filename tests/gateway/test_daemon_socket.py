@@ -1,7 +1,6 @@
 """A daemon's socket: from `hello` to its end."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -15,28 +14,11 @@ from taskyard.gateway.auth import NOBODY
 from taskyard.gateway.daemon_socket import DaemonSession
 from taskyard.vocabulary import Scope
 from taskyard.wire import frames
-from tests.support.gateway_client import WAIT_S, Client, Connection
+from tests.support.gateway_client import HELLO, WAIT_S, Client, Connection
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
-HELLO = {"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac-1", "max_concurrent_tasks": 2}
-
-
-@pytest.fixture
-def owner(hub: GatewayHub, app: GatewayApp) -> Client:
-    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
-
-
-@pytest.fixture
-async def daemon(owner: Client) -> AsyncIterator[Connection]:
-    """Connected and welcome."""
-    async with owner.socket() as connection:
-        assert (await connection.next())["type"] == "websocket.accept"
-        connection.say(HELLO)
-        (welcome,) = await connection.hear()
-        assert welcome["type"] == "welcome"
-        yield connection
 
 
 async def executed(daemon: Connection) -> dict[str, Any]:

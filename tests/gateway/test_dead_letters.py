@@ -66,6 +66,17 @@ async def test_one_verdict_takes_a_whole_pattern(owner: Client) -> None:
     assert [one["ref"] for one in (await owner.get(LETTERS)).json] == ["T-003"]
 
 
+async def test_an_admin_decides_about_a_pattern_of_everybodys_as_it_was_listed(owner: Client, admin: Client) -> None:
+    alike, other = (await admin.get(f"{LETTERS}/patterns?user=*")).json
+    body = {"fingerprint": alike["fingerprint"], "verdict": "discard", "reason": "known"}
+    # Their own, if they name nobody
+    assert (await admin.post(f"{LETTERS}/review", body)).json == {"reviewed": [], "rejected": []}
+    assert len((await admin.post(f"{LETTERS}/review?user=*", body)).json["reviewed"]) == alike["count"]
+    left = (await admin.get(f"{LETTERS}/patterns?user=*")).json
+    assert [one["fingerprint"] for one in left] == [other["fingerprint"]]
+    assert (await owner.post(f"{LETTERS}/review?user=*", body)).status == 403
+
+
 @pytest.mark.parametrize(("verdict", "missing"), [("wait", "until"), ("escalate", "to")])
 async def test_a_verdict_needs_its_particulars(owner: Client, verdict: str, missing: str) -> None:
     response = await owner.post(f"{LETTERS}/T-003/review", {"verdict": verdict, "reason": "x"})

@@ -16,12 +16,11 @@ from taskyard.vocabulary import Scope
 from taskyard.wire.fields import CHECKPOINT_BYTES_MAX, RESULT_BYTES_MAX
 from taskyard.wire.frames import FRAME_BYTES_MAX
 from taskyard.wire.submission import SIZES, Execution
-from tests.support.gateway_client import Client, Connection
+from tests.support.gateway_client import HELLO, Client, Connection
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
-HELLO = {"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac-1", "max_concurrent_tasks": 2}
 
 
 def configure(hub: GatewayHub, **sizes: int) -> None:

@@ -6,7 +6,7 @@ from taskyard.core.yard_commands import RevokeKey
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.door import GatewaySettings
-from taskyard.gateway.sign_in import COOKIE, KEY_SESSION, SESSION
+from taskyard.gateway.sign_in import COOKIE, KEY_SESSION, KEY_TICKET, SESSION, TICKET
 from taskyard.vocabulary import Level, Scope, SourceType
 from tests.support.gateway_client import Client, Response
 from tests.support.gateway_hub import START_MS, GatewayHub
@@ -141,3 +141,61 @@ async def test_a_keys_session_is_taken_for_nothing_else(hub: GatewayHub, app: Ga
     for wrong in (session[:-1], hub.seal(SESSION, text), hub.seal(KEY_SESSION, unknown), hub.seal("elsewhere", text)):
         assert (await Client(app).get(ME, headers={"cookie": f"{COOKIE}={wrong}"})).status == 401
     assert (await Client(app).get(f"/?ticket={session}")).status == 401
+
+
+# By a link that a key's holder asked for.
+
+
+async def a_link(app: GatewayApp, key: str) -> str:
+    made = await Client(app, key).post(f"{SESSION_PATH}/link", {})
+    assert made.status == 201
+    return str(made.json["path"])
+
+
+async def test_who_has_a_key_gets_a_link_that_signs_a_browser_in_once(hub: GatewayHub, app: GatewayApp) -> None:
+    key = hub.a_key(hub.a_user("ann"), Scope.TASKS, max_priority=Level.LOW)
+    made = await Client(app, key).post(f"{SESSION_PATH}/link", {})
+    assert made.json["expires_at"] == "2027-01-15T08:10:00Z"
+    assert key not in made.body.decode()
+    # When the link is followed twice
+    came, again = [await Client(app).get(made.json["path"]) for _ in range(2)]
+    assert (came.status, came.headers["location"], again.status) == (303, "/", 401)
+    # Then who came first has a session that is worth what the key is
+    cookie = cookie_of(came)
+    assert (await Client(app).get(ME, headers=cookie)).json["scopes"] == ["tasks"]
+    task = await Client(app).post(TASKS, {"input": "a", "priority": "critical"}, headers=cookie | UNSAFE)
+    assert task.json["priority"] == "low"
+    # And it ends with the key
+    hub.decide(RevokeKey(hub.key_named(key).id, actor="test"))
+    assert (await Client(app).get(ME, headers=cookie)).status == 401
+
+
+async def test_a_link_is_worth_nothing_without_its_key_after_its_time_and_under_another_leader(
+    hub: GatewayHub, app: GatewayApp
+) -> None:
+    user = hub.a_user("ann")
+    key, revoked = hub.a_key(user, Scope.TASKS), hub.a_key(user, Scope.TASKS)
+    orphan, late, older = await a_link(app, revoked), await a_link(app, key), await a_link(app, key)
+    hub.decide(RevokeKey(hub.key_named(revoked).id, actor="test"))
+    assert (await Client(app).get(ME, headers=cookie_of(await Client(app).get(orphan)))).status == 401
+    hub.lead_moves()
+    assert (await Client(app).get(older)).status == 401
+    hub.wall_ms += AuthSettings().ticket_s * 1000
+    assert (await Client(app).get(late)).status == 401
+
+
+async def test_a_session_makes_no_links_or_it_would_never_end(hub: GatewayHub, app: GatewayApp) -> None:
+    user = hub.a_user("ann")
+    by_key = await signed_in(app, hub.a_key(user, Scope.TASKS))
+    by_link = cookie_of(await Client(app).get(app.door.sign_in_link(user_id=user, base_url="")))
+    for cookie in (by_key, by_link):
+        refused = await Client(app).post(f"{SESSION_PATH}/link", {}, headers=cookie | UNSAFE)
+        assert (refused.status, refused.json["detail"]) == (403, "A sign-in link is made with a key, not in a session.")
+
+
+async def test_a_keys_link_is_no_session_and_no_owners_link(hub: GatewayHub, app: GatewayApp) -> None:
+    ticket = (await a_link(app, hub.a_key(hub.a_user("ann"), Scope.TASKS))).partition("=")[2]
+    assert (await Client(app).get(ME, headers={"cookie": f"{COOKIE}={ticket}"})).status == 401
+    text = hub.unseal(KEY_TICKET, ticket)
+    assert text is not None
+    assert (await Client(app).get(f"/?ticket={hub.seal(TICKET, text)}")).status == 401

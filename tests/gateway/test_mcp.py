@@ -59,11 +59,6 @@ async def agent_with(app: GatewayApp, credential: str, mode: str = "auto") -> As
 
 
 @pytest.fixture
-def owner(hub: GatewayHub, app: GatewayApp) -> Client:
-    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
-
-
-@pytest.fixture
 async def agent(app: GatewayApp, owner: Client) -> AsyncIterator[Agent]:
     assert owner.key is not None
     async with agent_with(app, owner.key) as connected:

@@ -1,43 +1,23 @@
 """What a task wrote: whole, on from any piece of it, and a page at a time."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.pages import cursor_at
 from taskyard.gateway.rest.task_log import PAGE_BYTES
-from taskyard.vocabulary import Scope
 from tests.support.gateway_client import Client, Connection, Response
-from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
 LOG = f"{TASKS}/T-001/log"
 PIECE_CHARS = 64 * 1024
-HELLO = {"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac-1", "max_concurrent_tasks": 2}
-
-
-@pytest.fixture
-def owner(hub: GatewayHub, app: GatewayApp) -> Client:
-    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
-
-
-@pytest.fixture
-async def daemon(owner: Client) -> AsyncIterator[Connection]:
-    """Connected, with T-001 to run."""
-    async with owner.socket() as connection:
-        assert (await connection.next())["type"] == "websocket.accept"
-        connection.say(HELLO)
-        await connection.hear()
-        await owner.post(TASKS, {"input": "a"})
-        yield connection
 
 
 @pytest.fixture
 async def agent(owner: Client, daemon: Connection) -> Client:
-    """Whoever runs it, and writes."""
+    """Whoever runs T-001, and writes."""
+    await owner.post(TASKS, {"input": "a"})
     (message,) = await daemon.hear()
     return Client(owner.app, message["token"])
 

@@ -20,7 +20,7 @@ import msgspec
 
 from taskyard.core.outcomes import OVER
 from taskyard.gateway import docs_page, openapi, plain_json
-from taskyard.gateway.asgi import Receive, Scope, Send
+from taskyard.gateway.asgi import SHORT_CUT, Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.bodies import CLOSES, read_away, read_body
 from taskyard.gateway.call import (
@@ -199,7 +199,8 @@ class GatewayApp:
         except RequestRefused as refused:
             await _deny(_refusal(refused), send)
             return
-        await DaemonSocket(self.door, principal, receive, send).serve()
+        short_cut = scope.get("extensions", {}).get(SHORT_CUT)
+        await DaemonSocket(self.door, principal, receive, send, short_cut).serve()
 
     async def _socket_caller(self, scope: Scope) -> Principal:
         headers: dict[bytes, bytes] = dict(scope["headers"])

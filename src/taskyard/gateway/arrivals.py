@@ -96,6 +96,7 @@ def arrival_of(record: CarriedTask, *, user_id: str, ids: Mapping[str, str], now
         outcome=_outcome_of(record) if has_ended else None,
         checkpoint=None if has_ended or isinstance(record.checkpoint, UnsetType) else bytes(record.checkpoint),
         skipped_reason=record.skipped_reason,
+        cancel_reason=record.cancel_reason,
         archived=record.archived and has_ended,
     )
 
@@ -163,7 +164,6 @@ def _ms(at: datetime | None) -> int | None:
 def record_of(stored: StoredTask, checkpoint: bytes | None) -> CarriedTask:
     """Everything by which the task can be taken in elsewhere. Of what runs, the try that is under way is said to."""
     task, content = stored.task, _content.decode(stored.body)
-    outcome = _NO_OUTCOME if stored.outcome is None else _outcome.decode(stored.outcome)
     source, trouble = content.source or Source(), task.trouble
     level = task.asked or task.level
     record = CarriedTask(
@@ -193,16 +193,23 @@ def record_of(stored: StoredTask, checkpoint: bytes | None) -> CarriedTask:
         record.idempotency_key, record.dedupe = None, "content"
     record.depends_on = [dependency.id for dependency in task.depends or ()]
     record.parent_task_id, record.correlation_id = task.parent_id, task.correlation_id
-    record.skipped_reason = None if trouble is None else trouble.skipped_reason
+    if trouble is not None:
+        record.skipped_reason, record.cancel_reason = trouble.skipped_reason, trouble.cancel_reason
+    record.checkpoint = UNSET if checkpoint is None else Raw(checkpoint)
+    record.archived = stored.archived or task.shelved
+    _tell_outcome(record, stored)
+    _tell_times(record, task, content)
+    return record
+
+
+def _tell_outcome(record: CarriedTask, stored: StoredTask) -> None:
+    task = stored.task
+    outcome = _NO_OUTCOME if stored.outcome is None else _outcome.decode(stored.outcome)
     record.attempts = [_attempt_record(attempt) for attempt in task.attempts or ()]
     record.result, record.decision_report = outcome.result, outcome.decision_report
     record.files_changed = outcome.files_changed
     record.result_summary, record.result_status = task.summary, task.result_status
     record.error = _wire_error(task.error)
-    record.checkpoint = UNSET if checkpoint is None else Raw(checkpoint)
-    record.archived = stored.archived or task.shelved
-    _tell_times(record, task, content)
-    return record
 
 
 def _tell_times(record: CarriedTask, task: Task, content: Content) -> None:

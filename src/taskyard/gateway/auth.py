@@ -61,6 +61,11 @@ NOBODY: Final = Principal(user_id="", actor="", scopes=frozenset())
 class Unrecognised(Exception):
     """No credential, or one that opens nothing. The message never says which part was wrong."""
 
+    def __init__(self, *, shown: bool) -> None:
+        super().__init__("not recognised")
+        self.shown = shown
+        """Whether there was one."""
+
 
 class TooManyFailures(Exception):
     def __init__(self, retry_after_s: int) -> None:
@@ -148,7 +153,7 @@ class Authenticator:
             return principal
         if credential is not None:
             self._failures.note(address, now)
-        raise _unknown(now, is_over=is_over)
+        raise _unknown(now, is_over=is_over, shown=bool(credential))
 
     def holder_of(self, key: str, address: str) -> Principal:
         """Whoever shows a key in a body. Raises as `recognise` does, and a wrong one counts as it does there."""
@@ -158,7 +163,7 @@ class Authenticator:
         now = self._hub.now_ms()
         is_over = self._failures.is_over(address, now)
         self._failures.note(address, now)
-        raise _unknown(now, is_over=is_over)
+        raise _unknown(now, is_over=is_over, shown=True)
 
     def is_valid(self, principal: Principal) -> bool:
         """Whether a credential that was good still is: asked for as long as a connection lives."""
@@ -249,8 +254,8 @@ def _of_session(session: Session | None) -> Principal | None:
     )
 
 
-def _unknown(now_ms: int, *, is_over: bool) -> Unrecognised | TooManyFailures:
-    return TooManyFailures(60 - now_ms // 1000 % 60) if is_over else Unrecognised()
+def _unknown(now_ms: int, *, is_over: bool, shown: bool) -> Unrecognised | TooManyFailures:
+    return TooManyFailures(60 - now_ms // 1000 % 60) if is_over else Unrecognised(shown=shown)
 
 
 def _bearer(headers: Mapping[bytes, bytes]) -> str | None:

@@ -58,6 +58,10 @@ def refuse(refused: Refused) -> RequestRefused:
     )
 
 
+NOT_KNOWN: Final = "This key is not known here, or has ended."
+NONE_SHOWN: Final = "This needs a key; send it as `Authorization: Bearer …`."
+
+
 def address_of(scope: Scope) -> str:
     """Where a request comes from."""
     client = scope.get("client")
@@ -68,11 +72,9 @@ def not_recognised(failure: Unrecognised | TooManyFailures) -> RequestRefused:
     if isinstance(failure, TooManyFailures):
         detail = "Too many attempts with a wrong key from this address."
         return RequestRefused(Refusal.RATE_LIMITED, detail, retry_after_s=failure.retry_after_s)
-    return RequestRefused(
-        Refusal.UNAUTHENTICATED,
-        "This key is not known here, or has ended. Send a valid one as `Authorization: Bearer …`.",
-        headers=((b"www-authenticate", b"Bearer"),),
-    )
+    # Who sent one knows how; what is to be done about it depends on where theirs came from.
+    detail = NOT_KNOWN if failure.shown else NONE_SHOWN
+    return RequestRefused(Refusal.UNAUTHENTICATED, detail, headers=((b"www-authenticate", b"Bearer"),))
 
 
 def task_not_found() -> RequestRefused:

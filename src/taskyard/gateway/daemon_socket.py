@@ -1,7 +1,7 @@
 """The daemon's end of the hub: one WebSocket, one line in each direction.
 
-Commands go to the hub in the order they came; what the hub sends waits in one bounded queue per socket
-and leaves in the order it was queued. Nothing here decides: a socket that closes tells the core that
+Commands go to the hub in the order they came; what the hub sends leaves at once, or waits in one bounded queue
+per socket and leaves in the order it was queued. Nothing here decides: a socket that closes tells the core that
 it closed, and the lease does the rest.
 """
 
@@ -14,7 +14,7 @@ import msgspec
 
 from taskyard.core.daemon_commands import JoinDaemon, LeaveDaemon
 from taskyard.core.settings import Sizes
-from taskyard.gateway.asgi import Receive, Send
+from taskyard.gateway.asgi import Receive, Send, ShortCut
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
 from taskyard.gateway.door import Door
@@ -34,18 +34,28 @@ log = logging.getLogger(__name__)
 
 _REJOIN: Final = frames.encode(frames.Rejoin())
 _parts: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_NOT_UNDERSTOOD: Final = (BadMessage, msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 class DaemonSession:
-    """What the hub holds of a socket: a bounded queue that one task empties."""
+    """What the hub holds of a socket: a bounded queue that one task empties, and a way past both while it is empty."""
 
-    def __init__(self, id: int, principal: Principal, frame_bytes_max: int = frames.FRAME_BYTES_MAX) -> None:
+    def __init__(
+        self,
+        id: int,
+        principal: Principal,
+        frame_bytes_max: int = frames.FRAME_BYTES_MAX,
+        short_cut: ShortCut | None = None,
+    ) -> None:
         self.id = id
+        self._short_cut = short_cut
         self._frame_bytes_max = frame_bytes_max
         self.principal = principal
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
         self._wake = asyncio.Event()
+        self._is_writing = False
+        """Whether something has left the queue that nothing may overtake."""
         self._good_bye: tuple[int, str] | None = None
         self.closing = asyncio.Event()
         self._patience: asyncio.TimerHandle | None = None
@@ -56,11 +66,20 @@ class DaemonSession:
             return
         self._waiting.extend(messages)
         self._bytes += sum(map(len, messages))
+        if self._short_cut is not None and not self._is_writing and not self._wake.is_set():
+            self._write_by(self._short_cut)
+            if not self._waiting:
+                return
         if self._bytes > QUEUE_BYTES_MAX:
             self._waiting.clear()
             self._bytes = 0
             self.close(frames.CLOSE_NOT_READING, "what was sent to you was not read")
         self._wake.set()
+
+    def _write_by(self, short_cut: ShortCut) -> None:
+        """As much of what waits as leaves now."""
+        while self._waiting and short_cut.is_free:
+            short_cut.write(self._frame())
 
     def close(self, code: int, reason: str) -> None:
         """After what is already queued."""
@@ -101,8 +120,10 @@ class DaemonSession:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            self._is_writing = True
             while self._waiting:
                 await send({"type": "websocket.send", "text": self._frame().decode()})
+            self._is_writing = False
             if self._good_bye is not None:
                 code, reason = self._good_bye
                 cut = reason.encode()[:REASON_BYTES_MAX].decode(errors="ignore")
@@ -125,16 +146,24 @@ class DaemonSession:
 class DaemonSocket:
     """One connection, from `hello` to its end."""
 
-    def __init__(self, door: Door, principal: Principal, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, door: Door, principal: Principal, receive: Receive, send: Send, short_cut: ShortCut | None = None
+    ) -> None:
         self._door = door
         self._hub = door.hub
         self._principal = principal
         self._receive = receive
         self._send = send
-        self._session = DaemonSession(next(door.session_ids), principal, self._size.frame)
+        self._short_cut = short_cut
+        self._session = DaemonSession(next(door.session_ids), principal, self._size.frame, short_cut)
         self._daemon_id: str | None = None
         """Set once it has joined: from then on its leaving must be told."""
         self._boot_id = ""
+        self._translator: Translator
+        self._loop = asyncio.get_running_loop()
+        self._allowance, self._heard_at = float(MESSAGES_PER_S), self._loop.time()
+        self._broken: asyncio.Future[None] = self._loop.create_future()
+        """By something that should never happen, while it heard what its daemon said."""
 
     @property
     def _size(self) -> Sizes:
@@ -148,8 +177,9 @@ class DaemonSocket:
         closing = asyncio.create_task(session.closing.wait())
         self._door.enter(session)
         try:
-            await asyncio.wait((reader, writer, closing), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((reader, writer, closing, self._broken), return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._take_no_more()
             self._door.leave(session)
             session.rejoined()
             reader.cancel()
@@ -158,7 +188,8 @@ class DaemonSocket:
                 await asyncio.wait((writer,), timeout=CLOSE_S)
             closing.cancel()
             writer.cancel()
-            for result in await asyncio.gather(reader, writer, return_exceptions=True):
+            self._broken.cancel()
+            for result in await asyncio.gather(reader, writer, self._broken, return_exceptions=True):
                 if isinstance(result, Exception) and not isinstance(result, OSError):
                     log.error("daemon socket", exc_info=result)
 
@@ -168,30 +199,30 @@ class DaemonSocket:
             async with asyncio.timeout(HELLO_S):
                 first = await self._next_frame()
             if first is not None:
-                await self._obey(self._join(first))
+                self._join(first)
+                await self._obey()
         except TimeoutError:
             self._fail("HELLO_MISSING", f"no hello within {HELLO_S:g} s")
-        except (BadMessage, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        except _NOT_UNDERSTOOD as error:
             self._fail("BAD_MESSAGE", str(error))
         finally:
             if self._daemon_id is not None:
                 self._hub.tell(LeaveDaemon(self._session.id, self._daemon_id))
                 self._hub.detach(self._session)
 
-    def _join(self, first: list[frames.FromDaemon]) -> Translator:
+    def _join(self, first: list[frames.FromDaemon]) -> None:
         hello = first[0] if first else None
         if not isinstance(hello, frames.Hello):
             raise BadMessage("the first message must be hello")
         session = self._session
         daemon_id = hello.daemon_id or f"d_{self._hub.mint()}"
         join = self._join_of(hello, daemon_id)
-        translator = Translator(session=session.id, daemon_id=daemon_id, size=self._size)
+        self._translator = translator = Translator(session=session.id, daemon_id=daemon_id, size=self._size)
         self._daemon_id, self._boot_id = daemon_id, hello.boot_id
         self._hub.attach(session)
         self._hub.tell(join)
         for message in first[1:]:
             self._hub.tell(translator.command_of(message, self._hub.now_ms()))
-        return translator
 
     def _join_of(self, hello: frames.Hello, daemon_id: str) -> JoinDaemon:
         if hello.protocol != frames.PROTOCOL:
@@ -218,21 +249,44 @@ class DaemonSocket:
             raise BadMessage("hello: `daemon_id` and `boot_id` stay the same on one connection")
         return self._join_of(hello, daemon_id)
 
-    async def _obey(self, translator: Translator) -> None:
-        loop = asyncio.get_running_loop()
-        tell, command_of, session = self._hub.tell, translator.command_of, self._session
-        allowance, since = float(MESSAGES_PER_S), loop.time()
+    async def _obey(self) -> None:
+        """Whatever comes, from now on as it comes."""
+        if self._short_cut is not None:
+            self._short_cut.take = self._take
         while (messages := await self._next_frame()) is not None:
-            now_ms = self._hub.now_ms()
-            translator.size = self._size
-            heard = self._rejoin(messages) if session.is_rejoining else messages
-            for message in heard:
-                tell(command_of(message, now_ms))
-            now = loop.time()
-            allowance = min(MESSAGES_PER_S, allowance + (now - since) * MESSAGES_PER_S) - len(messages)
-            since = now
-            if allowance < 0:
-                await asyncio.sleep(-allowance / MESSAGES_PER_S)
+            await asyncio.sleep(self._hear(messages))
+
+    def _take(self, raw: bytes) -> None:
+        assert self._short_cut is not None, "it called us"
+        try:
+            rest_s = self._hear(self._messages(raw))
+        except _NOT_UNDERSTOOD as error:
+            self._take_no_more()
+            self._fail("BAD_MESSAGE", str(error))
+        except Exception as error:  # noqa: BLE001 - the transport called us, and would go on as if nothing were
+            self._take_no_more()
+            self._broken.set_exception(error)
+        else:
+            if rest_s > 0:
+                self._short_cut.rest(rest_s)
+
+    def _take_no_more(self) -> None:
+        if self._short_cut is not None:
+            self._short_cut.take = None
+
+    def _hear(self, messages: list[frames.FromDaemon]) -> float:
+        """Pass them on. Answers for how long to hear nothing more, in seconds."""
+        tell, translator = self._hub.tell, self._translator
+        now_ms = self._hub.now_ms()
+        translator.size = self._size
+        heard = self._rejoin(messages) if self._session.is_rejoining else messages
+        for message in heard:
+            tell(translator.command_of(message, now_ms))
+        now = self._loop.time()
+        gained = (now - self._heard_at) * MESSAGES_PER_S
+        self._allowance = min(MESSAGES_PER_S, self._allowance + gained) - len(messages)
+        self._heard_at = now
+        return max(0.0, -self._allowance / MESSAGES_PER_S)
 
     async def _next_frame(self) -> list[frames.FromDaemon] | None:
         """The messages of one frame; None when the peer has gone."""
@@ -240,7 +294,9 @@ class DaemonSocket:
         if event["type"] != "websocket.receive":
             return None
         text = event.get("text")
-        raw: bytes = event.get("bytes") or b"" if text is None else text.encode()
+        return self._messages(event.get("bytes") or b"" if text is None else text.encode())
+
+    def _messages(self, raw: bytes) -> list[frames.FromDaemon]:
         size = self._size
         # Daemons go by the built-in size and depth: smaller ones are for requests, not for finished work.
         bytes_max = max(size.frame, frames.FRAME_BYTES_MAX)
@@ -249,7 +305,7 @@ class DaemonSocket:
         depth_max = max(size.depth, DEPTH_MAX)
         if is_too_deep(raw, depth_max + FRAME_WRAPS):
             raise BadMessage(f"JSON nests at most {depth_max} deep")
-        if text is None and not is_utf8(raw):
+        if not is_utf8(raw):
             raise BadMessage("a frame is UTF-8")
         messages = self._decoded(without_nul(raw))
         if len(messages) > frames.FRAME_MESSAGES_MAX:

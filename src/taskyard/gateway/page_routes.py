@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from taskyard.gateway.call import Empty
 from taskyard.gateway.rest import metrics, pages, session
-from taskyard.gateway.route import ADMIN, ANYONE, KEYED, PUBLIC, Route, get
+from taskyard.gateway.route import ADMIN, ANYONE, KEYED, OWNER, PUBLIC, Route, get
 from taskyard.gateway.task_routes import V1
 from taskyard.vocabulary import Refusal
-from taskyard.wire.people import HealthAnswer, ShownKey
+from taskyard.wire.people import HealthAnswer, ShownKey, SignInLink
 
 PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     Route(
@@ -21,6 +21,17 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=None,
         status=204,
         refusals=(Refusal.UNAUTHENTICATED, Refusal.RATE_LIMITED),
+    ),
+    Route(
+        method="POST",
+        path=f"{V1}/session/link",
+        policy=OWNER,
+        handler=session.link,
+        summary="A link that signs a browser in once, soon, and is worth what the key is",
+        body=Empty,
+        query=Empty,
+        answer=SignInLink,
+        status=201,
     ),
     Route(
         method="DELETE",

@@ -206,6 +206,7 @@ def _tell_trouble(answer: TaskAnswer, trouble: Trouble) -> None:
     answer.aged = trouble.aged
     answer.blocked_reason = trouble.blocked_reason
     answer.skipped_reason = trouble.skipped_reason
+    answer.cancel_reason = trouble.cancel_reason
     answer.waiting_for_daemon = trouble.waiting_for_daemon
     if trouble.preempted_by is not None:
         metadata = _members.decode(answer.metadata)

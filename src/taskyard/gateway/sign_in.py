@@ -1,7 +1,8 @@
 """How a browser gets in: by a one-time link or by a key, each exchanged for a session cookie.
 
-The link is printed by whoever starts the hub. The cookie is `HttpOnly` and `SameSite=Strict`, and an
-unsafe request that relies on it must also carry a header that no form of another site can set.
+A link is printed by whoever starts the hub, or asked for with a key, and then worth what the key is. The cookie is
+`HttpOnly` and `SameSite=Strict`, and an unsafe request that relies on it must also carry a header that no form of
+another site can set.
 
 Both carry under the yard's seal all there is to know of them, so every gateway of a yard takes what another one gave,
 and a restart signs nobody out. Whether a link was used, the hub that leads remembers for as long as it leads; a link
@@ -20,7 +21,7 @@ from taskyard.vocabulary import Scope
 COOKIE: Final = "taskyard_session"
 REQUEST_HEADER: Final = b"x-taskyard-request"
 TICKET_CHARS_MAX: Final = 1024
-TICKET, SESSION, KEY_SESSION = "ticket", "session", "key-session"
+TICKET, SESSION, KEY_TICKET, KEY_SESSION = "ticket", "session", "key-ticket", "key-session"
 
 
 class Session(Struct, frozen=True, array_like=True):
@@ -53,7 +54,16 @@ class Ticket(Struct, frozen=True, array_like=True):
     epoch: int
 
 
-Given = TypeVar("Given", Session, KeySession, Ticket)
+class KeyTicket(Struct, frozen=True, array_like=True):
+    """Signs in as whoever showed the key does, and is sealed for a purpose of its own like what it is given for."""
+
+    id: str
+    key_id: str
+    expires_at: int
+    epoch: int
+
+
+Given = TypeVar("Given", Session, KeySession, Ticket, KeyTicket)
 
 
 class SignIn:
@@ -72,15 +82,22 @@ class SignIn:
             TICKET, Ticket(hub.mint(), user_id, scopes, hub.now_ms() + self._ticket_ms, hub.identity.epoch)
         )
 
+    def ticket_for_key(self, key_id: str) -> tuple[str, int]:
+        """The same for whoever showed this key; and when it ends."""
+        hub, expires_at = self._hub, self._hub.now_ms() + self._ticket_ms
+        return self._sealed(KEY_TICKET, KeyTicket(hub.mint(), key_id, expires_at, hub.identity.epoch)), expires_at
+
     async def exchange(self, sealed: str) -> str | None:
         """A session for the cookie; the ticket is spent. Raises `Unavailable`, and then it may be."""
         hub = self._hub
-        ticket = self._opened(TICKET, sealed, Ticket)
+        ticket = self._opened(TICKET, sealed, Ticket) or self._opened(KEY_TICKET, sealed, KeyTicket)
         if ticket is None or not await hub.redeem(ticket.id, ticket.expires_at):
             return None
         # Looked at last: should the lead have moved while we asked, it was the next leader who saw the ticket first.
         if ticket.epoch != hub.identity.epoch:
             return None
+        if isinstance(ticket, KeyTicket):
+            return self.for_key(ticket.key_id)
         return self._sealed(
             SESSION, Session(hub.mint(), ticket.user_id, ticket.scopes, hub.now_ms() + self._session_ms)
         )
@@ -93,7 +110,7 @@ class SignIn:
     def session(self, sealed: str) -> Session | KeySession | None:
         return self._opened(SESSION, sealed, Session) or self._opened(KEY_SESSION, sealed, KeySession)
 
-    def _sealed(self, purpose: str, given: Session | KeySession | Ticket) -> str:
+    def _sealed(self, purpose: str, given: Session | KeySession | Ticket | KeyTicket) -> str:
         return self._hub.seal(purpose, msgspec.json.encode(given).decode())
 
     def _opened(self, purpose: str, sealed: str, kind: type[Given]) -> Given | None:

@@ -141,6 +141,7 @@ class TaskRecord(Struct, kw_only=True, dict=True):
     skipped_reason: str | None = None
     waiting_for_daemon: str | None = None
     cancel_requested_at: datetime | None = None
+    cancel_reason: str | None = None
     created_at: datetime | None = None
     queued_at: datetime | None = None
     scheduled_at: datetime | None = None

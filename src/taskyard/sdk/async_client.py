@@ -86,6 +86,11 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
         self._session: aiohttp.ClientSession | None = None
         self._urls: dict[tuple[str, str], URL] = {}
 
+    @property
+    def hub(self) -> str:
+        """The address that is called: of several hubs, the one that answered last."""
+        return self._turn.hub
+
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()

@@ -98,6 +98,11 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
         self._pools = {hub: urllib3.connection_from_url(hub, maxsize=16, retries=False) for hub in hubs}
         self._prefixes = {hub: urlsplit(hub).path for hub in hubs}
 
+    @property
+    def hub(self) -> str:
+        """The address that is called: of several hubs, the one that answered last."""
+        return self._turn.hub
+
     def close(self) -> None:
         for pool in self._pools.values():
             pool.close()

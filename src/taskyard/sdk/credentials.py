@@ -70,6 +70,17 @@ def find_credentials(
     return Credentials(hub=_address(stored.hub), key=stored.key, user=stored.user)
 
 
+def place_of_key(
+    data: str | None = None, key: str | None = None, *, environment: Mapping[str, str] = os.environ
+) -> str:
+    """Where `find_credentials` had its key from, in the words of who calls by the command line."""
+    if key:
+        return "the key of --key"
+    if environment.get("TASKYARD_KEY"):
+        return "the key in TASKYARD_KEY"
+    return f"the key in {data_directory(data, environment=environment) / FILE_NAME}"
+
+
 def _hub_of(path: Path) -> str:
     """The hub of the data directory, for a key that was given without one."""
     try:

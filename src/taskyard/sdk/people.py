@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from taskyard.sdk.answers import Acknowledged, HeldOfUser
-from taskyard.sdk.records import AuditEntry, KeyRecord, Limits, Me, PlanRecord, QueueStatus, UserRecord
+from taskyard.sdk.records import AuditEntry, KeyRecord, Limits, Me, PlanRecord, QueueStatus, SignInLink, UserRecord
 from taskyard.sdk.request import API, PAGE, AsyncCalls, Calls, Request, get, given, segment, send
 
 # Requests.
@@ -60,6 +60,11 @@ def revoke_key(key_id: str) -> Request[Acknowledged]:
     return Request(method="DELETE", path=f"{API}/keys/{segment(key_id)}", answer=Acknowledged, idempotent=True)
 
 
+def sign_in_link() -> Request[SignInLink]:
+    # Asked twice, it makes two, and the one that nobody was told of ends by itself.
+    return send("POST", "/session/link", SignInLink, {}, idempotent=True)
+
+
 def list_audit() -> Request[list[AuditEntry]]:
     return get("/audit", list[AuditEntry], limit=PAGE)
 
@@ -111,6 +116,10 @@ class PeopleCalls:
     def revoke_key(self: Calls, key_id: str) -> Acknowledged:
         return self.call(revoke_key(key_id))
 
+    def sign_in_link(self: Calls) -> SignInLink:
+        """What signs a browser in at the dashboard, once: it is worth what this key is, and as secret."""
+        return self.call(sign_in_link())
+
     def audit(self: Calls) -> Iterator[AuditEntry]:
         return self._pages(list_audit())
 
@@ -155,6 +164,9 @@ class AsyncPeopleCalls:
 
     async def revoke_key(self: AsyncCalls, key_id: str) -> Acknowledged:
         return await self.call(revoke_key(key_id))
+
+    async def sign_in_link(self: AsyncCalls) -> SignInLink:
+        return await self.call(sign_in_link())
 
     def audit(self: AsyncCalls) -> AsyncIterator[AuditEntry]:
         return self._pages(list_audit())

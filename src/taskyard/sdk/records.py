@@ -116,6 +116,14 @@ class QueueStatus(Struct, kw_only=True):
     monthly_hours_limit: int | float | None = None
 
 
+class SignInLink(Struct, kw_only=True):
+    """A secret: whoever opens it first, within its time, is signed in as the key's user."""
+
+    path: str
+    """At the hub's address."""
+    expires_at: datetime
+
+
 class KeyRecord(Struct, kw_only=True, omit_defaults=True):
     id: str
     name: str = ""

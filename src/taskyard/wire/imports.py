@@ -70,6 +70,7 @@ class CarriedTask(Submission, forbid_unknown_fields=True, omit_defaults=True, kw
     error: WireError | None = None
     checkpoint: JsonValue | UnsetType = UNSET
     skipped_reason: Text | None = None
+    cancel_reason: Text | None = None
     archived: bool = False
 
 

@@ -63,6 +63,14 @@ class ShownKey(Struct, forbid_unknown_fields=True):
     key: Name
 
 
+class SignInLink(Struct, kw_only=True):
+    """A secret: whoever follows it first is signed in."""
+
+    path: str
+    """At the address under which the hub is reached."""
+    expires_at: Instant
+
+
 class NewKey(Struct, forbid_unknown_fields=True, kw_only=True):
     name: Name
     scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]

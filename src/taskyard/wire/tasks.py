@@ -154,6 +154,7 @@ class TaskAnswer(TaskSaid, kw_only=True):
     skipped_reason: str | None = None
     waiting_for_daemon: str | None = None
     cancel_requested_at: Instant | None = None
+    cancel_reason: str | None = None
     created_at: Instant
     queued_at: Instant | None = None
     scheduled_at: Instant | None = None

@@ -151,7 +151,7 @@ async def _named(call: Call[OfUser], names: list[str]) -> dict[str, Task]:
 
 
 async def _of_pattern(call: Call[OfUser], fingerprint: str | None) -> dict[str, Task]:
-    user_id = call.user_id(call.query.user)
+    user_id = call.users(call.query.user)
     letters = await call.hub.read(lambda reader: _newest(reader, user_id, None))
     return {letter.task.id: letter.task for letter in letters if fingerprint_of(letter) == fingerprint}
 

@@ -84,13 +84,7 @@ async def expose(call: Call[Empty], _body: Empty) -> Reply:
 
 
 def answer_of(figures: Figures) -> MetricsAnswer:
-    levels: Counter[Level] = Counter()
-    sources: Counter[SourceType] = Counter()
-    queues: Counter[str] = Counter()
-    for (queue, level, source), size in figures.depth.items():
-        levels[level] += size
-        sources[source] += size
-        queues[queue] += size
+    levels, sources, queues = _depths(figures)
     minute, lately, daemons = figures.events_per_minute, figures.attempts_lately, figures.daemons
     ended, wait, run = sum(lately.values()), figures.wait_ms.lately, figures.execution_ms.lately
     commit, lag, timeouts = figures.commit_ms.lately, figures.loop_lag_ms.lately, _of(lately, "timeout")
@@ -126,6 +120,18 @@ def answer_of(figures: Figures) -> MetricsAnswer:
         avg_event_loop_lag_ms=lag.mean,
         p99_event_loop_lag_ms=lag.p99,
     )
+
+
+def _depths(figures: Figures) -> tuple[Counter[Level], Counter[SourceType], Counter[str]]:
+    """How many wait, by each of what they are counted by."""
+    levels: Counter[Level] = Counter()
+    sources: Counter[SourceType] = Counter()
+    queues: Counter[str] = Counter()
+    for (queue, level, source), size in figures.depth.items():
+        levels[level] += size
+        sources[source] += size
+        queues[queue] += size
+    return levels, sources, queues
 
 
 def _of(counts: Mapping[str, int], name: str) -> int:

@@ -39,7 +39,7 @@ async def landing(call: Call[LandingQuery], _body: Empty) -> Reply:
 def _spent() -> Reply:
     title = "This link has been used, or is too old."
     head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title>"
-    text = "<a href='/'>Sign in with a key</a>, or start the hub again: it prints a new link."
+    text = "<a href='/'>Sign in with a key</a>, or have <code>taskyard dashboard</code> print a new link."
     return Reply(f"{head}<h1>{title}</h1><p>{text}</p>".encode(), status=401, media_type=HTML)
 
 

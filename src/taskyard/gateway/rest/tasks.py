@@ -17,7 +17,7 @@ from taskyard.gateway.views import ProgressView
 from taskyard.gateway.waiting import until_ended
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
-from taskyard.vocabulary import ENDED, FINAL, HELD, STATUS_ALIASES, Level, Refusal, SourceType, Status
+from taskyard.vocabulary import ENDED, HELD, STATUS_ALIASES, Level, Refusal, SourceType, Status
 from taskyard.wire.fields import REASON_CHARS_MAX, WAIT_S_MAX, Limit, Name
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Change
@@ -27,8 +27,6 @@ Q = TypeVar("Q")
 
 OF_ITSELF: Final = "A task's token reads the sub-tasks of its task; the task itself was handed over with the token."
 
-MANY: Final = frozenset({Status.QUEUED, *FINAL, Status.SKIPPED})
-"""What most tasks are, waiting or ended."""
 _LEVELS: Final = {level.value: level for level in Level}
 _STATUSES: Final = {status.value: (status,) for status in Status} | STATUS_ALIASES
 
@@ -102,9 +100,8 @@ def _list(wanted: TaskFilter, limit: int, reader: Reader) -> tuple[list[StoredTa
     A search for a text or a schedule looks at so many tasks and no more, so that none keeps others waiting: its page
     may be short and still have a next one.
     """
-    is_search = wanted.text is not None or wanted.schedule_id is not None
-    if is_search and _is_broad(wanted):
-        wanted.down_to = reader.search_end(user_id=wanted.user_id, archived=wanted.archived, before=wanted.before)
+    if wanted.text is not None or wanted.schedule_id is not None:
+        wanted.down_to = reader.search_end(wanted)
     found = reader.tasks(wanted)
     if wanted.text is not None and wanted.before is None and limit > 1:
         meant = _meant(wanted, reader)
@@ -113,16 +110,6 @@ def _list(wanted: TaskFilter, limit: int, reader: Reader) -> tuple[list[StoredTa
     if len(found) > limit:
         return found[:limit], cursor_of(found[limit - 1], user_id=wanted.user_id)
     return found, wanted.down_to
-
-
-def _is_broad(wanted: TaskFilter) -> bool:
-    """Whether it may be about most tasks there are; the others are found by indexes of their own.
-
-    In the archive no index knows the status, so there everything is looked through whichever is meant.
-    """
-    is_narrow = wanted.correlation_id is not None or wanted.parent_id is not None
-    is_any_status = wanted.archived or not wanted.statuses
-    return not is_narrow and (is_any_status or not MANY.isdisjoint(wanted.statuses))
 
 
 def _meant(wanted: TaskFilter, reader: Reader) -> StoredTask | None:
