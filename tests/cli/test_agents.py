@@ -63,6 +63,29 @@ def test_a_program_from_the_command_line_is_found_from_where_one_is(tmp_path: Pa
     assert agents(run="cat")[0].command == ("cat",)
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("#!/opt/none/python9", "its first line asks for /opt/none/python9, which is not a program on this machine"),
+        ("#!/usr/bin/env -S A=b python9 -u", "its first line asks for python9, which is not a program on this machine"),
+        ("#!/bin/sh\r", r"its first line asks for '/bin/sh\r': save it with the line ends of Unix"),
+    ],
+)
+def test_a_script_whose_interpreter_is_missing_is_refused_before_any_task_meets_it(line: str, said: str) -> None:
+    Path("agent.sh").write_bytes(f"{line}\necho hi\n".encode())
+    Path("agent.sh").chmod(0o755)
+    with pytest.raises(typer.BadParameter, match=re.escape(said)) as refused:
+        agents(run="./agent.sh")
+    assert refused.value.message.startswith(f"{Path('agent.sh').resolve()} cannot be run: ")
+
+
+def test_a_script_is_taken_whatever_stands_before_its_interpreter() -> None:
+    for line in ("#! /bin/sh -e", "#!/usr/bin/env cat", "echo no first line at all", "#!"):
+        Path("agent.sh").write_text(f"{line}\n")
+        Path("agent.sh").chmod(0o755)
+        assert len(agents(run="./agent.sh")) == 1
+
+
 def test_types_and_models_can_be_said_on_the_command_line() -> None:
     (ollama,) = agents("ollama", types=["ask"], models=["llama3.2", "qwen2.5"])
     assert (ollama.types, ollama.default_model) == (("ask",), "llama3.2")

@@ -13,7 +13,7 @@ CLOSED = {"type": "general", "state": "closed", "failures": 2, "failure_threshol
 
 
 def test_breakers_are_listed_with_when_they_are_tried_again(hub: StubHub, cli: Cli) -> None:
-    failed, tried = (now() - timedelta(seconds=20.5)).isoformat(), (now() + timedelta(seconds=40.9)).isoformat()
+    failed, tried = (now() - timedelta(minutes=20.5)).isoformat(), (now() + timedelta(minutes=40.5)).isoformat()
     is_open = {
         **CLOSED,
         "type": "eng",
@@ -27,8 +27,8 @@ def test_breakers_are_listed_with_when_they_are_tried_again(hub: StubHub, cli: C
     assert cli("breakers") == (
         0,
         "TYPE     STATE      FAILURES  LAST FAILURE  TRIED AGAIN  PROBE\n"
-        "eng      open       5/5       20 s ago      in 40 s      -\n"
-        "ops      half-open  5/5       20 s ago      now          0190-a\n"
+        "eng      open       5/5       20 min ago    in 40 min    -\n"
+        "ops      half-open  5/5       20 min ago    now          0190-a\n"
         "general  closed     2/5       -             -            -\n",
         "",
     )

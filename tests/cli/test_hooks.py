@@ -65,6 +65,12 @@ def test_a_hook_is_made_and_its_address_and_secret_are_shown(hub: StubHub, cli: 
     )
 
 
+def test_a_new_hook_may_be_told_to_have_no_highest_priority(hub: StubHub, cli: Cli, hook: dict[str, Any]) -> None:
+    hub.on("POST", "hooks", Reply(status=201, body={**hook, "secret": "s3cret"}))
+    assert cli("hook", "add", "prs", "--provider", "github", "--input", "a", "--max-priority", "none").code == 0
+    assert hub.calls[-1].body.get("max_priority") is None
+
+
 def test_a_hook_may_take_some_events_only(hub: StubHub, cli: Cli, hook: dict[str, Any]) -> None:
     hub.on("POST", "hooks", Reply(status=201, body={**hook, "secret": "s"}))
     cli("hook", "add", "prs", "--provider", "github", "--input", "a", "--events", "push,pull_request.opened")
@@ -173,6 +179,14 @@ def test_an_admin_names_whose(hub: StubHub, cli: Cli) -> None:
 def test_wrong_use_is_told_as_such(hub: StubHub, cli: Cli, arguments: list[str]) -> None:
     assert cli("hook", *arguments).code == 2
     assert hub.calls == []
+
+
+def test_a_template_that_is_no_text_is_wrong_use(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "template.json"
+    file.write_bytes(b"\xff\xfe{}")
+    wrong = cli("hook", "add", "prs", "--provider", "github", "--template", str(file))
+    assert (wrong.code, hub.calls) == (2, [])
+    assert "template.json holds no JSON object" in " ".join(wrong.err.split())
 
 
 def test_a_template_that_is_no_object_is_wrong_use(hub: StubHub, cli: Cli, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Exit codes, the one sentence of an error, and what the command line costs to start."""
 
 import io
+import json
 import subprocess
 import sys
 import time
@@ -21,8 +22,6 @@ from tests.support.http_stub import Reply, Reset, StubHub, problem
         (problem(422, "INVALID_INPUT", "`a`: no.", errors=[{"path": "a", "message": "no."}]), 2, "`a`: no."),
         (problem(422, "DEPENDENCY_CYCLE", "a → b → a."), 2, "a → b → a."),
         (Reply(body=b"<html>"), 3, None),
-        (problem(401, "UNAUTHENTICATED", "This key is unknown."), 4,
-         "This key is unknown. Give another key with --key, or the hub's directory with --data."),
         (problem(403, "FORBIDDEN", "Not yours."), 4, "Not yours."),
         (problem(429, "RATE_LIMITED", "Too fast.", retry_after=7), 5, "Too fast. Try again in 7 s."),
         (problem(400, "TOO_MANY_PENDING", "Too many."), 5, "Too many."),
@@ -39,6 +38,33 @@ def test_each_kind_of_error_has_its_exit_code_and_its_sentence(
     assert result.err.count("\n") == 1
     if said is not None:
         assert result.err == f"taskyard: {said}\n"
+
+
+def test_of_a_wrong_key_it_is_said_where_it_came_from_and_where_another_goes(
+    hub: StubHub, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a hub that knows none of the keys in the three places for one
+    hub.on("GET", "tasks/T-1", problem(401, "UNAUTHENTICATED", "This key is not known here."))
+    file = tmp_path / "credentials.json"
+    file.write_text(json.dumps({"hub": hub.url, "key": "tyk_file"}))
+    file.chmod(0o600)
+
+    def said_with(*arguments: str) -> str:
+        code, out, err = cli("show", "T-1", "--data", str(tmp_path), *arguments)
+        assert (code, out) == (4, "")
+        return err
+
+    def said(place: str) -> str:
+        return (
+            f"taskyard: This key is not known here. {hub.url} was called with {place}: give another with --key "
+            "or in TASKYARD_KEY, or the hub's own directory with --data.\n"
+        )
+
+    # Then the one that was used is named, and never shown
+    assert said_with("--key", "tyk_named") == said("the key of --key")
+    assert said_with() == said("the key in TASKYARD_KEY")
+    monkeypatch.delenv("TASKYARD_KEY")
+    assert said_with() == said(f"the key in {file}")
 
 
 def test_a_hub_that_is_not_there_ends_with_3(cli: Cli) -> None:

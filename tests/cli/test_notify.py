@@ -81,7 +81,7 @@ def test_one_is_changed_and_removed(hub: StubHub, cli: Cli) -> None:
 
 
 def test_deliveries_are_listed_and_sent_again(hub: StubHub, cli: Cli) -> None:
-    at, due = (now() - timedelta(hours=1, seconds=5)).isoformat(), (now() + timedelta(seconds=40.9)).isoformat()
+    at, due = (now() - timedelta(hours=1, seconds=5)).isoformat(), (now() + timedelta(hours=2.5)).isoformat()
     waits = {
         "id": "d_2",
         "type": "task_completed",
@@ -104,17 +104,17 @@ def test_deliveries_are_listed_and_sent_again(hub: StubHub, cli: Cli) -> None:
     held = {**waits, "id": "d_3", "host_rests_until": due}
     hub.on("GET", "notifications/n_1/deliveries", Reply(body=[{**waits, "id": "d_4", "under_way": True}, held]))
     assert cli("notify", "deliveries", "n_1").out == (
-        "DELIVERY  EVENT           TASK   STATUS   TRIES  HAPPENED  NEXT                             LAST ANSWER\n"
-        "d_4       task_completed  T-002  pending  3      1 h ago   under way                        It answered 500.\n"
-        "d_3       task_completed  T-002  pending  3      1 h ago   in 40 s: its host is left alone  It answered 500.\n"
+        "DELIVERY  EVENT           TASK   STATUS   TRIES  HAPPENED  NEXT                            LAST ANSWER\n"
+        "d_4       task_completed  T-002  pending  3      1 h ago   under way                       It answered 500.\n"
+        "d_3       task_completed  T-002  pending  3      1 h ago   in 2 h: its host is left alone  It answered 500.\n"
     )
     hub.on("GET", "notifications/n_1/deliveries", Reply(body=[waits, taken]))
     hub.on("POST", "notifications/n_1/deliveries/d_2/resend", Reply(body=waits))
     assert cli("notify", "deliveries", "n_1") == (
         0,
-        "DELIVERY  EVENT           TASK   STATUS     TRIES  HAPPENED  NEXT     LAST ANSWER\n"
-        "d_2       task_completed  T-002  pending    3      1 h ago   in 40 s  It answered 500.\n"
-        "d_1       breaker_open    -      delivered  1      1 h ago   -        204\n",
+        "DELIVERY  EVENT           TASK   STATUS     TRIES  HAPPENED  NEXT    LAST ANSWER\n"
+        "d_2       task_completed  T-002  pending    3      1 h ago   in 2 h  It answered 500.\n"
+        "d_1       breaker_open    -      delivered  1      1 h ago   -       204\n",
         "",
     )
     assert [one["id"] for one in json.loads(cli("notify", "deliveries", "n_1", "-n", "1", "--json").out)] == ["d_2"]

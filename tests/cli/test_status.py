@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from taskyard.cli import everybody
 from taskyard.sdk.clock import now
 from tests.cli.conftest import Cli
 from tests.support.http_stub import Reply, StubHub, problem
@@ -84,18 +83,38 @@ def a_busy_hub(hub: StubHub) -> None:
     fleet[0]["idle_because"] = "Nothing waits."
     hub.on("GET", "daemons", Reply(body=fleet))
     breakers = [
-        {"type": "analysis", "state": "open", "half_open_at": in_future(seconds=50.5)},
+        {"type": "analysis", "state": "open", "half_open_at": in_future(minutes=50.5)},
         {"type": "fine", "state": "closed"},
     ]
     hub.on("GET", "breakers", Reply(body=breakers))
     queues = [
         {"name": "a", "state": "paused"},
-        {"name": "b", "state": "cooling", "until": in_future(seconds=30.5)},
+        {"name": "b", "state": "cooling", "until": in_future(minutes=30.5)},
         {"name": "c", "state": "open"},
     ]
     hub.on("GET", "queues", Reply(body=queues))
     pressure = {"level": "warning", "scope": "hub", "queue_depth": 700, "estimated_wait_time": 300}
     hub.on("GET", "backpressure", Reply(body=pressure | {"recommendations": ["Slow down"]}))
+
+
+@pytest.mark.parametrize(
+    ("nobodys", "said"),
+    [
+        (0, "4 of yours waiting, about 15 s to wait"),
+        (1, "4 of yours waiting, 1 of which no daemon can run, about 15 s to wait"),
+        (4, "4 of yours waiting, which no daemon can run"),
+    ],
+)
+def test_of_what_nothing_can_run_no_wait_is_foretold(hub: StubHub, cli: Cli, nobodys: int, said: str) -> None:
+    # Given tasks of which some fit none of the daemons
+    a_calm_hub(hub)
+    held = {"code": "NO_ELIGIBLE_DAEMON", "message": "None fits.", "tasks": nobodys, "example": "T-1"}
+    overview = {"profile": "local", "running": 0, "waiting": 4, "held_by": [held] if nobodys else []}
+    hub.on("GET", "why", Reply(body=overview))
+    hub.on("GET", "backpressure", Reply(body={"level": "normal", "queue_depth": 4, "estimated_wait_time": 15}))
+    # Then only what can start is said to start
+    lines = cli("status").out.split("\n\n")[0].split("line     ")[1]
+    assert " ".join(lines.split()) == f"normal, {said}"
 
 
 def test_a_busy_yard(hub: StubHub, cli: Cli) -> None:
@@ -124,9 +143,9 @@ def test_a_busy_yard(hub: StubHub, cli: Cli) -> None:
         "  and 2 more: taskyard daemons\n"
         "\n"
         "Not as usual\n"
-        "  breaker analysis: open, tried again in 50 s\n"
+        "  breaker analysis: open, tried again in 50 min\n"
         "  queue a: paused\n"
-        "  queue b: cooling, over in 30 s\n"
+        "  queue b: cooling, over in 30 min\n"
     )
     assert max(map(len, result.out.splitlines())) <= 80
 
@@ -143,17 +162,16 @@ def test_tasks_that_are_held_by_less_common_things_are_counted(hub: StubHub, cli
 
 
 def a_yard_of_three(hub: StubHub) -> None:
-    users = [{"id": f"u_{n}", "name": name, "plan": plan} for n, (name, plan) in enumerate(PEOPLE)]
-    hub.on("GET", "users", Reply(body=users))
-    hub.on(
-        "GET",
-        "tasks/queue-status",
-        Reply(body={"running": 1, "pending": 0, "monthly_hours_used": 0.5}),
-        Reply(body={"running": 0, "pending": 0}),
-        Reply(body={"running": 3, "pending": 9, "max_concurrent": 3, "monthly_hours_limit": 100}),
+    usages = (
+        {"running": 1, "pending": 0, "monthly_hours_used": 0.5},
+        {"running": 0, "pending": 0},
+        {"running": 3, "pending": 9, "max_concurrent": 3, "monthly_hours_limit": 100},
     )
-    held = {"code": "USER_CONCURRENCY", "message": "You run 3 of 3.", "tasks": 9, "example": "T-4"}
-    hub.on("GET", "why", Reply(body={"profile": "service", "held_by": [held]}))
+    people = enumerate(zip(PEOPLE, usages, strict=True))
+    users = [{"id": f"u_{n}", "name": name, "plan": plan, "usage": usage} for n, ((name, plan), usage) in people]
+    hub.on("GET", "users", Reply(body=users))
+    held = {"code": "USER_CONCURRENCY", "message": "You run 3 of 3.", "tasks": 9, "example": "T-4", "user_id": "u_2"}
+    hub.on("GET", "why/everybody", Reply(body=[held]))
     daemon = {"id": "d", "name": "mac", "status": "busy", "max_concurrent_tasks": 4}
     hub.on("GET", "daemons", Reply(body=[daemon, daemon | {"status": "offline"}]))
     hub.on("GET", "queues", Reply(body=[{"name": "default", "state": "open", "waiting": 9, "running": 4}]))
@@ -178,23 +196,24 @@ def test_an_admin_sees_how_everybodys_tasks_stand(hub: StubHub, cli: Cli) -> Non
         "default  open   9        4\n",
         "Users with nothing running or pending: 1.\n",
     )
-    # What holds tasks back was asked only of the one who has some that wait.
-    assert [call.query for call in hub.asked("GET", "why")] == [{"user": "u_2"}]
-    assert [hub.asked("GET", path)[0].query for path in ("queues", "daemons")] == [{"user": "*"}, {"user": "*"}]
+    # However many users there are, four calls tell of them
+    asked = [(path, hub.asked("GET", path)) for path in ("users", "why/everybody", "queues", "daemons")]
+    assert sum(len(calls) for _, calls in asked) == len(hub.calls) == 4
+    assert [calls[0].query for _, calls in asked] == [{"usage": "true"}, {}, {"user": "*"}, {"user": "*"}]
 
 
-def test_of_very_many_users_some_are_left_out_and_counted(
-    hub: StubHub, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_whoever_waits_for_less_it_is_said_where_to_ask(hub: StubHub, cli: Cli) -> None:
     a_yard_of_three(hub)
-    monkeypatch.setattr(everybody, "USERS_MAX", 2)
-    assert "Older users not asked about: 1; ask for one with --user.\n" in cli("status", "--all").err
+    hub.on("GET", "why/everybody", Reply(body=[]))
+    told = cli("status", "--all")
+    assert "cas   pro   3 of 3   9        0.00 of 100  -\n" in told.out
+    assert "taskyard status --user NAME tells by what.\n" in told.err
 
 
 def test_everybodys_tasks_for_programs(hub: StubHub, cli: Cli) -> None:
     a_yard_of_three(hub)
     found = json.loads(cli("status", "--all", "--json").out)
-    assert list(found) == ["hub", "users", "users_left_out", "queues", "daemons"]
+    assert list(found) == ["hub", "users", "queues", "daemons"]
     assert [one["user"]["name"] for one in found["users"]] == ["cas", "ann", "ben"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from taskyard.sdk.clock import now
 from tests.cli.conftest import Cli
-from tests.support.http_stub import Reply, StubHub, a_task
+from tests.support.http_stub import Reply, StubHub, a_task, problem
 
 EVERY_OPTION = """
     --title t --goal g --constraint a --constraint b --context '{"a": 1}' --payload {} --metadata '{"b": 2}'
@@ -24,7 +24,7 @@ TASK = "tasks/01900000-0000-7000-8000-000000000002"
 def test_the_ref_goes_to_standard_output_and_the_rest_beside_it(hub: StubHub, cli: Cli) -> None:
     hub.on("POST", "tasks", Reply(status=201, body=a_task(queue_position=3)))
     assert cli("submit", "hello", "--type", "echo") == (0, "T-002\n", "T-002 is queued, position 3.\n")
-    (call,) = hub.calls
+    (call,) = hub.asked("POST", "tasks")
     assert call.body == {"input": "hello", "type": "echo", "source": {"type": "user", "channel": "cli"}}
 
 
@@ -41,7 +41,7 @@ def test_every_option_has_its_place_on_the_wire(hub: StubHub, cli: Cli) -> None:
     hub.on("POST", "tasks", Reply(status=201, body=a_task()))
     result = cli("submit", "hello", *shlex.split(EVERY_OPTION))
     assert result.code == 0, result.err
-    (call,) = hub.calls
+    (call,) = hub.asked("POST", "tasks")
     assert call.body == {
         "input": "hello",
         "title": "t",
@@ -146,6 +146,86 @@ def test_json_has_the_whole_task_with_exact_times(hub: StubHub, cli: Cli) -> Non
     task = json.loads(out)
     assert (code, err) == (0, "")
     assert (task["ref"], task["status"], task["created_at"]) == ("T-002", "queued", "2026-01-01T00:00:00.125000Z")
+
+
+# --- when nothing can run it -------------------------------------------------------------------------------
+
+NOBODY = {
+    "task": "T-002",
+    "status": "queued",
+    "summary": "No daemon can run it: none fits: mac (has no gpu).",
+    "reasons": [{"code": "NO_ELIGIBLE_DAEMON"}],
+    "daemons": [],
+}
+WARNING = (
+    "T-002: No daemon can run it: none fits: mac (has no gpu). It waits until one comes that can; "
+    "`taskyard daemon --help` says how to start one.\n"
+)
+
+
+def test_who_hands_in_what_no_daemon_can_run_is_told_so(hub: StubHub, cli: Cli) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    hub.on("GET", f"{TASK}/why", Reply(body=NOBODY))
+    assert cli("submit", "x") == (0, "T-002\n", f"T-002 is queued.\n{WARNING}")
+    assert cli("submit", "x", "--json").err == ""
+
+
+def test_who_waits_for_it_is_told_before(hub: StubHub, cli: Cli) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    hub.on("GET", f"{TASK}/why", Reply(body=NOBODY))
+    hub.on("GET", TASK, Reply(body=a_task(status="completed", result="done")))
+    result = cli("submit", "x", "--wait")
+    assert (result.code, result.out, result.err.startswith(WARNING)) == (0, "done\n", True)
+
+
+@pytest.mark.parametrize(
+    ("code", "lacks", "is_told"),
+    [
+        ("NO_DAEMON", [], True),
+        ("NO_FREE_SLOT", [["DAEMON_OFFLINE"], ["TYPE_NOT_SERVED", "DAEMON_FULL"]], True),
+        ("NO_FREE_SLOT", [["DAEMON_OFFLINE"], ["DAEMON_FULL"]], False),
+        ("USER_CONCURRENCY", [[]], False),
+    ],
+)
+def test_a_daemon_that_is_connected_and_busy_is_one(
+    hub: StubHub, cli: Cli, code: str, lacks: list[list[str]], is_told: bool
+) -> None:
+    daemons = [
+        {"id": "d", "name": "mac", "eligible": not codes, "lacks": [{"code": each} for each in codes]}
+        for codes in lacks
+    ]
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    hub.on("GET", f"{TASK}/why", Reply(body=NOBODY | {"reasons": [{"code": code}], "daemons": daemons}))
+    assert (WARNING in cli("submit", "x").err) is is_told
+
+
+def test_nothing_is_asked_about_a_task_that_has_a_start_or_is_under_way(hub: StubHub, cli: Cli) -> None:
+    for fields in ({"estimated_start": "2026-01-01T00:00:00Z"}, {"status": "scheduled"}, {"waiting_for_daemon": "mac"}):
+        hub.on("POST", "tasks", Reply(status=201, body=a_task(**fields)))
+        assert cli("submit", "x").code == 0
+    assert {call.method for call in hub.calls} == {"POST"}
+
+
+def test_a_task_that_was_taken_in_is_even_if_nobody_says_what_it_waits_for(hub: StubHub, cli: Cli) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    hub.on("GET", f"{TASK}/why", problem(503, "OVERLOADED", "Too much."))
+    assert cli("submit", "x") == (0, "T-002\n", "T-002 is queued.\n")
+
+
+def test_of_a_batch_each_kind_is_told_of_once(hub: StubHub, cli: Cli, tmp_path: Path) -> None:
+    # Given a batch of three kinds, of which two are for nobody
+    file = tmp_path / "tasks.json"
+    file.write_text("[{}]")
+    kinds = {"a": NOBODY, "b": NOBODY | {"reasons": [{"code": "QUEUE_FULL"}]}, "c": NOBODY}
+    tasks = [a_task(id=f"{kind}-{number}", type=kind, ref=f"{kind}-{number}") for kind in kinds for number in (1, 2)]
+    hub.on("POST", "tasks/batch", Reply(status=201, body={"tasks": tasks, "rejected": []}))
+    for kind, told in kinds.items():
+        hub.on("GET", f"tasks/{kind}-1/why", Reply(body=told))
+    # Then the first of each of these two is named
+    result = cli("submit", "--file", str(file))
+    assert result.code == 0
+    assert [line.partition(":")[0] for line in result.err.splitlines()] == ["a-1", "c-1"]
+    assert len(hub.calls) == 1 + 3
 
 
 # --- files -------------------------------------------------------------------------------------------------

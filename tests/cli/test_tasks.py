@@ -57,6 +57,14 @@ def test_nothing_to_list_is_said_beside_the_answer(hub: StubHub, cli: Cli) -> No
     assert cli("ls", "--json") == (0, "[]\n", "")
 
 
+def test_a_cancelled_task_is_shown_with_the_reason(hub: StubHub, cli: Cli) -> None:
+    stopping = {"status": "running", "cancel_requested_at": ago(seconds=2)}
+    for fields, status in (({"status": "cancelled"}, "cancelled"), (stopping, "running (cancelling)")):
+        hub.on("GET", "tasks/T-002", Reply(body=a_task(**fields, cancel_reason="the wrong branch")))
+        shown = cli("show", "T-002").out
+        assert f"status    {status}\nbecause   the wrong branch\n" in shown
+
+
 def test_a_task_is_shown_with_everything_about_it(hub: StubHub, cli: Cli) -> None:
     began = now() - timedelta(minutes=10, seconds=30)
     attempts = [

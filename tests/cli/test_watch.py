@@ -58,9 +58,17 @@ def test_the_log_is_printed_as_it_was_written(hub: StubHub, cli: Cli) -> None:
         {"attempt": 2, "at": None, "text": "three", "cursor": "Mi0x"},
     ]
     hub.on("GET", f"{TASK}/log", Reply(body=pieces))
+    hub.on("GET", TASK, Reply(body=a_task(status="completed")))
     assert cli("log", "T-002", "--attempt", "2") == (0, "one\ntwo\nthree\n", "")
     assert hub.calls[0].query == {"attempt": "2"}
     assert [json.loads(line) for line in cli("log", "T-002", "--json").out.splitlines()] == pieces
+
+
+def test_beside_the_log_of_a_cancelled_task_it_is_said_why(hub: StubHub, cli: Cli) -> None:
+    hub.on("GET", f"{TASK}/log", Reply(body=[{"attempt": 1, "text": "half", "cursor": "MS0x"}]))
+    hub.on("GET", TASK, Reply(body=a_task(status="cancelled", cancel_reason="the wrong branch")))
+    assert cli("log", "T-002") == (0, "half\n", "T-002 is cancelled: the wrong branch\n")
+    assert cli("log", "T-002", "--json").err == ""
 
 
 def test_a_log_is_followed_to_the_end_without_a_gap(hub: StubHub, cli: Cli) -> None:
@@ -69,6 +77,7 @@ def test_a_log_is_followed_to_the_end_without_a_gap(hub: StubHub, cli: Cli) -> N
     hub.on("GET", f"{TASK}/events", Reply(body=[QUEUED]))
     ended = an_event("1-3-0", "task.completed", to="completed")
     hub.on("GET", "events", Stream([an_event(None, "task.log"), an_event(None, "task.progress"), ended]))
+    hub.on("GET", TASK, Reply(body=a_task(status="completed")))
     assert cli("log", "T-002", "--follow") == (0, "line 0\nline 1\nline 2\nline 3\nline 4\n", "")
     # What was printed is not fetched again
     asked = [call.query for call in hub.calls if call.path.endswith("/log")]

@@ -32,7 +32,7 @@ def an_answer(**fields: object) -> dict[str, object]:
                 "until": None,
                 "would_help": "a fourth concurrent task, or T-038 finishing (about 2 min), and more to fill the line",
             },
-            {"code": "QUEUE_COOLING", "message": "It rests.", "until": in_future(seconds=50.5), "would_help": None},
+            {"code": "QUEUE_COOLING", "message": "It rests.", "until": in_future(minutes=50.5), "would_help": None},
         ],
         "daemons": [
             {"id": "d_1", "name": "mac-1", "eligible": True, "lacks": []},
@@ -62,7 +62,7 @@ def test_a_task_is_explained_in_plain_words(hub: StubHub, cli: Cli) -> None:
         "  Would help: a fourth concurrent task, or T-038 finishing (about 2 min), and\n"
         "    more to fill the line\n"
         "\n"
-        "QUEUE_COOLING (in 50 s)\n"
+        "QUEUE_COOLING (in 50 min)\n"
         "  It rests.\n"
         "\n"
         "Daemons considered\n"

@@ -152,6 +152,7 @@ def test_the_daemon_serves_the_built_in_types(hub: StubHub, cli: Cli, monkeypatc
         "shared": False,
         "on_loss": "continue",
         "away_s": 300.0,
+        "narrates": False,
     }
     RecordingDaemon.ending = HubRefused("This key may not run tasks.")
     result = cli("daemon")
@@ -159,6 +160,17 @@ def test_the_daemon_serves_the_built_in_types(hub: StubHub, cli: Cli, monkeypatc
     assert result.err.endswith("taskyard: This key may not run tasks.\n")
     RecordingDaemon.ending = JournalLocked("Another process uses it.")
     assert cli("daemon").code == 1
+
+
+def test_a_daemon_tells_of_its_work_where_somebody_watches_and_wants_it(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RecordingDaemon.made, RecordingDaemon.ending = [], None
+    stand_in(monkeypatch, "taskyard.daemon.daemon", Daemon=RecordingDaemon)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert "Ctrl-C stops it." in cli("daemon").err
+    assert cli("daemon", "--quiet").err == ""
+    assert [made.options["narrates"] for made in RecordingDaemon.made] == [True, False]
 
 
 def test_whose_tasks_a_daemon_runs_is_said_by_its_key_and_by_nothing_else(cli: Cli) -> None:

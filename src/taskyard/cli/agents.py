@@ -75,8 +75,12 @@ def _limited(agent: "Agent", types: list[str] | None, models: list[str] | None) 
 
 
 def _check_program(agent: "Agent", option: str) -> None:
+    from taskyard.daemon.process.interpreter import lack_of
+
     program = agent.command[0]
     if (found := shutil.which(program)) is not None:
+        if (lack := lack_of(found)) is not None:
+            raise typer.BadParameter(f"{program} cannot be run: {lack}", param_hint=option)
         _check_sandbox(agent, Path(found).resolve())
         return
     instead = {

@@ -36,7 +36,8 @@ def title_of(task: "TaskRecord") -> str:
 
 def reason_of(task: "TaskRecord") -> str | None:
     """Why it stands as it does, if the hub said."""
-    return task.failure_reason or task.blocked_reason or task.skipped_reason or _awaited(task)
+    said = task.failure_reason or task.blocked_reason or task.skipped_reason or task.cancel_reason
+    return said or _awaited(task)
 
 
 def _awaited(task: "TaskRecord") -> str | None:

@@ -3,17 +3,16 @@
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskyard.cli import output
 from taskyard.cli.options import EVERYBODY
 
 if TYPE_CHECKING:
-    from taskyard.sdk.answers import HeldBack
+    from taskyard.sdk.answers import HeldOfUser
     from taskyard.sdk.client import Client
     from taskyard.sdk.records import DaemonRecord, QueueRecord, QueueStatus, UserRecord
 
-USERS_MAX: Final = 500
-# Each is asked about in a call of its own. Of more users the newest are told of, and how many are not.
 HELD_MAX: Final = 2
 
 
@@ -22,7 +21,8 @@ class UserStanding(Struct):
 
     user: "UserRecord"
     queue_status: "QueueStatus"
-    held_by: "list[HeldBack]"
+    held_by: "list[HeldOfUser]"
+    """The hub says it of what holds back the most."""
 
     @property
     def tasks(self) -> int:
@@ -35,34 +35,30 @@ class Everybody(Struct):
     hub: str
     users: list[UserStanding]
     """Who has the most tasks first."""
-    users_left_out: int
     queues: "list[QueueRecord]"
     daemons: "list[DaemonRecord]"
 
 
 def found_by(client: "Client") -> Everybody:
     from taskyard.sdk import requests
+    from taskyard.sdk.records import QueueStatus
     from taskyard.sdk.request import on_behalf
 
-    users = client.users()
-    standings = [_standing(client, user) for user in users[:USERS_MAX]]
+    users, held = client.users(usage=True), client.held()
+    standings = [
+        UserStanding(
+            replace(user, usage=None),
+            user.usage or QueueStatus(),
+            [one for one in held if one.user_id == user.id],
+        )
+        for user in users
+    ]
     return Everybody(
         client.credentials.hub,
         sorted(standings, key=lambda one: (-one.tasks, one.user.name)),
-        len(users) - len(standings),
         client.call(on_behalf(requests.queues(), EVERYBODY)),
         client.call(on_behalf(requests.daemons(), EVERYBODY)),
     )
-
-
-def _standing(client: "Client", user: "UserRecord") -> UserStanding:
-    """What holds tasks back is asked only of those who have some that wait."""
-    from taskyard.sdk import people, requests
-    from taskyard.sdk.request import on_behalf
-
-    status = client.call(on_behalf(people.queue_status(), user.id))
-    held = client.call(on_behalf(requests.overview(), user.id)).held_by if status.pending else []
-    return UserStanding(user, status, held)
 
 
 def tell(found: Everybody) -> None:
@@ -80,8 +76,8 @@ def tell(found: Everybody) -> None:
         output.table(("USER", "PLAN", "RUNNING", "PENDING", "HOURS", "HELD BACK BY"), [_row(one) for one in busy])
     if idle := len(found.users) - len(busy):
         output.note(f"Users with nothing running or pending: {idle}.")
-    if found.users_left_out:
-        output.note(f"Older users not asked about: {found.users_left_out}; ask for one with --user.")
+    if any(one.queue_status.pending and not one.held_by for one in busy):
+        output.note("Where nothing is named, less is held back: taskyard status --user NAME tells by what.")
     if found.queues:
         output.say("")
         rows = [(one.name, one.state, str(one.waiting), str(one.running)) for one in found.queues]

@@ -59,6 +59,10 @@ class HookOptions:
         file = {} if self.template is None else json_object_of(self.template, option="--template")
         return file | {name: value for name, value in named.items() if value is not None}
 
+    def ceiling(self) -> str | None:
+        """`none` is no word of the hub's: there is no highest."""
+        return None if self.max_priority == "none" else self.max_priority
+
     def event_names(self) -> list[str]:
         """`all` is none: no event is left out."""
         from taskyard.cli.yard import names_of
@@ -139,7 +143,7 @@ def add(
         provider=provider,
         template=whole,
         secret=secret_of(secret),
-        max_priority=options.max_priority,
+        max_priority=options.ceiling(),
         events=options.event_names() or None,
     )
     if yard.json:
@@ -167,7 +171,7 @@ def set_hook(
     if name is not None:
         changes["name"] = name
     if options.max_priority is not None:
-        changes["max_priority"] = None if options.max_priority == "none" else options.max_priority
+        changes["max_priority"] = options.ceiling()
     if options.events is not None:
         changes["events"] = options.event_names()
     said = options.whole_template()

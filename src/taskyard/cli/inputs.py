@@ -17,6 +17,8 @@ def json_object_of(file: str, *, option: str) -> dict[str, Any]:
     try:
         text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
         return msgspec.json.decode(text, type=dict[str, Any])
+    except UnicodeError:
+        raise typer.BadParameter(f"{file} holds no JSON object: it is not UTF-8", param_hint=option) from None
     except (OSError, msgspec.DecodeError) as error:
         raise typer.BadParameter(f"{file} holds no JSON object: {error}", param_hint=option) from None
 

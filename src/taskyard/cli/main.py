@@ -17,6 +17,7 @@ import typer
 
 from taskyard.cli import (
     breakers,
+    dashboard,
     database,
     dead_letters,
     exchange,
@@ -63,6 +64,7 @@ app = typer.Typer(
 # In the order of a first visit: start, hand in, look, act, administer.
 app.command("up")(yard.up)
 app.add_typer(service.app, name="daemon")
+app.command("dashboard")(dashboard.dashboard)
 app.command("demo")(yard.demo)
 app.command("submit")(submit.submit)
 app.command("say")(say.say)
@@ -201,7 +203,7 @@ def _sentence(error: "TaskyardError") -> str:
         case errors.HubUnreachable():
             return f"{error} Start one with `taskyard up`, or name it with --hub."
         case errors.NotAllowed(status=401):
-            return f"{error} Give another key with --key, or the hub's directory with --data."
+            return " ".join([str(error), *getattr(error, "__notes__", ())])
         case errors.Limited(retry_after=float(wait_s)) | errors.Unavailable(retry_after=float(wait_s)):
             return f"{error} Try again in {ceil(wait_s)} s."
         case errors.Invalid(detail=detail, errors=faults):

@@ -1,5 +1,6 @@
 """Commands about users, their keys, and who did what."""
 
+import shlex
 from itertools import islice
 from typing import Annotated, Any
 
@@ -34,8 +35,11 @@ def add_user(
     if yard.json:
         output.say_json(user)
     else:
+        make = f"taskyard key add NAME --user {shlex.quote(user.name)}"
         output.say(
-            f"{user.name} is {user.id}, {_plan(user)}.\nGive them a key: taskyard key add --user {user.name} NAME"
+            f"{user.name} is {user.id}, {_plan(user)}.\n"
+            f"Give them a key: {make}\n"
+            f"One that their daemons can use too: {make} --scope tasks --scope daemon"
         )
 
 

@@ -10,6 +10,7 @@ from taskyard.cli import everybody, output
 from taskyard.cli.hubs import summary_of
 from taskyard.cli.options import Yard, expanded
 from taskyard.cli.times import relative, span
+from taskyard.cli.unserved import FOR_NOBODY
 from taskyard.cli.why import filled, helpful, idle_because
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _told(found: Standing, now: "datetime", user: str | None) -> Iterator[str]:
     others = max(found.queue_status.pending - tasks.waiting, 0)
     more = f", {others} not ready yet" if others else ""
     yield f"tasks    {tasks.running} running, {tasks.waiting} waiting for their turn{more}"
-    yield from filled(f"line     {_pressure(found.backpressure)}", hang=9)
+    yield from filled(f"line     {_pressure(found.backpressure, tasks)}", hang=9)
     yield from _shares(tasks)
     yield from _held_back(tasks)
     yield from _daemons(found.daemons)
@@ -114,13 +115,22 @@ def _plan(found: Standing, now: "datetime") -> str:
     return ", ".join(words)
 
 
-def _pressure(pressure: "Backpressure") -> str:
-    wait = pressure.estimated_wait_time
+def _pressure(pressure: "Backpressure", tasks: "Overview") -> str:
     whose = "on this hub" if pressure.scope == "hub" else "of yours"
-    words = f"{pressure.level}, {pressure.queue_depth} {whose} waiting"
-    if wait:
-        words += f", about {span(wait)} to wait"
+    words = f"{pressure.level}, {pressure.queue_depth} {whose} waiting{_outlook(pressure, tasks)}"
     return "; ".join([words, *pressure.recommendations])
+
+
+def _outlook(pressure: "Backpressure", tasks: "Overview") -> str:
+    """How long the wait is. It follows from what started lately, and means nothing to what no daemon can run."""
+    wait_s = pressure.estimated_wait_time
+    wait = f", about {span(wait_s)} to wait" if wait_s else ""
+    stuck = sum(held.tasks for held in tasks.held_by if held.code in FOR_NOBODY)
+    if not stuck or pressure.scope == "hub":
+        return wait
+    if stuck >= pressure.queue_depth:
+        return ", which no daemon can run"
+    return f", {stuck} of which no daemon can run{wait}"
 
 
 def _shares(tasks: "Overview") -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 import typer
 
-from taskyard.cli import output, times
+from taskyard.cli import output, times, unserved
 from taskyard.cli.card import headline, progress_line, task_table
 from taskyard.cli.options import Yard, expanded
 
@@ -198,6 +198,7 @@ def submit(
     else:
         output.say(task.ref)
         output.note(headline(task))
+        unserved.warn([task], yard)
     return 0
 
 
@@ -222,6 +223,7 @@ def read_tasks(file: str) -> "list[NewTask]":
 
 
 def _task_awaited(task: "Task", *, waiting: Waiting, yard: Yard) -> int:
+    unserved.warn([task], yard)
     await_all([task], timeout_s=waiting.wait_timeout)
     if yard.json:
         output.say_json(task)
@@ -233,6 +235,7 @@ def _task_awaited(task: "Task", *, waiting: Waiting, yard: Yard) -> int:
 
 
 def _batch_told(batch: "Batch[Task]", *, waiting: Waiting, yard: Yard) -> int:
+    unserved.warn(batch.tasks, yard)
     if waiting.wait:
         await_all(batch.tasks, timeout_s=waiting.wait_timeout)
     if yard.json:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from taskyard.cli import output
+from taskyard.cli.card import headline
 from taskyard.cli.neutral import neutral, one_line
 from taskyard.cli.options import TaskArgument, Yard, expanded
 from taskyard.vocabulary import ENDED, EventName, Status
@@ -62,15 +63,15 @@ def life_of(task: str, *, yard: Yard) -> "Iterator[Event]":
 
 @expanded
 def log(task: TaskArgument, yard: Yard, attempt: AttemptOption = None, follow: FollowOption = False) -> None:
-    """Print what a task wrote."""
+    """Print what a task wrote. Why it ends early is said beside it, if it was cancelled with a reason."""
     printed = _print_log(task, attempt=attempt, after=None, yard=yard)
-    if not follow:
-        return
     # The stream tells at most once a second that there is more, and skips what came too fast; the log itself
     # is whole. So an event is only the sign to look again.
-    for event in life_of(task, yard=yard):
+    for event in life_of(task, yard=yard) if follow else ():
         if event.event == EventName.TASK_LOG or event.now in ENDED:
             printed = _print_log(task, attempt=attempt, after=printed, yard=yard)
+    if not yard.json and (found := yard.client.task(task)).cancel_reason is not None:
+        output.note(headline(found))
 
 
 def _print_log(task: str, *, attempt: int | None, after: str | None, yard: Yard) -> str | None:

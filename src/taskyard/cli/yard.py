@@ -4,6 +4,7 @@ import dataclasses
 import logging
 import os
 import socket
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -122,6 +123,13 @@ class DaemonOptions:
         float, typer.Option("--away-s", min=0, help="How long they go on without a daemon; the next one takes them up.")
     ] = 300.0
     drain_s: Annotated[float, typer.Option("--drain-s", min=0, help="To finish in, when asked to leave.")] = 25.0
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", help="Say only what is wrong, and in a terminal not each task that begins or ends."),
+    ] = False
+    with_input: Annotated[
+        bool, typer.Option("--with-input", hidden=True, help="Leave when standard input, a pipe, ends.")
+    ] = False
 
 
 @expanded
@@ -132,12 +140,14 @@ def daemon(options: DaemonOptions, yard: Yard) -> int:
 
     runner = make_daemon(options, yard=yard)
     log = logging.getLogger("taskyard.daemon")
-    log.setLevel(logging.INFO)
+    log.setLevel(logging.WARNING if options.quiet else logging.INFO)
     log.handlers = [Notes()]
     slots = "1 slot" if runner.slots == 1 else f"{runner.slots} slots"
-    output.note(f"Daemon {runner.name} dials {runner.hub} with {slots}. Ctrl-C stops it.")
+    if not options.quiet:
+        output.note(f"Daemon {runner.name} dials {runner.hub} with {slots}. Ctrl-C stops it.")
     try:
-        runner.run(drain_s=options.drain_s, anew=partial(_anew, options, yard))
+        leaves_with = sys.stdin.fileno() if options.with_input else None
+        runner.run(drain_s=options.drain_s, anew=partial(_anew, options, yard), leaves_with=leaves_with)
     except HubRefused as error:
         output.note(f"taskyard: {error}")
         return NOT_ALLOWED
@@ -245,6 +255,8 @@ def _bare_daemon(options: DaemonOptions, own: "OwnSection", types: list[str] | N
         shared=options.shared,
         on_loss=options.on_loss,
         away_s=options.away_s,
+        # A file would grow by two lines a task, and the hub has all of it.
+        narrates=sys.stderr.isatty() and not options.quiet,
     )
 
 
