@@ -2,15 +2,21 @@
 
 import contextlib
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Playwright, ViewportSize
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Playwright, Route, ViewportSize
 from playwright.sync_api import Error as PlaywrightError
 
 DESKTOP: Final[ViewportSize] = {"width": 1440, "height": 900}
+TABLET: Final[ViewportSize] = {"width": 768, "height": 1024}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
+
+STEP_MS: Final = 20
+ASKED_MS_MAX: Final = 30_000
+"""Far more than any page takes to ask for something."""
 
 # Nothing that a browser does for a person's comfort, least of all asking its maker for news.
 ARGUMENTS: Final = (
@@ -21,6 +27,26 @@ ARGUMENTS: Final = (
     "--disable-component-update",
     "--disable-sync",
 )
+# Its own address bar is a page of its maker's, made anew for each window, and takes more than any page of ours.
+NOT_WANTED: Final = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+# A browser heeds the last list of these only, so it has what Playwright would leave out as well.
+NOT_WANTED_BY_PLAYWRIGHT: Final = (
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+)
+# Every page that a window shows is of one hub, and processes take longer to start than pages to draw.
+ONE_PROCESS: Final = ("--disable-site-isolation-trials", "--renderer-process-limit=1")
 PRECISE: Final = ("--enable-precise-memory-info", "--js-flags=--expose-gc")
 """So that a page's memory can be measured."""
 
@@ -30,7 +56,8 @@ def launch(playwright: Playwright, *, fonts: Path | None = None) -> Browser:
     found = shutil.which("chromium")
     assert found is not None, "the browser tests need Debian's chromium: make chromium"
     # Root has no sandbox to give itself; in a container there is often nobody else.
-    arguments = [*ARGUMENTS, *PRECISE, *(("--no-sandbox",) if os.geteuid() == 0 else ())]
+    arguments = [*ARGUMENTS, *ONE_PROCESS, *PRECISE, *(("--no-sandbox",) if os.geteuid() == 0 else ())]
+    arguments += [f"--disable-features={','.join((*NOT_WANTED, *NOT_WANTED_BY_PLAYWRIGHT))}"]
     env: dict[str, str | float | bool] = {**os.environ, **({"FONTCONFIG_FILE": str(fonts)} if fonts else {})}
     return playwright.chromium.launch(executable_path=found, args=arguments, headless=True, env=env)
 
@@ -56,3 +83,27 @@ class Complaints:
         # Whoever else watches the same page may have been quicker.
         with contextlib.suppress(PlaywrightError):
             dialog.dismiss()
+
+
+class HeldAnswers:
+    """What the hub answers to a search for this word comes only when a test lets it go: no answer is slower."""
+
+    def __init__(self, page: Page, word: str) -> None:
+        self._page = page
+        self._held: list[Route] = []
+        page.route(re.compile(rf"/api/v1/tasks\?(.*&)?q={word}(&|$)"), self._hold)
+
+    def _hold(self, route: Route) -> None:
+        self._held.append(route)
+
+    def await_asked(self, times: int = 1) -> None:
+        for _ in range(ASKED_MS_MAX // STEP_MS):
+            if len(self._held) >= times:
+                return
+            self._page.wait_for_timeout(STEP_MS)
+        raise AssertionError(f"the page asked {len(self._held)} times, {times} were awaited")
+
+    def let_go(self) -> None:
+        """What the page no longer waits for goes nowhere."""
+        for route in self._held:
+            route.continue_()

@@ -1,11 +1,12 @@
 """One browser for the whole section, one yard for each module, one fresh window for each test.
 
-`page` is signed in as the yard's owner; `watched_page` is too. Whatever the browser complains of, on any page of any
-window, fails the test. What it says of requests that failed is the one thing that a test may expect: it names the
-statuses, or the errors of the network, by `@pytest.mark.refused("409")`.
+`page` is signed in as the yard's owner. Whatever the browser complains of, on any page of any window, fails the test.
+What it says of requests that failed is the one thing that a test may expect, and then it must come: the mark
+`@pytest.mark.refused("409")` names every status that the test wants to see, and `@pytest.mark.hub_away` is for one that
+takes the hub away.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import pytest
@@ -19,15 +20,11 @@ from tests.support.live import live_yard
 PATIENCE_MS = 30_000
 """Far more than any of it takes: only a machine with much else to do comes near it."""
 
-REFUSED_IN: Final[Mapping[str, tuple[str, ...]]] = {
-    "test_add": ("422", "ERR_FAILED"),
-    "test_admin": ("409",),
-    "test_signing_in": ("401", "404"),
-    "test_task": ("404",),
-    "test_workflows": ("409", "422"),
-    "test_yard_pages": ("422",),
-}
-"""What any test of a module may expect, where it does not use `watched_page`."""
+TAKES_S: Final = 10
+"""A module that does not say how long it takes."""
+
+HUB_AWAY: Final = ("ERR_",)
+"""How a browser says that nobody answers, in many words; which, and whether any, depends on the moment."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,7 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "refused(*words): statuses or errors of requests that this test wants refused")
+    config.addinivalue_line("markers", "refused(*words): every status, or error, that requests of this test fail with")
+    config.addinivalue_line("markers", "hub_away: the hub does not answer for some time of this test")
+    config.addinivalue_line("markers", "takes(seconds): about how long this module does, if it is not ten")
     config.addinivalue_line("markers", "measured: holds a clock to what it looks at, so nothing may run beside it")
 
 
@@ -50,11 +49,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         together.setdefault("demo" if "demo" in getattr(item, "fixturenames", ()) else str(item.path), []).append(item)
     parts: list[list[pytest.Item]] = [[] for _ in range(of)]
-    for module in sorted(together.values(), key=len, reverse=True):
-        min(parts, key=len).extend(module)
+    for module in sorted(together.values(), key=seconds_of, reverse=True):
+        min(parts, key=seconds_of).extend(module)
     left_out = [item for part in parts if part is not parts[number - 1] for item in part]
     config.hook.pytest_deselected(items=left_out)
     items[:] = parts[number - 1]
+
+
+def seconds_of(items: list[pytest.Item]) -> int:
+    """By what their modules say of themselves: the number of tests says little."""
+    modules = {item.path: item.get_closest_marker("takes") for item in items}
+    return sum(TAKES_S if mark is None else mark.args[0] for mark in modules.values())
 
 
 @pytest.fixture(scope="session")
@@ -86,15 +91,28 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 
 @pytest.fixture
-def refused(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """What this test may hear of requests that failed: a part of what the browser says."""
-    named = request.node.get_closest_marker("refused")
-    found = named.args if named else REFUSED_IN.get(request.path.stem, ())
-    return tuple(f"net::{word}" if word.startswith("ERR_") else f"a status of {word} " for word in found)
+def hears(request: pytest.FixtureRequest) -> Callable[[Sequence[str]], list[str]]:
+    """What is wrong with what a browser complained of: more than this test expects, or less."""
+    wanted = [word for mark in request.node.iter_markers("refused") for word in mark.args]
+    allowed = [*wanted, *(HUB_AWAY if request.node.get_closest_marker("hub_away") else ())]
+
+    def wrong_with(heard: Sequence[str]) -> list[str]:
+        left_over = [one for one in heard if not any(is_about(one, word) for word in allowed)]
+        not_heard = [word for word in wanted if not any(is_about(one, word) for one in heard)]
+        return [*left_over, *(f"no request failed with {word}" for word in not_heard)]
+
+    return wrong_with
+
+
+def is_about(complaint: str, word: str) -> bool:
+    """Whether it says that a request failed with this status, or for this reason."""
+    return (f"net::{word}" if word.startswith("ERR_") else f"a status of {word} ") in complaint
 
 
 @pytest.fixture
-def open_window(browser: Browser, refused: tuple[str, ...]) -> Iterator[Callable[..., BrowserContext]]:
+def open_window(
+    browser: Browser, hears: Callable[[Sequence[str]], list[str]]
+) -> Iterator[Callable[..., BrowserContext]]:
     """Makes windows that share nothing; takes what Playwright's `new_context` takes."""
     opened: list[tuple[BrowserContext, Complaints]] = []
 
@@ -107,8 +125,7 @@ def open_window(browser: Browser, refused: tuple[str, ...]) -> Iterator[Callable
     yield open_one
     for context, _ in opened:
         context.close()
-    heard = [complaint for _, complaints in opened for complaint in complaints.heard]
-    assert [complaint for complaint in heard if not any(word in complaint for word in refused)] == []
+    assert hears([complaint for _, complaints in opened for complaint in complaints.heard]) == []
 
 
 @pytest.fixture
@@ -122,11 +139,3 @@ def context(yard: Yard, open_window: Callable[..., BrowserContext]) -> BrowserCo
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
-
-
-@pytest.fixture
-def watched_page(page: Page) -> Iterator[Page]:
-    """Nothing at all may be refused here, whatever the test's module expects elsewhere."""
-    complaints = Complaints(page)
-    yield page
-    assert complaints.heard == []

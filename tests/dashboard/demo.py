@@ -54,6 +54,7 @@ class Demo:
         self.yard.until(self._everybody_is_there, "every daemon")
         self.yard.client.drain(demo_day.DRAINED)
         self._minute()
+        self._verdicts()
         self._day()
         self._schedules()
 
@@ -99,6 +100,12 @@ class Demo:
             return all(person.task(name).status not in statuses for name in names)
 
         self.yard.until(have_settled, f"{len(names)} tasks no longer {statuses}")
+
+    def _verdicts(self) -> None:
+        ada = self.people["ada"]
+        for kind, verdict, terms in demo_day.VERDICTS:
+            letter = next(task for task in ada.dead_letters() if task.type == kind)
+            ada.review(letter.id, verdict, **terms)
 
     def _day(self) -> None:
         for name, tasks in demo_day.running().items():

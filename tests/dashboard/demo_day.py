@@ -125,23 +125,23 @@ def plain(title: str, **options: Any) -> dict[str, Any]:
 
 
 def waiting(now: datetime) -> Mapping[str, Sequence[dict[str, Any]]]:
-    """By person: some for a turn, a time, a model, a machine or each other."""
+    """By person: some for a turn, a time, a model, a machine or each other. The last ones are at the top of a list."""
     tests = ("login", "search", "exports", "invoices", "teams")
     return {
+        "linus": [plain(f"Write the tutorial for {part}", type="docs") for part in ("schedules", "limits", "queues")],
         "ada": [
+            *(plain(f"Write browser tests for {part}", type="code", model="claude-sonnet-4") for part in tests),
+            plain("Cut over to the new ledger", type="deploy", scheduled_for=(now + timedelta(hours=7)).isoformat()),
             plain("Draft the changelog for 4.14", name="changelog", type="docs", model="gpt-5"),
             plain("Publish the release", depends_on=["changelog"], type="deploy", priority="high"),
-            plain("Load-test the new ledger", type="code", capabilities=["code", "big-memory"]),
-            plain("Cut over to the new ledger", type="deploy", scheduled_for=(now + timedelta(hours=7)).isoformat()),
-            plain("Sync contacts from the CRM", type="crm-sync"),
-            *(plain(f"Write browser tests for {part}", type="code", model="claude-sonnet-4") for part in tests),
+            plain("Sync contacts from the CRM", type="crm-sync", priority="high"),
+            plain("Load-test the new ledger", type="code", capabilities=["code", "big-memory"], priority="critical"),
         ],
         "grace": [
             plain("Chart the refunds by week", type="report", priority="low"),
             plain("Summarise 90 interviews", type="research", model="ollama/llama3"),
             plain("Translate the emails into Korean", type="translate", priority="low"),
         ],
-        "linus": [plain(f"Write the tutorial for {part}", type="docs") for part in ("schedules", "limits", "queues")],
         "mira": [plain("Re-index the knowledge base", type="label", capabilities=["gpu"], memory_mb=512_000)],
     }
 
@@ -167,6 +167,13 @@ def failures() -> Sequence[dict[str, Any]]:
     contacts = [failing("Sync contacts from the CRM", "crm-sync", "HTTP_401", REFUSED_TOKEN) for _ in range(5)]
     lost = "The page has no table of prices any more"
     return [*contacts, *(failing(f"Read the prices of {who}", "prices", "NOT_UNDERSTOOD", lost) for who in ("A", "B"))]
+
+
+VERDICTS: Final[Sequence[tuple[str, str, Mapping[str, str]]]] = (
+    ("translate", "discard", {"reason": "Too long for any model: it comes again, chapter by chapter"}),
+    ("crm-sync", "escalate", {"to": "the CRM team", "reason": "their token expired on Friday"}),
+)
+"""What was decided about the newest dead letter of a type, and on which terms."""
 
 
 def refused_by_its_provider() -> dict[str, Any]:

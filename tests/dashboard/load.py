@@ -1,8 +1,9 @@
 """A page before a yard with 100,000 tasks and 500 events a second: `python -m tests.dashboard.load --seconds 600`.
 
-While work comes and goes, somebody looks at the queue and the overview, scrolls and moves on. No task of the page's
-main thread may take longer than a person notices, and its memory must not grow. Both are asked of the browser itself:
-long tasks by its observer, the heap by its protocol after a forced collection.
+While work comes and goes, somebody looks at the queue, and then as long at the overview, scrolls and moves on; with
+`--at-once`, at both in windows of their own, which halves the time and tells as much of memory, but less of speed. No
+task of a page's main thread may take longer than a person notices, and its memory must not grow. Both are asked of the
+browser itself: long tasks by its observer, the heap by its protocol after a forced collection.
 """
 
 import argparse
@@ -12,7 +13,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -31,6 +33,7 @@ TASKS: Final = 100_000
 OPEN: Final = 20_000
 """So many of them wait for a machine that nobody has."""
 PIECE: Final = 1_000
+AT_A_TIME: Final = 2
 EVENTS_PER_S: Final = 500
 EVENTS_PER_TASK: Final = 5
 """Created, queued, scheduled, started, completed."""
@@ -44,6 +47,15 @@ SAMPLE_S: Final = 5.0
 HEAP_GROWTH_MAX: Final = 1.15
 HEAP_SLACK_BYTES: Final = 4_000_000
 """What caches of a page that has just been opened may still take."""
+STEADY_S: Final = 300.0
+"""After so long nothing is new to a page any more: from there on its heap is flat, or it leaks."""
+HEAP_BYTES_PER_MINUTE_MAX: Final = 100_000
+"""A collection leaves now more, now less; this much of a slope is told from that by five minutes."""
+MINUTE_S: Final = 60.0
+
+PATHS: Final = ("/queue", "/")
+ROUNDS: Final = tuple((path,) for path in PATHS)
+"""One after the other, so that each has the machine for itself."""
 
 UNLIMITED: Final = """
 [limits.rate.proactive]
@@ -59,28 +71,58 @@ WATCH: Final = """
 """
 
 
+class Heap(NamedTuple):
+    """What was left of it by a collection."""
+
+    at_s: float
+    size_bytes: int
+
+
 class Seen(NamedTuple):
     """What the browser told."""
 
     path: str
     long_tasks_ms: Sequence[int]
-    heap_bytes: Sequence[int]
+    heap: Sequence[Heap]
     complaints: Sequence[str]
 
     @property
     def wrong(self) -> Iterator[str]:
         if (longest := max(self.long_tasks_ms, default=0)) > LONG_TASK_MS_MAX:
             yield f"{self.path}: a task of the main thread took {longest} ms, {LONG_TASK_MS_MAX} are allowed"
-        third = max(1, len(self.heap_bytes) // 3)
-        before, after = statistics.median(self.heap_bytes[:third]), statistics.median(self.heap_bytes[-third:])
+        third = max(1, len(self.heap) // 3)
+        before, after = median_bytes(self.heap[:third]), median_bytes(self.heap[-third:])
         if after > before * HEAP_GROWTH_MAX + HEAP_SLACK_BYTES:
             yield f"{self.path}: the heap grew from {before / 1e6:.1f} to {after / 1e6:.1f} MB"
+        if (growth := self.growth_bytes_per_minute) is not None and growth > HEAP_BYTES_PER_MINUTE_MAX:
+            yield f"{self.path}: the heap still grows by {growth / 1e3:.0f} kB a minute"
         yield from (f"{self.path}: {complaint}" for complaint in self.complaints)
 
+    @property
+    def growth_bytes_per_minute(self) -> float | None:
+        """Once the page is steady; None if it was not looked at for so long."""
+        steady = [one for one in self.heap if one.at_s >= STEADY_S]
+        if len(steady) < 2 or steady[-1].at_s - steady[0].at_s < MINUTE_S:
+            return None
+        return statistics.linear_regression(*zip(*steady, strict=True)).slope * MINUTE_S
+
+    @property
+    def minutes_bytes(self) -> list[float]:
+        """In the median of each minute."""
+        minutes = itertools.groupby(self.heap, key=lambda one: one.at_s // MINUTE_S)
+        return [median_bytes(list(heap)) for _, heap in minutes]
+
     def __str__(self) -> str:
-        heap = " ".join(f"{size / 1e6:.1f}" for size in self.heap_bytes)
+        heap = " ".join(f"{size / 1e6:.2f}" for size in self.minutes_bytes)
+        growth = self.growth_bytes_per_minute
+        steady = "" if growth is None else f", after {STEADY_S:.0f} s by {growth / 1e3:+.1f} kB a minute"
         slowest = sorted(self.long_tasks_ms)[-3:]
-        return f"{self.path}: {len(self.long_tasks_ms)} tasks over 50 ms, longest {slowest} ms; heap {heap} MB"
+        tasks = f"{len(self.long_tasks_ms)} tasks over 50 ms, longest {slowest} ms"
+        return f"{self.path}: {tasks}; heap minute by minute {heap} MB{steady}"
+
+
+def median_bytes(heap: Sequence[Heap]) -> float:
+    return statistics.median(one.size_bytes for one in heap)
 
 
 class Traffic:
@@ -130,11 +172,15 @@ def carried(number: int, now: datetime) -> dict[str, Any]:
 
 
 def fill(yard: Yard, tasks: int) -> None:
+    """One piece is made ready while the hub takes in the one before it."""
     now = datetime.now(UTC)
-    with yard.hub.client(timeout_s=60) as client:
-        for first in range(TASKS - tasks, TASKS, PIECE):
+    with yard.hub.client(timeout_s=60) as client, ThreadPoolExecutor(AT_A_TIME) as pool:
+
+        def bring(first: int) -> None:
             piece = {"origin": "load", "tasks": [carried(first + number, now) for number in range(PIECE)]}
             client.import_piece(msgspec.json.decode(msgspec.json.encode(piece), type=Import))
+
+        list(pool.map(bring, range(TASKS - tasks, TASKS, PIECE)))
 
 
 def heap_of(protocol: CDPSession) -> int:
@@ -143,44 +189,83 @@ def heap_of(protocol: CDPSession) -> int:
     return int(next(metric["value"] for metric in metrics if metric["name"] == "JSHeapUsedSize"))
 
 
-def watch(page: Page, path: str, seconds: float) -> Seen:
-    """Look at a page for so long, as a person would."""
-    complaints = Complaints(page)
-    page.add_init_script(WATCH)
-    visit(page, path)
-    protocol = page.context.new_cdp_session(page)
-    protocol.send("Performance.enable")
-    page.wait_for_timeout(WARM_UP_S * 1000)
-    page.evaluate("() => { window.longTasks.length = 0; }")
-    heap, long_tasks = [], []
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        for way in (600, 600, -1200):
-            page.mouse.move(700, 500)
-            page.mouse.wheel(0, way)
-            page.wait_for_timeout(SAMPLE_S / 3 * 1000)
+class Window:
+    """A page that somebody looks at, and what the browser has told of it."""
+
+    def __init__(self, page: Page, path: str) -> None:
+        self._page = page
+        self._path = path
+        self._complaints = Complaints(page)
+        self._long_tasks_ms: list[int] = []
+        self._heap: list[Heap] = []
+        page.add_init_script(WATCH)
+        visit(page, path)
+        self._protocol = page.context.new_cdp_session(page)
+        self._protocol.send("Performance.enable")
+
+    @property
+    def seen(self) -> Seen:
+        return Seen(self._path, self._long_tasks_ms, self._heap, list(self._complaints.heard))
+
+    def scroll(self, way: int) -> None:
+        self._page.mouse.move(700, 500)
+        self._page.mouse.wheel(0, way)
+
+    def sample(self, began_s: float) -> None:
         # Before the collection, which stands in the way itself and is none of the page's doing.
-        long_tasks += page.evaluate("() => window.longTasks.splice(0)")
-        heap.append(heap_of(protocol))
-        page.wait_for_timeout(100)
-        page.evaluate("() => { window.longTasks.length = 0; }")
-    return Seen(path, long_tasks, heap, list(complaints.heard))
+        self._long_tasks_ms += self._page.evaluate("() => window.longTasks.splice(0)")
+        self._heap.append(Heap(time.monotonic() - began_s, heap_of(self._protocol)))
+
+    def forget_long_tasks(self) -> None:
+        self._page.evaluate("() => { window.longTasks.length = 0; }")
 
 
-def run(directory: Path, browser: Browser, *, seconds: float, tasks: int = TASKS) -> tuple[list[Seen], float]:
-    """What was seen of each page, half of the time each, and how many events a second there were."""
+def watch(pages: Mapping[str, Page], seconds: float) -> list[Seen]:
+    """Look at these pages at once for so long, as a person would; they are named by their paths."""
+    windows = [Window(page, path) for path, page in pages.items()]
+    clock = next(iter(pages.values()))
+    clock.wait_for_timeout(WARM_UP_S * 1000)
+    for window in windows:
+        window.forget_long_tasks()
+    began_s = time.monotonic()
+    while time.monotonic() - began_s < seconds:
+        for way in (600, 600, -1200):
+            for window in windows:
+                window.scroll(way)
+            clock.wait_for_timeout(SAMPLE_S / 3 * 1000)
+        for window in windows:
+            window.sample(began_s)
+        clock.wait_for_timeout(100)
+        for window in windows:
+            window.forget_long_tasks()
+    return [window.seen for window in windows]
+
+
+def signed_in(browser: Browser, yard: Yard) -> Page:
+    """In a window of its own, whose memory is nobody else's."""
+    context = browser.new_context(base_url=yard.url, viewport=DESKTOP)
+    yard.sign_in(context)
+    return context.new_page()
+
+
+def run(
+    directory: Path, browser: Browser, *, seconds: float, rounds: Sequence[Sequence[str]] = ROUNDS, tasks: int = TASKS
+) -> tuple[list[Seen], float]:
+    """What was seen of the pages of each round, for so long each, and how many events a second there were."""
     with live_yard(directory) as live:
         yard = Yard(live, settings=SETTINGS + UNLIMITED)
         try:
             fill(yard, tasks)
             yard.crew(slots=50)
-            context = browser.new_context(base_url=yard.url, viewport=DESKTOP)
-            yard.sign_in(context)
+            seen: list[Seen] = []
             with Traffic(yard.hub.client(timeout_s=30)) as traffic:
-                seen = [watch(context.new_page(), path, seconds / 2) for path in ("/queue", "/")]
+                for paths in rounds:
+                    pages = {path: signed_in(browser, yard) for path in paths}
+                    seen += watch(pages, seconds)
+                    for page in pages.values():
+                        page.context.close()
                 backlog = sum(1 for _ in yard.client.tasks(type="noop", status="queued"))
             assert backlog < BACKLOG_S_MAX * EVENTS_PER_S / EVENTS_PER_TASK, f"{backlog} tasks were left behind"
-            context.close()
             return seen, traffic.events_per_s
         finally:
             yard.end()
@@ -188,12 +273,16 @@ def run(directory: Path, browser: Browser, *, seconds: float, tasks: int = TASKS
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.dashboard.load")
-    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each page")
+    parser.add_argument("--page", dest="paths", action="append", choices=PATHS, help="only this one; may be repeated")
+    parser.add_argument("--at-once", action="store_true", help="look at all of them in the same time")
     parser.add_argument("--tasks", type=int, default=TASKS)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
         browser = launch(playwright)
-        seen, events_per_s = run(Path(directory), browser, seconds=asked.seconds, tasks=asked.tasks)
+        paths = asked.paths or PATHS
+        rounds = [paths] if asked.at_once else [[path] for path in paths]
+        seen, events_per_s = run(Path(directory), browser, seconds=asked.seconds, rounds=rounds, tasks=asked.tasks)
         browser.close()
     print(f"{asked.tasks:,} tasks, {events_per_s:.0f} events a second")
     for page in seen:

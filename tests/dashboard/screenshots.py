@@ -5,8 +5,9 @@ used; the picture of a page is also one of its letters.
 """
 
 import argparse
+import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,12 +15,24 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, syn
 
 from tests.dashboard.browser import PHONE, launch
 from tests.dashboard.demo import Demo, demo_yard
-from tests.dashboard.pages import PAGES, visit
+from tests.dashboard.pages import PAGES, settle, visit
 from tests.dashboard.picture import made_small
 
 IMAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "images"
 BYTES_MAX: Final = 200_000
 DESK: Final[ViewportSize] = {"width": 1280, "height": 800}
+HEIGHT_MIN: Final = 616
+"""What the navigation takes."""
+MARGIN: Final = 24
+REASONS_STILL_MS: Final = 700
+
+MESSAGE: Final = (
+    "Analyse the October sales with claude-opus-4, then chart them by region"
+    " and finally write a report for the board with gpt-5"
+)
+BOTTOM: Final = """() => Math.ceil(Math.max(
+  ...[...document.querySelectorAll("main *")].map((one) => one.getBoundingClientRect().bottom)
+))"""
 
 FONTS: Final = """\
 <?xml version="1.0"?>
@@ -47,7 +60,7 @@ class Look(NamedTuple):
 
 
 LOOKS: Final = (Look("light", "light"), Look("dark", "dark"), Look("phone", "light", is_phone=True))
-SHOWN: Final = ("overview", "queue", "task", "workflows", "dead-letters", "daemons", "queues", "users")
+SHOWN: Final = ("overview", "queue", "task", "workflows", "dead-letters", "daemons", "queues", "users", "add")
 ON_A_PHONE: Final = ("overview", "queue", "task")
 
 
@@ -59,6 +72,7 @@ def pictures(demo: Demo, browser: Browser, directory: Path, looks: Sequence[Look
         **PAGES,
         "queue": f"{PAGES['queue']}?status=pending",
         "task": demo.path_of("running", titled="Migrate the billing service"),
+        "add": f"{PAGES['add']}?by=chat",
     }
     blank = browser.new_page()
     for look in looks:
@@ -66,7 +80,10 @@ def pictures(demo: Demo, browser: Browser, directory: Path, looks: Sequence[Look
         page = context.new_page()
         for name in ON_A_PHONE if look.is_phone else SHOWN:
             visit(page, paths[name])
-            _pose(page, name)
+            if pose := POSES.get(name):
+                pose(page)
+            if not look.is_phone:
+                _fit(page)
             picture = directory / f"{name}-{look.name}.png"
             picture.write_bytes(made_small(blank, page.screenshot(animations="disabled", caret="hide")))
             yield picture
@@ -88,12 +105,52 @@ def _window(demo: Demo, browser: Browser, look: Look) -> BrowserContext:
     return context
 
 
-def _pose(page: Page, name: str) -> None:
-    """A day says more than an hour, and no button looks pressed."""
-    if name == "overview":
-        page.get_by_text("24 h", exact=True).first.click()
-        page.mouse.move(0, 0)
-        page.wait_for_timeout(300)
+def _fit(page: Page) -> None:
+    """The window ends where the page does: half a picture of nothing says nothing."""
+    page.set_viewport_size(DESK)
+    bottom = page.evaluate(BOTTOM)
+    page.set_viewport_size({**DESK, "height": max(HEIGHT_MIN, min(DESK["height"], bottom + MARGIN))})
+
+
+def _pose_overview(page: Page) -> None:
+    """A day says more than an hour."""
+    page.get_by_text("24 h", exact=True).first.click()
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(300)
+
+
+def _pose_queue(page: Page) -> None:
+    """Tasks say why they wait, soon after they are seen."""
+    settle(page, still_ms=REASONS_STILL_MS)
+
+
+def _pose_dead_letters(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("tests failed")).click()
+    page.mouse.move(0, 0)
+    settle(page)
+
+
+def _pose_workflows(page: Page) -> None:
+    page.get_by_text("Morning summary").first.click()
+    page.mouse.move(0, 0)
+    settle(page)
+
+
+def _pose_add(page: Page) -> None:
+    page.get_by_label("Message", exact=True).fill(MESSAGE)
+    page.get_by_role("list", name="What will be done").wait_for()
+    # No field looks as if somebody were in it.
+    page.get_by_role("heading", level=1).click()
+
+
+POSES: Final[Mapping[str, Callable[[Page], None]]] = {
+    "overview": _pose_overview,
+    "queue": _pose_queue,
+    "dead-letters": _pose_dead_letters,
+    "workflows": _pose_workflows,
+    "add": _pose_add,
+}
+"""As somebody has it before them who works with it; the others as they are opened."""
 
 
 def main() -> None:

@@ -11,6 +11,8 @@ from tests.dashboard.browser import DESKTOP, PHONE, Complaints
 from tests.dashboard.demo import Demo
 from tests.dashboard.pages import PAGES, settle, visit
 
+pytestmark = pytest.mark.takes(43)
+
 AXE: Final = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 LOOK: Final = """async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });

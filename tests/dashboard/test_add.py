@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
-from tests.dashboard.browser import PHONE, Complaints
+from tests.dashboard.browser import PHONE, HeldAnswers
 from tests.dashboard.yard import Yard
 
 
@@ -24,9 +24,8 @@ def say(page: Page, text: str) -> None:
     page.get_by_label("Message", exact=True).fill(text)
 
 
-def test_a_task_is_added_by_the_form(yard: Yard, watched_page: Page) -> None:
+def test_a_task_is_added_by_the_form(yard: Yard, page: Page) -> None:
     # Given a task to wait for
-    page = watched_page
     first = yard.submit("Collect the figures", script={"result": "collected"})
 
     # When somebody writes down another, with all that the form has
@@ -54,9 +53,31 @@ def test_a_task_is_added_by_the_form(yard: Yard, watched_page: Page) -> None:
     assert made.execution.max_attempts == 2
 
 
+def test_enter_takes_the_task_that_was_typed_and_not_one_that_was_shown_before(yard: Yard, page: Page) -> None:
+    # Given a list of the latest tasks, and an answer that is slow to come
+    wanted = yard.submit("Harvest the barley", script={})
+    latest = yard.submit("Feed the geese", script={})
+    slow = HeldAnswers(page, "barley")
+    page.goto("/add")
+    page.get_by_role("combobox", name="After these tasks").focus()
+    expect(page.get_by_role("option", name=re.compile(latest.ref))).to_be_visible()
+
+    # When somebody types and presses Enter at once
+    page.keyboard.type("barley")
+    page.keyboard.press("Enter")
+    slow.await_asked()
+
+    # Then nothing is taken until the answer is there
+    chosen = page.get_by_role("list", name="It waits for")
+    expect(chosen).to_have_count(0)
+    slow.let_go()
+    expect(chosen).to_contain_text(wanted.ref)
+    expect(chosen.get_by_role("listitem")).to_have_count(1)
+
+
+@pytest.mark.refused("422")
 def test_what_is_wrong_is_said_at_its_field(yard: Yard, page: Page) -> None:
     # Given a draft that the hub will not have
-    complaints = Complaints(page)
     page.goto("/add")
     page.get_by_label("What is to be done").fill("Too late.")
     page.get_by_label("Title").fill("Too late")
@@ -77,9 +98,9 @@ def test_what_is_wrong_is_said_at_its_field(yard: Yard, page: Page) -> None:
     expect(page.get_by_label("Attempts at most")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("The number of attempts should be at most")
     assert titled(yard, "Too late") == 0
-    assert [one for one in complaints.heard if "422" not in one] == []
 
 
+@pytest.mark.refused("ERR_FAILED")
 def test_a_lost_answer_and_a_second_press_make_one_task(yard: Yard, page: Page) -> None:
     # Given a hub whose first answer is lost on its way
     answers: list[int] = []
@@ -112,9 +133,8 @@ def is_post(route: Route) -> bool:
     return route.request.method == "POST"
 
 
-def test_a_message_is_read_before_it_is_sent(yard: Yard, watched_page: Page) -> None:
+def test_a_message_is_read_before_it_is_sent(yard: Yard, page: Page) -> None:
     # Given a message of two tasks and a command
-    page = watched_page
     doomed = yard.submit("Never mind this", capabilities=["nobody-has-this"])
     say(page, f"Analyse the tides, then write a summary of them. Cancel {doomed.ref}")
 
@@ -135,8 +155,7 @@ def test_a_message_is_read_before_it_is_sent(yard: Yard, watched_page: Page) -> 
     expect(page.get_by_role("heading", level=1)).to_contain_text("Analyse the tides")
 
 
-def test_chinese_is_read_and_answered_in_chinese(yard: Yard, watched_page: Page) -> None:
-    page = watched_page
+def test_chinese_is_read_and_answered_in_chinese(yard: Yard, page: Page) -> None:
     say(page, "先分析潮汐，然后写报告")
     expect(proposed(page)).to_have_count(2)
     expect(proposed(page).nth(1)).to_contain_text("after #1")
@@ -148,8 +167,7 @@ def test_chinese_is_read_and_answered_in_chinese(yard: Yard, watched_page: Page)
     ("text", "answer"),
     [("hello there", "neither a task nor a command"), ("cancel T-9999", "There is no such task of yours.")],
 )
-def test_what_cannot_be_done_says_so(yard: Yard, watched_page: Page, text: str, answer: str) -> None:
-    page = watched_page
+def test_what_cannot_be_done_says_so(yard: Yard, page: Page, text: str, answer: str) -> None:
     say(page, text)
     expect(page.get_by_role("region", name="What will be done")).to_contain_text(answer)
     expect(page.get_by_role("button", name="Send")).to_be_disabled()
@@ -159,7 +177,6 @@ def test_it_is_of_use_on_a_phone(yard: Yard, open_window: Callable[..., BrowserC
     context = open_window(base_url=yard.url, viewport=PHONE, has_touch=True)
     yard.sign_in(context)
     page = context.new_page()
-    complaints = Complaints(page)
     page.goto("/add")
     page.get_by_label("What is to be done").fill("From the train.")
     page.get_by_role("button", name="Add task").click()
@@ -167,4 +184,3 @@ def test_it_is_of_use_on_a_phone(yard: Yard, open_window: Callable[..., BrowserC
     say(page, "Write a postcard")
     expect(proposed(page)).to_have_count(1)
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "nothing to scroll sideways to"
-    assert complaints.heard == []

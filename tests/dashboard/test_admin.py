@@ -25,33 +25,34 @@ def plan_of(yard: Yard, name: str) -> str | None:
     return next(user.plan for user in yard.client.users() if user.name == name)
 
 
-def test_a_plan_is_changed_and_that_is_taken_back(yard: Yard, watched_page: Page) -> None:
+def test_a_plan_is_changed_and_that_is_taken_back(yard: Yard, page: Page) -> None:
     yard.person("ann", plan="free")
-    visit(watched_page, "/admin/users")
-    watched_page.get_by_label("Plan of ann").select_option("pro")
+    visit(page, "/admin/users")
+    page.get_by_label("Plan of ann").select_option("pro")
     # Whoever is about to press it keeps it there
-    watched_page.get_by_role("button", name="Undo").hover()
-    expect(watched_page.get_by_text("ann is on the plan pro.")).to_be_visible()
+    page.get_by_role("button", name="Undo").hover()
+    expect(page.get_by_text("ann is on the plan pro.")).to_be_visible()
     assert plan_of(yard, "ann") == "pro"
 
-    watched_page.get_by_role("button", name="Undo").click()
-    expect(watched_page.get_by_label("Plan of ann")).to_have_value("free")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_label("Plan of ann")).to_have_value("free")
     assert plan_of(yard, "ann") == "free"
 
 
-def test_a_user_is_added_and_given_limits_of_their_own(yard: Yard, watched_page: Page) -> None:
-    visit(watched_page, "/admin/users")
-    watched_page.get_by_role("button", name="New user").click()
-    watched_page.get_by_label("Name").fill("ben")
-    watched_page.get_by_role("dialog").get_by_label("Plan").select_option("free")
-    watched_page.get_by_role("button", name="Add", exact=True).click()
+def test_a_user_is_added_and_given_limits_of_their_own(yard: Yard, page: Page) -> None:
+    visit(page, "/admin/users")
+    page.get_by_role("button", name="New user").click()
+    page.get_by_label("Name").fill("ben")
+    page.get_by_role("dialog").get_by_label("Plan").select_option("free")
+    page.get_by_role("button", name="Add", exact=True).click()
 
-    watched_page.get_by_role("button", name="Limits of ben").click()
-    watched_page.get_by_label("Tasks at a time").fill("7")
-    watched_page.get_by_role("button", name="Save").click()
-    expect(watched_page.get_by_role("row", name=re.compile("ben"))).to_contain_text("0 of 7 running")
+    page.get_by_role("button", name="Limits of ben").click()
+    page.get_by_label("Tasks at a time").fill("7")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("row", name=re.compile("ben"))).to_contain_text("0 of 7 running")
 
 
+@pytest.mark.refused("409")
 def test_a_name_that_is_taken_is_refused_in_words(yard: Yard, page: Page) -> None:
     visit(page, "/admin/users")
     page.get_by_role("button", name="New user").click()
@@ -60,44 +61,44 @@ def test_a_name_that_is_taken_is_refused_in_words(yard: Yard, page: Page) -> Non
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("local")
 
 
-def test_a_key_is_shown_once_opens_the_door_and_is_revoked(yard: Yard, open_window: Open, watched_page: Page) -> None:
+def test_a_key_is_shown_once_opens_the_door_and_is_revoked(yard: Yard, open_window: Open, page: Page) -> None:
     # Given a key that was made for somebody
     yard.client.add_user("cleo")
-    visit(watched_page, "/admin/keys")
-    watched_page.get_by_label("Whose keys").select_option(label="cleo")
-    expect(watched_page.get_by_text("cleo cannot get in until you make one.")).to_be_visible()
-    watched_page.get_by_role("button", name="New key").click()
-    watched_page.get_by_label("Name").fill("laptop")
-    watched_page.get_by_role("button", name="Make the key").click()
-    key = watched_page.get_by_text(re.compile(r"^tyk_")).first.inner_text()
+    visit(page, "/admin/keys")
+    page.get_by_label("Whose keys").select_option(label="cleo")
+    expect(page.get_by_text("cleo cannot get in until you make one.")).to_be_visible()
+    page.get_by_role("button", name="New key").click()
+    page.get_by_label("Name").fill("laptop")
+    page.get_by_role("button", name="Make the key").click()
+    key = page.get_by_text(re.compile(r"^tyk_")).first.inner_text()
 
     # When its dialog is closed, then it is shown nowhere, and opens the door
-    watched_page.get_by_role("button", name="I have saved it").click()
-    expect(watched_page.get_by_text(key)).to_have_count(0)
+    page.get_by_role("button", name="I have saved it").click()
+    expect(page.get_by_text(key)).to_have_count(0)
     yard.sign_in(open_window(base_url=yard.url), key)
 
     # When it is revoked, then it does no longer
-    watched_page.get_by_role("button", name="Revoke laptop").click()
-    watched_page.get_by_role("button", name="Revoke the key").click()
-    expect(watched_page.get_by_role("row", name=re.compile("laptop"))).to_contain_text("Revoked")
+    page.get_by_role("button", name="Revoke laptop").click()
+    page.get_by_role("button", name="Revoke the key").click()
+    expect(page.get_by_role("row", name=re.compile("laptop"))).to_contain_text("Revoked")
     answer = open_window().request.post(
         f"{yard.url}/api/v1/session", data={"key": key}, headers={"X-Taskyard-Request": "1"}
     )
     assert answer.status == 401
 
 
-def test_plans_are_compared_side_by_side(yard: Yard, watched_page: Page) -> None:
-    visit(watched_page, "/admin/plans")
+def test_plans_are_compared_side_by_side(yard: Yard, page: Page) -> None:
+    visit(page, "/admin/plans")
     for plan in yard.client.plans():
-        expect(watched_page.get_by_role("columnheader", name=re.compile(plan.name))).to_be_visible()
-    expect(watched_page.get_by_role("row", name=re.compile("Agent hours a month"))).to_be_visible()
+        expect(page.get_by_role("columnheader", name=re.compile(plan.name))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("Agent hours a month"))).to_be_visible()
 
 
-def test_the_audit_says_who_did_what_by_name(yard: Yard, watched_page: Page) -> None:
+def test_the_audit_says_who_did_what_by_name(yard: Yard, page: Page) -> None:
     yard.client.pause_queue("default")
     yard.client.resume_queue("default")
-    visit(watched_page, "/admin/audit?q=paused")
-    rows = watched_page.get_by_role("region", name="Audit").get_by_role("row")
+    visit(page, "/admin/audit?q=paused")
+    rows = page.get_by_role("region", name="Audit").get_by_role("row")
     expect(rows).to_have_count(2)
     found = rows.last
     expect(found).to_contain_text("local")

@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.live import ROOT
 
+pytestmark = pytest.mark.takes(1)
+
 LEFT_OUT = shutil.ignore_patterns("node_modules", "*.gen.ts")
 SAID = (
     "The dashboard was not built: there is no Node 20.19 or later with npm. The rest works without it; "

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.dashboard.browser import PHONE, Complaints
+from tests.dashboard.browser import PHONE
 from tests.dashboard.yard import Yard
 
 IS_WIDER = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
@@ -27,9 +27,8 @@ def letter_of(page: Page, title: str) -> Locator:
     return page.get_by_role("list", name="Dead letters of this kind").get_by_role("listitem").filter(has_text=title)
 
 
-def test_alike_failures_are_one_pattern_and_tried_again_together(yard: Yard, watched_page: Page) -> None:
+def test_alike_failures_are_one_pattern_and_tried_again_together(yard: Yard, page: Page) -> None:
     # Given two that failed alike but for a number, and one that failed otherwise
-    page = watched_page
     pair = [*failed(yard, "The tap 17 drips", "first tap"), *failed(yard, "The tap 23 drips", "second tap")]
     failed(yard, "The roof leaks", "roof")
     page.goto("/dead-letters")
@@ -55,9 +54,8 @@ def test_alike_failures_are_one_pattern_and_tried_again_together(yard: Yard, wat
     expect(page.get_by_role("region", name="Decided lately")).to_contain_text("the plumber was there")
 
 
-def test_one_is_escalated_and_then_discarded_with_a_reason(yard: Yard, watched_page: Page) -> None:
+def test_one_is_escalated_and_then_discarded_with_a_reason(yard: Yard, page: Page) -> None:
     # Given a dead letter among others, that another task waits for
-    page = watched_page
     task, other = failed(yard, "The door is stuck", "front door", "back door")
     heir = yard.submit("Paint the door", depends_on=[task.id])
     page.goto("/dead-letters")
@@ -90,8 +88,7 @@ def test_one_is_escalated_and_then_discarded_with_a_reason(yard: Yard, watched_p
     assert yard.client.task(other.id).status == "permanently_failed"
 
 
-def test_one_is_put_off_by_keys_alone(yard: Yard, watched_page: Page) -> None:
-    page = watched_page
+def test_one_is_put_off_by_keys_alone(yard: Yard, page: Page) -> None:
     (task,) = failed(yard, "The shop is closed", "shop")
     page.goto("/dead-letters")
     expect(pattern_of(page, "The shop is closed")).to_be_visible()
@@ -125,13 +122,11 @@ def test_it_fits_a_phone(yard: Yard, open_window: Callable[..., BrowserContext])
     context = open_window(base_url=yard.url, viewport=PHONE, has_touch=True)
     yard.sign_in(context)
     page = context.new_page()
-    complaints = Complaints(page)
     page.goto("/dead-letters")
     pattern_of(page, "The letter box").tap()
     letter_of(page, "letter box").get_by_role("button", name="Show what happened").tap()
     expect(page.get_by_text("Nobody has decided about it yet.")).to_be_visible()
     assert not page.evaluate(IS_WIDER)
-    assert complaints.heard == []
 
 
 def test_somebody_without_any_is_told_that_this_is_well(yard: Yard, open_window: Callable[..., BrowserContext]) -> None:
@@ -139,8 +134,6 @@ def test_somebody_without_any_is_told_that_this_is_well(yard: Yard, open_window:
     context = open_window(base_url=yard.url)
     yard.sign_in(context, yard.person("trent"))
     page = context.new_page()
-    complaints = Complaints(page)
     page.goto("/dead-letters")
     expect(page.get_by_text("No dead letters")).to_be_visible()
     expect(page.get_by_text("Not theirs to see")).to_have_count(0)
-    assert complaints.heard == []

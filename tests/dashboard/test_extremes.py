@@ -21,24 +21,24 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
         yield Yard(live)
 
 
-def test_a_yard_without_daemons_says_what_to_do(yard: Yard, watched_page: Page) -> None:
-    visit(watched_page, "/")
-    watched_page.get_by_role("link", name="No daemon is connected").click()
-    expect(watched_page.get_by_role("heading", level=1, name="Daemons")).to_be_visible()
+def test_a_yard_without_daemons_says_what_to_do(yard: Yard, page: Page) -> None:
+    visit(page, "/")
+    page.get_by_role("link", name="No daemon is connected").click()
+    expect(page.get_by_role("heading", level=1, name="Daemons")).to_be_visible()
 
 
-def test_an_endless_name_leaves_room_for_the_rest(yard: Yard, watched_page: Page) -> None:
+def test_an_endless_name_leaves_room_for_the_rest(yard: Yard, page: Page) -> None:
     task = yard.client.submit(ENDLESS)
-    visit(watched_page, f"/tasks/{task.id}")
-    expect(watched_page.get_by_role("heading", name="Why it is not running")).to_be_in_viewport()
+    visit(page, f"/tasks/{task.id}")
+    expect(page.get_by_role("heading", name="Why it is not running")).to_be_in_viewport()
 
 
-def test_a_blank_name_can_be_seen_and_pressed(yard: Yard, watched_page: Page) -> None:
+def test_a_blank_name_can_be_seen_and_pressed(yard: Yard, page: Page) -> None:
     task = yard.client.submit("Count the chairs.", title=" \u200b ")
-    visit(watched_page, "/queue")
-    watched_page.get_by_role("link", name="Count the chairs.").click()
-    expect(watched_page).to_have_url(f"{yard.url}/tasks/{task.id}")
-    expect(watched_page.get_by_role("heading", level=1, name="Count the chairs.")).to_be_visible()
+    visit(page, "/queue")
+    page.get_by_role("link", name="Count the chairs.").click()
+    expect(page).to_have_url(f"{yard.url}/tasks/{task.id}")
+    expect(page.get_by_role("heading", level=1, name="Count the chairs.")).to_be_visible()
 
 
 def test_long_names_do_not_widen_a_phones_pages(yard: Yard, context: BrowserContext) -> None:

@@ -11,6 +11,8 @@ from playwright.sync_api import BrowserContext
 from tests.dashboard.yard import Yard
 from tests.support.live import live_yard
 
+pytestmark = pytest.mark.takes(2)
+
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

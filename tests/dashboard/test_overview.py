@@ -5,15 +5,13 @@ from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.dashboard.browser import Complaints
 from tests.dashboard.yard import Yard
 
 BROKEN = {"fail": {"code": "BOOM", "message": "the printer is on fire", "retryable": False}}
 
 
-def test_the_verdict_follows_the_yard(yard: Yard, watched_page: Page) -> None:
+def test_the_verdict_follows_the_yard(yard: Yard, page: Page) -> None:
     # Given a yard with nothing to do
-    page = watched_page
     page.goto("/")
     verdict = page.get_by_test_id("verdict")
     expect(verdict).to_contain_text("Nothing runs and nothing waits.")
@@ -34,8 +32,7 @@ def test_the_verdict_follows_the_yard(yard: Yard, watched_page: Page) -> None:
     expect(verdict).to_contain_text("Nothing runs and nothing waits.")
 
 
-def test_what_failed_for_good_is_one_click_from_its_verdict(yard: Yard, watched_page: Page) -> None:
-    page = watched_page
+def test_what_failed_for_good_is_one_click_from_its_verdict(yard: Yard, page: Page) -> None:
     page.goto("/")
     failed = yard.submit("Print the report", script=BROKEN)
     yard.until_status(failed.id, "permanently_failed")
@@ -44,8 +41,7 @@ def test_what_failed_for_good_is_one_click_from_its_verdict(yard: Yard, watched_
     yard.client.review(failed.id, "discard")
 
 
-def test_the_past_is_shown_for_an_hour_a_day_or_a_week(yard: Yard, watched_page: Page) -> None:
-    page = watched_page
+def test_the_past_is_shown_for_an_hour_a_day_or_a_week(yard: Yard, page: Page) -> None:
     page.goto("/")
     page.get_by_role("button", name="7 d").click()
     page.get_by_role("tab", name="Run time").click()
@@ -66,11 +62,9 @@ def test_who_is_no_admin_sees_their_own_share(yard: Yard, open_window: Callable[
 
     # When they look
     page = context.new_page()
-    complaints = Complaints(page)
     page.goto("/")
 
     # Then it is their task and their plan that they see, and nothing was asked that they may not know
     expect(page.get_by_test_id("verdict")).to_contain_text("1 task waits.")
     expect(page.get_by_role("meter", name="Running at a time")).to_be_visible()
     expect(page.get_by_role("link", name="Users")).to_have_count(0)
-    assert complaints.heard == []

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from tests.dashboard.demo import Demo
 from tests.dashboard.screenshots import BYTES_MAX, LOOKS, ON_A_PHONE, SHOWN, pictures
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.takes(15)]
 
 
 def colours_in(picture: Path) -> int:

@@ -1,258 +1,260 @@
-"""Sixty ways to smuggle markup or script, in every text that somebody may hand in: each page shows them as they are."""
+"""Sixty ways to smuggle markup or script, in every text that somebody may hand in: each page shows them as they are.
 
-import json
-import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+Which field is seen where stands in `tests/dashboard/text_fields.py`, and no field of the contract may be missing there.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
-from taskyard.sdk.errors import TaskyardError
-from tests.dashboard.pages import settle, visit
+from taskyard.sdk.records import AuditEntry
+from tests.dashboard.hostile import NAMES, SLOTS, HostileYard, group_of, name_for, schedule_for
+from tests.dashboard.pages import visit
 from tests.dashboard.payloads import ALL_OF_THEM, INTRUDERS, PAYLOADS
-from tests.dashboard.yard import Yard
+from tests.dashboard.text_fields import SEEN, texts_of
+from tests.dashboard.tour import Stop, Text, alone, in_json, part, sentence, set_out, whole, wrong_on
 from tests.support.live import live_yard
-from tests.support.wire_client import WireClient
 
-SHOWN_S: Final = 10.0
-CHANGED_MS: Final = 60
-NAMES: Final = [payload for payload in PAYLOADS if payload.isprintable()]
-"""Those that the hub takes for the name of something."""
-ABILITIES_MAX: Final = 50
-"""So many of a kind a daemon can name."""
+pytestmark = pytest.mark.takes(60)
 
-TEXTS: Final = """async () => {
-  const MANY = 200;
-  const seen = new Set([document.title]);
-  // Whose names there are to choose from stands on many pages, and would hide that a page does not show its own texts.
-  const textOf = (node) =>
-    node.nodeType === Node.TEXT_NODE ? node.data :
-    node.matches?.("select, datalist") ? "" : [...node.childNodes].map(textOf).join("");
-  const places = () => [...document.querySelectorAll("main, dialog[open]")];
-  const take = () => {
-    for (const place of places()) {
-      seen.add(textOf(place));
-      for (const field of place.querySelectorAll("input, textarea")) seen.add(field.value);
-    }
-  };
-  const page = document.scrollingElement;
-  const scrollers = [page, ...places().flatMap((place) => [...place.querySelectorAll("*")])].filter(
-    (one) => one.scrollHeight > one.clientHeight + 40 &&
-      (one === page || /auto|scroll/.test(getComputedStyle(one).overflowY)),
-  );
-  for (const one of scrollers) one.scrollTop = 0;
-  for (let step = 0; step < MANY; step += 1) {
-    await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
-    take();
-    const before = scrollers.map((one) => one.scrollTop);
-    for (const one of scrollers) one.scrollTop += one.clientHeight * 0.8;
-    if (scrollers.every((one, index) => one.scrollTop === before[index])) break;
-  }
-  return [...seen].join("\\n");
-}"""
-"""Every text of a page and of what is open before it, from the top to the end of each list."""
-PRESS_MORE: Final = r"""() => {
-  const more = /^Show (all|what is older|\d+ (more|earlier))/;
-  const buttons = [...document.querySelectorAll("main button:enabled")];
-  const found = buttons.find((one) => more.test(one.textContent));
-  found?.click();
-  return found !== undefined;
-}"""
-"""Asks for the rest of what a page shows in part; false where it shows all."""
-PRESSES_MAX: Final = 40
-
-EACH: Final = 6
-"""Messages come one by one; one of so many names is enough, since all are shown by the same few lines."""
-IN_JSON: Final = [json.dumps(payload, ensure_ascii=False)[1:-1] for payload in PAYLOADS]
-PROGRESS: Final = ALL_OF_THEM[:400]
+TALL: Final[ViewportSize] = {"width": 1440, "height": 12_000}
+"""The queue draws only the rows that fit: here they all do. Elsewhere it would only be more to paint."""
+AUDIT_ROWS: Final = 100
+"""So many the page shows at first, and more with each press."""
 
 
 @pytest.fixture(scope="module")
-def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
-    """One in which everything is named by somebody who means harm."""
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileYard]:
     with live_yard(tmp_path_factory.mktemp("yard")) as live:
-        yard = Yard(live)
+        yard = HostileYard(live)
         try:
-            yard.crew(slots=8)
-            fill(yard)
+            yard.crew(slots=SLOTS)
+            yard.fill()
             yield yard
         finally:
             yard.end()
 
 
-def fill(yard: Yard) -> None:
-    client = yard.client
-    for number, payload in enumerate(PAYLOADS):
-        accepted(client.add_user, payload)
-        accepted(client.add_key, "local", name=payload, scopes=["tasks"])
-        accepted(client.add_schedule, payload, task_of(payload), every="24h")
-        accepted(client.put_queue, payload, models=[payload])
-        accepted(client.open_breaker, payload)
-        accepted(client.add_hook, payload, provider="generic", template={"input": payload, "title": payload})
-        failure = {"code": payload[:60], "message": f"{number} {payload}"}
-        # Of a type of its own: enough of one would open its breaker.
-        client.submit(payload, type=f"fails {payload}", **task_of(payload, script={"fail": failure}))
+# --- a task's page, where each text stands under its name ----------------------------------------------------
+
+
+def held(yard: HostileYard) -> Iterator[Stop]:
+    for payload, task in zip(PAYLOADS, yard.held, strict=True):
+        wanted = [*said_of(payload), *why(yard, payload, task)]
+        yield Stop([*wanted, *(tried(payload) if payload in NAMES else ())], f"/tasks/{task.id}?view=given")
+
+
+def said_of(payload: str) -> Iterator[Text]:
+    for name in ("Type", "Model", "Source", "Project", "Needs", "Alone as", "Correlation", "Idempotency key"):
+        yield whole(name, payload)
+    yield whole("Queue", name_for(payload))
+    yield whole("Only on", name_for(payload))
+    yield part("Source", f" · {payload}")
+    yield whole("Not on", f"not {payload}")
+    yield whole("", payload)
+    yield whole("Input", payload)
+    for name in ("Goal", "What must hold"):
+        yield whole(name, payload)
+    for name in ("Payload", "Context", "Metadata"):
+        yield in_json(name, payload)
+
+
+def why(yard: HostileYard, payload: str, task: Any) -> Iterator[Text]:
+    """What names it: the rest is the same for all."""
+    said = [text for reason in yard.client.why(task.id).reasons for text in (reason.message, reason.would_help)]
+    naming = [text for text in said if payload in str(text)]
+    assert naming
+    for text in naming:
+        yield sentence("Why it is not running", str(text))
+
+
+def tried(payload: str) -> Iterator[Text]:
+    yield part("Timeline", f"Attempt 1 on {payload}")
+    yield whole("What went wrong", payload)
+    yield in_json("Details of the error", payload)
+    yield in_json("Checkpoint", payload)
+
+
+def running(yard: HostileYard) -> Iterator[Stop]:
+    for payload, task in zip(PAYLOADS, yard.running, strict=True):
+        yield Stop([whole("Progress", payload), whole("Log", payload)], f"/tasks/{task.id}?view=log")
+
+
+def completed(yard: HostileYard) -> Iterator[Stop]:
+    for payload, task in zip(PAYLOADS, yard.completed, strict=True):
+        brought = [whole("Result", payload), in_json("Result", payload), whole("Files changed", payload)]
+        yield Stop([*brought, in_json("Decision report", payload)], f"/tasks/{task.id}?view=result")
+
+
+def failed(yard: HostileYard) -> Iterator[Stop]:
+    for payload, task in zip(PAYLOADS, yard.failed, strict=True):
+        wanted = [whole("What went wrong", text) for text in (payload, f"Failed: {payload}")]
+        wanted += [in_json("Details of the error", payload), part("Events", payload)]
+        yield Stop(wanted, f"/tasks/{task.id}?view=events")
+
+
+def cancelled(yard: HostileYard) -> Iterator[Stop]:
+    for payload, task in zip(PAYLOADS, yard.cancelled, strict=True):
+        told = yard.client.why(task.id).summary
+        assert payload.rstrip(".") in told
+        yield Stop([sentence("How it stands", told)], f"/tasks/{task.id}")
+
+
+def gathering(yard: HostileYard) -> Iterator[Stop]:
+    passed_on = [text for payload in PAYLOADS for text in (whole("Passed on", payload), in_json("Passed on", payload))]
+    yield Stop(passed_on, f"/tasks/{yard.gathering.id}?view=given")
+    yield Stop([whole("Dependency graph", payload) for payload in PAYLOADS], f"/tasks/{yard.gathering.id}?view=tied")
+
+
+# --- the other pages ---------------------------------------------------------------------------------------------
+
+
+def overview(yard: HostileYard) -> Iterator[Stop]:
+    """It names a few of a kind, so everybody has a few; who looks at all of them sees some."""
+    yield Stop([whole("", "Overview")], "/")
+    for person in yard.people:
+        wanted = [sentence(f"{len(person.types)} breakers are open", name) for name in person.types]
+        wanted += [sentence(f"{len(person.daemons)} daemons went away within a day", name) for name in person.daemons]
+        for held in person.held:
+            wanted += [sentence("1 task has no daemon that can run it", str(held.would_help))]
+            wanted += [sentence("What tasks wait for", str(said)) for said in (held.message, held.would_help)]
+        yield Stop(wanted, enter=("Whose tasks", person.id))
+
+
+def queue(yard: HostileYard) -> Iterator[Stop]:
+    """Of each kind by itself: what they are called is the same."""
+    for status, word in (("completed", "ends"), ("permanently_failed", "fails")):
+        types = [f"{word} {name_for(payload)}" for payload in PAYLOADS]
+        errors = [alone("Tasks", f"Failed: {payload}") for payload in PAYLOADS if word == "fails"]
+        yield Stop([*(whole("Tasks", text) for text in (*PAYLOADS, *types)), *errors], f"/queue?status={status}")
+    for status in ("running", "skipped", "cancelled"):
+        yield Stop([alone("Tasks", payload) for payload in PAYLOADS], f"/queue?status={status}")
+    reasons = [held.message for person in yard.people for held in person.held]
+    types_and_queues = [whole("Tasks", text) for text in (*PAYLOADS, *NAMES)]
+    yield Stop([*types_and_queues, *(sentence("Tasks", reason) for reason in reasons)], "/queue?status=queued")
+
+
+def workflows(yard: HostileYard) -> Iterator[Stop]:
+    schedules = {schedule.name: schedule for schedule in yard.client.schedules()}
+    yield Stop([whole("Schedules", name) for name in schedules], "/workflows")
+    for payload in PAYLOADS:
+        found = schedules[schedule_for(payload)]
+        made = [whole("Makes", payload), part("Makes", f"of type {payload}")]
+        yield Stop([*made, whole(found.name, found.name)], f"/workflows?schedule={found.id}")
+
+
+def dead_letters(yard: HostileYard) -> Iterator[Stop]:
+    patterns: dict[str, Any] = {letter.id: letter.pattern for letter in yard.client.dead_letters()}
+    types = {payload: f"fails {name_for(payload)}" for payload in PAYLOADS}
+    told = [text for payload in PAYLOADS for text in (payload, f"Failed: {payload}", f"type {types[payload]}")]
+    yield Stop([whole("Failure patterns", text) for text in told], "/dead-letters")
+    for payload, task in zip(PAYLOADS, yard.failed, strict=True):
+        path = f"/dead-letters?pattern={patterns[task.id].fingerprint}"
+        yield Stop([whole("Dead letters of this kind", text) for text in (payload, types[payload])], path)
+        opened = [whole("Dead letters of this kind", f"Failed: {payload}")]
+        opened += [in_json("Details of the error", payload), part("Verdicts so far", payload)]
+        yield Stop(opened, press=f"Show what happened to {task.ref}")
+
+
+def daemons(_: HostileYard) -> Iterator[Stop]:
+    yield Stop([whole("Daemons", name) for name in NAMES], "/daemons")
     for name in NAMES:
-        introduce(yard, name, capabilities=[name], models=[name], types=[name])
-    introduce(yard, "armed", capabilities=NAMES[:ABILITIES_MAX], types=NAMES[ABILITIES_MAX:])
-    yard.schedule = client.add_schedule("All of it", {"input": ALL_OF_THEM, "type": PAYLOADS[0]}, every="24h")
-    client.submit_batch([waiting(payload) for payload in PAYLOADS])
-    everything = {"lines": list(PAYLOADS), "progress": [[50, PROGRESS]], "result": list(PAYLOADS)}
-    yard.completed = client.submit(ALL_OF_THEM, **task_of(PAYLOADS[0], script=everything))
-    yard.running = client.submit(ALL_OF_THEM, **task_of(PAYLOADS[1], script={**everything, "hold_ms": 600_000}))
-    failure = {"code": "WRONG", "message": ALL_OF_THEM, "details": {payload: payload for payload in PAYLOADS}}
-    yard.failed = client.submit(ALL_OF_THEM, **task_of(PAYLOADS[2], script={"fail": failure}))
-    yard.until_status(yard.completed.id, "completed")
-    yard.until_status(yard.failed.id, "permanently_failed")
-    yard.until_status(yard.running.id, "running")
-    yard.until(lambda: len(list(client.dead_letters())) >= len(PAYLOADS), "every task that fails to have failed")
+        facts = [whole(fact, name) for fact in ("Can do", "Models", "Types of task", "Version")]
+        yield Stop([whole(name, name), *facts], press=name)
 
 
-def introduce(yard: Yard, name: str, **abilities: Sequence[str]) -> None:
-    """A daemon that says who it is and what it can do, and goes away again; the yard remembers it."""
-    with WireClient("127.0.0.1", yard.hub.port, yard.hub.key) as daemon:
-        daemon.hello(boot_id=name, name=name, **abilities)
+def queues(_: HostileYard) -> Iterator[Stop]:
+    """With a message for each, which comes and goes."""
+    yield Stop([whole("Queues", text) for text in (*NAMES, *PAYLOADS)], "/queues")
+    for name in NAMES:
+        yield Stop([whole("Messages", f"{name} is paused; what runs goes on.")], press=f"Pause {name}")
 
 
-def accepted(call: Callable[..., Any], *arguments: Any, **options: Any) -> bool:
-    """Whether the hub took it; some places take only plain names, which is as good."""
-    try:
-        call(*arguments, **options)
-    except TaskyardError as refusal:
-        if refusal.status not in (404, 409, 422):
-            raise
-        return False
-    return True
+def breakers(_: HostileYard) -> Iterator[Stop]:
+    yield Stop([whole("Breakers", payload) for payload in PAYLOADS], "/breakers")
 
 
-def task_of(payload: str, *, script: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Everything that a submission can say in words, in the words of one payload."""
-    described = {
-        "title": payload,
-        "goal": payload,
-        "constraints": [payload, ALL_OF_THEM[:900]],
-        "context": {"note": payload, payload[:60]: payload},
-        "metadata": {payload[:60]: payload},
-        "max_attempts": 1,
-    }
-    if script is None:
-        return {"input": payload, **{name: described[name] for name in ("title", "goal", "constraints", "context")}}
-    return {**described, "payload": {**script, "note": payload}, "correlation_id": payload, "project_id": payload}
+def people(_: HostileYard) -> Iterator[Stop]:
+    yield Stop([whole("Users", payload) for payload in PAYLOADS], "/admin/users")
+    yield Stop([whole("Keys", payload) for payload in PAYLOADS], "/admin/keys")
+    yield Stop([whole("", "Plans")], "/admin/plans")
 
 
-def waiting(payload: str) -> Any:
-    """Of a type, and for an ability, that the daemon does not have."""
-    described = task_of(payload, script={})
-    return {"input": payload, **described, "title": f"waiting {payload}", "capabilities": [payload]}
+def audit(yard: HostileYard) -> Iterator[Stop]:
+    """To its end, and then by what was done: the same names are in many entries."""
+    client = yard.client
+    for daemon in yard.named_daemons():
+        client.drain(daemon.id)
+    entries = list(client.audit())
+    named: Sequence[Any] = (*client.users(), *client.schedules(), *client.daemons())
+    names = {one.id: one.name for one in named}
+
+    def told(some: Sequence[AuditEntry]) -> list[Text]:
+        subjects = [names.get(entry.subject, entry.subject) for entry in some]
+        changes = [text for entry in some for text in (entry.old, entry.new) if text is not None]
+        return [whole("Audit", text) for text in (*subjects, *changes)]
+
+    yield Stop(told(entries[:AUDIT_ROWS]), "/admin/audit")
+    for at in range(AUDIT_ROWS, len(entries), AUDIT_ROWS):
+        yield Stop(told(entries[at : at + AUDIT_ROWS]), press="Show what is older")
+    for action in dict.fromkeys(entry.action for entry in entries):
+        wanted = told([entry for entry in entries if entry.action == action])
+        yield Stop(wanted, f"/admin/audit?q={action}", away="/admin/audit?q=nothing")
 
 
-def unseen(page: Page, wanted: Sequence[str] = PAYLOADS) -> list[str]:
-    """Which of them a page does not show as they are, once it has had the time."""
-    until = time.monotonic() + SHOWN_S
-    for _ in range(PRESSES_MAX):
-        if not page.evaluate(PRESS_MORE):
-            break
-        settle(page, CHANGED_MS)
-    while True:
-        texts = page.evaluate(TEXTS)
-        missing = [text for text in wanted if text not in texts]
-        if not missing or time.monotonic() > until:
-            return missing
-        settle(page, CHANGED_MS)
+@pytest.mark.parametrize("schema", SEEN)
+def test_it_is_known_of_every_text_where_it_is_shown(schema: str) -> None:
+    assert sorted(SEEN[schema]) == sorted(texts_of(schema))
 
 
-def misnamed(yard: Yard, options: Locator) -> list[str]:
-    """Those of a list to choose from, each a task's ref and title, that are not called what they are."""
-    titles = {task.ref: task.title for task in yard.client.tasks()}
-
-    def shown() -> list[tuple[str, str]]:
-        # All at one moment: the list changes with every letter that is typed.
-        return [(text, found[0]) for text in options.all_text_contents() if (found := re.match(r"T-\d+", text))]
-
-    found: list[tuple[str, str]] = yard.until(shown, "tasks to choose from")
-    return [text for text, ref in found if str(titles[ref]) not in text]
+ON_TASKS: Final = (held, running, completed, failed, cancelled, gathering)
+# Queues last: their pausing is one more thing that holds tasks.
+ON_LISTS: Final = (overview, queue, workflows, dead_letters, daemons, breakers, people, audit, queues)
+Tour = Callable[[HostileYard], Iterator[Stop]]
 
 
-WANTED: Final[Mapping[str, Callable[[Yard], Sequence[str]]]] = {
-    # What needs a person names three of a kind: the daemons that went first, and the breakers that opened last.
-    "/": lambda _: (NAMES[0], PAYLOADS[-1]),
-    "/queue": lambda _: [f"waiting {payload}" for payload in PAYLOADS],
-    "/workflows": lambda yard: [schedule.name for schedule in yard.client.schedules()],
-    "/dead-letters": lambda _: PAYLOADS,
-    "/daemons": lambda _: NAMES,
-    "/queues": lambda _: NAMES,
-    "/breakers": lambda _: PAYLOADS,
-    "/admin/users": lambda _: PAYLOADS,
-    "/admin/plans": lambda _: (),
-    "/admin/keys": lambda _: PAYLOADS,
-    "/admin/audit": lambda _: PAYLOADS,
-}
-"""What each page shows of what was handed in."""
+@pytest.mark.parametrize("tour", ON_TASKS)
+def test_a_tasks_page_shows_every_text_as_it_is(yard: HostileYard, page: Page, tour: Tour) -> None:
+    set_out(page)
+    assert wrong_on(page, tour(yard)) == []
 
 
-@pytest.mark.parametrize("path", WANTED)
-def test_no_page_takes_a_text_for_anything_else(yard: Yard, watched_page: Page, path: str) -> None:
-    visit(watched_page, path)
-    assert unseen(watched_page, WANTED[path](yard)) == []
-    assert watched_page.evaluate(INTRUDERS) == []
+@pytest.mark.parametrize("tour", ON_LISTS)
+def test_every_other_page_shows_every_text_as_it_is(yard: HostileYard, page: Page, tour: Tour) -> None:
+    if tour is queue:
+        page.set_viewport_size(TALL)
+    set_out(page)
+    assert wrong_on(page, tour(yard)) == []
 
 
-@pytest.mark.parametrize(
-    ("which", "wanted"),
-    [
-        ("completed", {"Log": PAYLOADS, "Input": PAYLOADS, "Result": IN_JSON, "Tied tasks": (), "Events": ()}),
-        ("running", {"Log": PAYLOADS, "Events": [payload for payload in PAYLOADS if payload in PROGRESS]}),
-        ("failed", {"Result": PAYLOADS}),
-    ],
-)
-def test_a_tasks_page_shows_every_text_as_it_is(
-    yard: Yard, watched_page: Page, which: str, wanted: Mapping[str, Sequence[str]]
-) -> None:
-    visit(watched_page, f"/tasks/{getattr(yard, which).id}")
-    for view, texts in wanted.items():
-        watched_page.get_by_role("tab", name=view).click()
-        assert unseen(watched_page, texts) == [], view
-        assert watched_page.evaluate(INTRUDERS) == []
+def test_a_message_is_read_out_in_its_own_words(yard: HostileYard, page: Page) -> None:
+    visit(page, "/add?by=chat")
+    text = "\n".join(f"add task: {payload}" for payload in PAYLOADS)
+    page.get_by_label("Message", exact=True).fill(text)
+    read = yard.client.say(text, dry_run=True).parsed
+    assert len(read) == len(PAYLOADS)
+    assert wrong_on(page, [Stop([whole("What will be done", task.input) for task in read], "/add?by=chat")]) == []
 
 
-def test_what_a_daemon_can_do_is_told_in_its_own_words(yard: Yard, watched_page: Page) -> None:
-    visit(watched_page, "/daemons")
-    watched_page.get_by_role("cell", name="armed").first.click()
-    expect(watched_page.get_by_role("dialog", name="armed")).to_be_visible()
-    assert unseen(watched_page, NAMES) == []
-    assert watched_page.evaluate(INTRUDERS) == []
+def test_what_a_schedule_does_is_changed_in_its_own_words(yard: HostileYard, page: Page) -> None:
+    schedule = yard.client.add_schedule("All of it", {"input": ALL_OF_THEM, "type": PAYLOADS[0]}, every="24h")
+    visit(page, f"/workflows?schedule={schedule.id}")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    expect(page.get_by_label("What is to be done")).to_have_value(ALL_OF_THEM)
+    expect(page.get_by_role("textbox", name="Type")).to_have_value(PAYLOADS[0])
+    assert page.evaluate(INTRUDERS) == []
 
 
-def test_what_a_schedule_does_is_told_in_its_own_words(yard: Yard, watched_page: Page) -> None:
-    visit(watched_page, f"/workflows?schedule={yard.schedule.id}")
-    assert unseen(watched_page) == []
-    watched_page.get_by_role("button", name="Edit", exact=True).click()
-    expect(watched_page.get_by_label("What is to be done")).to_have_value(ALL_OF_THEM)
-    assert watched_page.evaluate(INTRUDERS) == []
-
-
-def test_tasks_to_wait_for_are_called_what_they_are(yard: Yard, watched_page: Page) -> None:
-    visit(watched_page, "/add")
-    watched_page.get_by_role("combobox", name="After these tasks").focus()
-    assert misnamed(yard, watched_page.get_by_role("listbox", name="Tasks").get_by_role("option")) == []
-    assert watched_page.evaluate(INTRUDERS) == []
-
-
-@pytest.mark.parametrize("words", ["waiting <", "javascript:", "constructor"])
-def test_the_palette_calls_tasks_what_they_are(yard: Yard, watched_page: Page, words: str) -> None:
-    visit(watched_page, "/breakers")
-    watched_page.keyboard.press("Control+k")
-    watched_page.keyboard.type(words)
-    assert misnamed(yard, watched_page.get_by_role("listbox", name="Found").get_by_role("option")) == []
-    assert watched_page.evaluate(INTRUDERS) == []
-
-
-def test_messages_call_things_what_they_are(yard: Yard, watched_page: Page) -> None:
-    visit(watched_page, "/queues")
-    quoted = [name for name in NAMES if "`" in name]
-    for name in dict.fromkeys([*NAMES[::EACH], *quoted]):
-        watched_page.get_by_role("button", name=f"Pause {name}", exact=True).click()
-        expect(watched_page.get_by_label("Messages")).to_contain_text(f"{name} is paused")
-    assert watched_page.evaluate(INTRUDERS) == []
+@pytest.mark.parametrize("place", ["Found", "Tasks"])
+def test_tasks_to_choose_from_are_called_what_they_are(yard: HostileYard, page: Page, place: str) -> None:
+    groups: dict[str, list[Text]] = {}
+    for payload, task in zip(PAYLOADS, yard.completed, strict=True):
+        text = f"{task.ref}  {payload}" if place == "Found" else payload
+        groups.setdefault(group_of(payload), []).append(whole(place, text))
+    visit(page, "/add")
+    if place == "Found":
+        page.keyboard.press("Control+k")
+    field = "Find a task or a page" if place == "Found" else "After these tasks"
+    assert wrong_on(page, [Stop(wanted, enter=(field, group)) for group, wanted in groups.items()]) == []

@@ -90,6 +90,7 @@ export const CLOSE = "Close";
 export const RETRY = "Retry";
 export const SKIP = "Skip";
 export const TRY_AGAIN = "Try again";
+export const LOOKING = "Looking for it…";
 export const UNDO = "Undo";
 
 const CODES = new RegExp(`\\b(${STATUSES.filter((status) => status.includes("_")).join("|")})\\b`, "g");

@@ -1,19 +1,22 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 
+import { asProblem } from "~/api/problem";
 import { usersQuery } from "~/api/queries/people";
 import { useIsAdmin, useMe, useSignOut } from "~/api/queries/session";
-import { someTasksQuery, tasksByRefQuery } from "~/api/queries/tasks";
-import type { Task } from "~/api/client";
 import { cx } from "~/lib/classes";
+import { useOpenTask } from "~/lib/openTask";
 import { type Theme, themeStore } from "~/lib/preferences";
-import { useWhose } from "~/lib/whose";
 import { placesFor } from "~/shell/places";
 import { Dialog } from "~/ui/Dialog";
+import { Sentence } from "~/ui/Sentence";
 import { StatusBadge } from "~/ui/StatusBadge";
 import { toastProblem } from "~/ui/Toasts";
-import { titleOf } from "~/words";
+import { LOOKING, titleOf } from "~/words";
+
+import { useChooser } from "./useChooser";
+import { useFoundTasks } from "./useFoundTasks";
 
 interface Choice {
   id: string;
@@ -29,8 +32,6 @@ interface Props {
   onHelp: () => void;
 }
 
-const TASKS_MAX = 8;
-const REF = /^t-\d+$/i;
 const THEMES: readonly Theme[] = ["light", "dark", "system"];
 
 export function CommandPalette({ open, ...rest }: Props) {
@@ -38,29 +39,22 @@ export function CommandPalette({ open, ...rest }: Props) {
 }
 
 function Opened({ onClose, onHelp }: Omit<Props, "open">) {
-  const [words, setWords] = useState("");
-  const [at, setAt] = useState(0);
+  const [typed, setTyped] = useState("");
   const id = useId();
-  const choices = useChoices(words.trim(), onHelp);
-  const chosen = choices[Math.min(at, choices.length - 1)];
+  const { choices, isPending, error } = useChoices(typed.trim(), onHelp);
+  const chooser = useChooser({
+    choices,
+    isPending,
+    // They are found by the page itself; only tasks are asked for.
+    isSure: (choice) => choice.group !== "Tasks",
+    onChoose: choose,
+  });
+  const { chosen } = chooser;
+  const rowOf = (choice: Choice) => `${id}-${choice.id}`;
 
-  function run(choice: Choice | undefined) {
-    if (choice === undefined) return;
+  function choose(choice: Choice) {
     onClose();
     choice.run();
-  }
-
-  function onKey(event: KeyboardEvent) {
-    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      event.preventDefault();
-      const step = event.key === "ArrowDown" ? 1 : -1;
-      const next = (Math.min(at, choices.length - 1) + step + choices.length) % Math.max(1, choices.length);
-      setAt(next);
-      document.getElementById(`${id}-${choices[next]?.id ?? ""}`)?.scrollIntoView({ block: "nearest" });
-    } else if (event.key === "Enter") {
-      event.preventDefault();
-      run(chosen);
-    }
   }
 
   return (
@@ -73,54 +67,102 @@ function Opened({ onClose, onHelp }: Omit<Props, "open">) {
         aria-label="Find a task or a page"
         aria-expanded
         aria-controls={`${id}-list`}
-        aria-activedescendant={chosen === undefined ? undefined : `${id}-${chosen.id}`}
+        aria-activedescendant={chosen === undefined ? undefined : rowOf(chosen)}
         placeholder="A page, an action, a task's id or words of it"
-        value={words}
+        value={typed}
         onChange={(event) => {
-          setWords(event.target.value);
-          setAt(0);
+          setTyped(event.target.value);
+          chooser.reset();
         }}
-        onKeyDown={onKey}
+        onKeyDown={chooser.onKeyDown}
         className="h-12 w-full border-b border-line bg-surface px-4 text-base outline-none"
       />
-      <div id={`${id}-list`} role="listbox" aria-label="Found" className="max-h-96 overflow-y-auto p-2">
-        {choices.length === 0 && <p className="px-2 py-6 text-center text-ink-2">Nothing is called that.</p>}
+      <div
+        id={`${id}-list`}
+        role="listbox"
+        aria-label="Found"
+        aria-busy={isPending}
+        className={cx("max-h-96 overflow-y-auto p-2", chooser.isWaiting && "opacity-60")}
+      >
         {choices.map((choice, index) => (
-          <div key={choice.id}>
-            {choice.group !== choices[index - 1]?.group && (
-              <p role="presentation" className="px-2 pt-2 pb-1 text-xs font-medium text-ink-3">
-                {choice.group}
-              </p>
-            )}
-            {/* The keyboard works in the field above, which holds the focus. */}
-            {/* eslint-disable-next-line jsx-a11y/click-events-have-key-events */}
-            <div
-              id={`${id}-${choice.id}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={choice === chosen}
-              onClick={() => {
-                run(choice);
-              }}
-              onPointerMove={() => {
-                setAt(index);
-              }}
-              className={cx(
-                "flex h-9 cursor-pointer items-center gap-3 rounded-md px-2",
-                choice === chosen && "bg-accent-soft",
-              )}
-            >
-              <span className="min-w-0 flex-1 truncate">{choice.label}</span>
-              {choice.aside}
-            </div>
-          </div>
+          <Option
+            key={choice.id}
+            id={rowOf(choice)}
+            choice={choice}
+            isFirstOfGroup={choice.group !== choices[index - 1]?.group}
+            isChosen={choice === chosen}
+            onChoose={choose}
+            onPoint={chooser.onPoint}
+          />
         ))}
       </div>
+      {(choices.length === 0 || chooser.isWaiting) && <Remark isPending={isPending} error={error} />}
     </Dialog>
   );
 }
 
-function useChoices(words: string, onHelp: () => void): Choice[] {
+interface OptionProps {
+  id: string;
+  choice: Choice;
+  isFirstOfGroup: boolean;
+  isChosen: boolean;
+  onChoose: (choice: Choice) => void;
+  onPoint: (choice: Choice) => void;
+}
+
+function Option({ id, choice, isFirstOfGroup, isChosen, onChoose, onPoint }: OptionProps) {
+  const row = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isChosen) row.current?.scrollIntoView({ block: "nearest" });
+  }, [isChosen]);
+  return (
+    <div>
+      {isFirstOfGroup && (
+        <p role="presentation" className="px-2 pt-2 pb-1 text-xs font-medium text-ink-3">
+          {choice.group}
+        </p>
+      )}
+      {/* The keyboard works in the field above, which holds the focus. */}
+      {/* eslint-disable-next-line jsx-a11y/click-events-have-key-events */}
+      <div
+        ref={row}
+        id={id}
+        role="option"
+        tabIndex={-1}
+        aria-selected={isChosen}
+        onClick={() => {
+          onChoose(choice);
+        }}
+        onPointerMove={() => {
+          onPoint(choice);
+        }}
+        className={cx("flex h-9 cursor-pointer items-center gap-3 rounded-md px-2", isChosen && "bg-accent-soft")}
+      >
+        <span className="min-w-0 flex-1 truncate">{choice.label}</span>
+        {choice.aside}
+      </div>
+    </div>
+  );
+}
+
+/** Why there is nothing to choose, or not yet. */
+function Remark({ isPending, error }: { isPending: boolean; error: unknown }) {
+  const text = isPending ? LOOKING : error == null ? "Nothing is called that." : asProblem(error).message;
+  return (
+    <p role="status" className="px-4 pt-2 pb-6 text-center text-ink-2">
+      <Sentence text={text} />
+    </p>
+  );
+}
+
+interface Found {
+  choices: readonly Choice[];
+  isPending: boolean;
+  /** Why no tasks could be asked for. */
+  error: unknown;
+}
+
+function useChoices(words: string, onHelp: () => void): Found {
   const navigate = useNavigate();
   const isAdmin = useIsAdmin();
   const signOut = useSignOut();
@@ -152,14 +194,15 @@ function useChoices(words: string, onHelp: () => void): Choice[] {
     },
   ];
   const fits = (choice: Choice) => choice.label.toLowerCase().includes(words.toLowerCase());
-  return [...[...pages, ...actions].filter(fits), ...tasks];
+  return { ...tasks, choices: [...[...pages, ...actions].filter(fits), ...tasks.choices] };
 }
 
-function useTaskChoices(words: string): Choice[] {
-  const navigate = useNavigate();
+function useTaskChoices(words: string): Found {
+  const open = useOpenTask();
   const me = useMe();
   const users = useQuery({ ...usersQuery, enabled: useIsAdmin() });
-  return useFound(words).map((task) => {
+  const { tasks, isPending, error } = useFoundTasks(words);
+  const choices = tasks.map((task): Choice => {
     const owner = task.user_id === me.id ? undefined : users.data?.find((user) => user.id === task.user_id);
     return {
       id: `task-${task.id}`,
@@ -171,28 +214,10 @@ function useTaskChoices(words: string): Choice[] {
           <StatusBadge status={task.status} />
         </>
       ),
-      run: () =>
-        void navigate({
-          to: "/tasks/$id",
-          params: { id: task.id },
-          search: task.user_id === me.id ? {} : { user: task.user_id },
-        }),
+      run: () => {
+        open(task);
+      },
     };
   });
-}
-
-/** By words of the task, by its id, or by its ref, of which there is one in each user's tasks. */
-function useFound(words: string): Task[] {
-  const whose = useWhose();
-  const asked = useDeferredValue(words);
-  const isRef = REF.test(asked);
-  const isOfAll = whose.user === "*" && isRef;
-  const users = useQuery({ ...usersQuery, enabled: isOfAll });
-  const userIds = (users.data ?? []).map((user) => user.id);
-  const byWords = useQuery({
-    ...someTasksQuery({ ...whose, q: isRef ? asked.toUpperCase() : asked, limit: TASKS_MAX }),
-    enabled: asked.length >= 2 && !isOfAll,
-  });
-  const byRef = useQuery({ ...tasksByRefQuery(asked.toUpperCase(), userIds), enabled: isOfAll && userIds.length > 0 });
-  return (isOfAll ? byRef.data : asked.length >= 2 ? byWords.data : undefined) ?? [];
+  return { choices, isPending, error };
 }

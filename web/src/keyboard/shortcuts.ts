@@ -1,6 +1,6 @@
 /** Keys that do something wherever the focus is, except while somebody types or a dialog is open. */
 
-import { useEffect, useEffectEvent } from "react";
+import { useEffectEvent, useLayoutEffect } from "react";
 
 import { newStore } from "~/lib/store";
 
@@ -20,7 +20,8 @@ export const shortcutStore = newStore<readonly Shortcut[]>([]);
 /** While the component is shown. The latest `run` is called; it need not be stable. */
 export function useShortcut(keys: string, label: string, run: () => void, group: Shortcut["group"] = "This page"): void {
   const latest = useEffectEvent(run);
-  useEffect(() => {
+  // Not a moment later: what is seen can be pressed, and a key that came first would do nothing.
+  useLayoutEffect(() => {
     const shortcut: Shortcut = {
       keys,
       label,

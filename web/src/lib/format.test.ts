@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { counted, duration, exact, relative } from "./format";
+import { clockInZone, counted, duration, exact, relative } from "./format";
 
 const MINUTE = 60_000;
 
@@ -27,6 +27,13 @@ test("what is past and what is to come are told apart", () => {
 
 test("the exact time is that of the chosen zone, and names it", () => {
   expect(exact(Date.parse("2026-03-01T12:00:00Z"), "Asia/Tokyo")).toContain("21:00:00 GMT+9");
+});
+
+test("within a sentence a time is of the reader's clock, and says which that is", () => {
+  const now = Date.parse("2026-03-01T22:30:00Z");
+  expect(clockInZone(now, now, "UTC")).toBe("22:30:00 UTC");
+  expect(clockInZone(now + 15 * MINUTE, now, "Europe/Berlin")).toBe("23:45:00 CET");
+  expect(clockInZone(now + 60 * MINUTE, now, "Europe/Berlin")).toBe("2026-03-02 00:30 CET");
 });
 
 test("one is one", () => {

@@ -96,6 +96,19 @@ export function clock(at: number, zone: string, { withDay = false } = {}): strin
   }).format(at);
 }
 
+/** "14:03:12 CET", or "2026-12-01 01:00 CET" when it is of another day: in a sentence, where it must be clear which clock is meant. */
+export function clockInZone(at: number, now: number, zone: string): string {
+  const day = formatOf(zone, { year: "numeric", month: "2-digit", day: "2-digit" });
+  const isToday = day.format(at) === day.format(now);
+  const time = formatOf(zone, {
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+    ...(isToday ? { second: "2-digit" } : {}),
+  }).format(at);
+  return isToday ? time : `${day.format(at).split("/").reverse().join("-")} ${time}`;
+}
+
 export function instant(said: string | null | undefined): number | null {
   if (said == null) return null;
   const at = Date.parse(said);

@@ -14,13 +14,15 @@ export interface Typing {
   seen: string;
   /** What was told and has not come back yet, oldest first. */
   told: readonly string[];
+  /** How often fields were cleared until then. */
+  clearings: number;
 }
 
 /** More are on their way only if addresses are skipped, and then the oldest never come. */
 const TOLD_MAX = 8;
 
-export function newTyping(seen: string): Typing {
-  return { typed: seen, seen, told: [] };
+export function newTyping(seen: string, clearings = 0): Typing {
+  return { typed: seen, seen, told: [], clearings };
 }
 
 /** What the address will say once everything told has come back. */
@@ -32,24 +34,36 @@ export function tell(typing: Typing, text: string): Typing {
   return { ...typing, told: [...typing.told, text].slice(-TOLD_MAX) };
 }
 
-/** The address says something else now: what was told, or what a tab, a link or "Clear" made of it. */
-export function see(typing: Typing, seen: string): Typing {
+/**
+ * What the address says now: the same, what was told, or what a tab or a link made of it. "Clear" may come before the
+ * address hears of what was typed, and so without changing it.
+ */
+export function see(typing: Typing, seen: string, clearings = typing.clearings): Typing {
+  if (clearings !== typing.clearings) return newTyping(seen, clearings);
+  if (seen === typing.seen) return typing;
   const at = typing.told.indexOf(seen);
-  return at === -1 ? newTyping(seen) : { ...typing, seen, told: typing.told.slice(at + 1) };
+  return at === -1 ? newTyping(seen, clearings) : { ...typing, seen, told: typing.told.slice(at + 1) };
 }
 
-/** The text of the field, and how to change it; `onTell` puts it into the address. */
-export function useTyped(address: string, onTell: (text: string) => void): [string, (typed: string) => void] {
-  const [typing, setTyping] = useState(() => newTyping(address));
-  if (address !== typing.seen) setTyping(see(typing, address));
+/** The text of the field, how to change it, and how to have it told at once; `onTell` puts it into the address. */
+export function useTyped(
+  address: string,
+  onTell: (text: string) => void,
+  clearings = 0,
+): [text: string, type: (typed: string) => void, tellNow: () => void] {
+  const [typing, setTyping] = useState(() => newTyping(address, clearings));
+  const looked = see(typing, address, clearings);
+  if (looked !== typing) setTyping(looked);
   const text = typing.typed.trim();
   const isTold = text === expected(typing);
+  const tellNow = () => {
+    if (isTold) return;
+    setTyping((now) => tell(now, text));
+    onTell(text);
+  };
   useEffect(() => {
     if (isTold) return;
-    const timer = setTimeout(() => {
-      setTyping((now) => tell(now, text));
-      onTell(text);
-    }, TYPING_MS);
+    const timer = setTimeout(tellNow, TYPING_MS);
     return () => {
       clearTimeout(timer);
     };
@@ -59,5 +73,5 @@ export function useTyped(address: string, onTell: (text: string) => void): [stri
   const type = (typed: string) => {
     setTyping((now) => ({ ...now, typed }));
   };
-  return [typing.typed, type];
+  return [typing.typed, type, tellNow];
 }

@@ -11,8 +11,13 @@ import { type Connection, EventStream } from "./stream";
 
 type Told = (batch: Batch) => void;
 
+/** A page waits no longer than this for the stream: then it shows what it can. */
+const FIRST_LINE_MS_MAX = 400;
+
 interface Live {
   connection: Connection;
+  /** Whether it is known how the first attempt to connect ended, or took too long. */
+  isSettled: boolean;
   subscribe: (told: Told) => () => void;
 }
 
@@ -22,6 +27,7 @@ const LiveContext = createContext<Live | null>(null);
 export function LiveProvider({ isAdmin, children }: { isAdmin: boolean; children: ReactNode }) {
   const client = useQueryClient();
   const [connection, setConnection] = useState<Connection>("connecting");
+  const [isSettled, setIsSettled] = useState(false);
   const listeners = useRef(new Set<Told>());
   const whose = useStore(whoseStore);
   const url = isAdmin && whose !== "" ? `/api/v1/events?user=${encodeURIComponent(whose)}` : "/api/v1/events";
@@ -39,7 +45,10 @@ export function LiveProvider({ isAdmin, children }: { isAdmin: boolean; children
       onEvent: (event) => {
         gatherer.add(event);
       },
-      onConnection: setConnection,
+      onConnection: (now) => {
+        setConnection(now);
+        if (now !== "connecting") setIsSettled(true);
+      },
       onGap: () => {
         gatherer.gap();
       },
@@ -55,8 +64,10 @@ export function LiveProvider({ isAdmin, children }: { isAdmin: boolean; children
     };
     window.addEventListener("online", hurry);
     document.addEventListener("visibilitychange", look);
+    const late = setTimeout(setIsSettled, FIRST_LINE_MS_MAX, true);
     stream.start();
     return () => {
+      clearTimeout(late);
       window.removeEventListener("online", hurry);
       document.removeEventListener("visibilitychange", look);
       stream.stop();
@@ -68,12 +79,13 @@ export function LiveProvider({ isAdmin, children }: { isAdmin: boolean; children
   const live = useMemo<Live>(
     () => ({
       connection,
+      isSettled,
       subscribe: (told) => {
         listeners.current.add(told);
         return () => listeners.current.delete(told);
       },
     }),
-    [connection],
+    [connection, isSettled],
   );
   return <LiveContext value={live}>{children}</LiveContext>;
 }

@@ -38,6 +38,16 @@ test("more than it can hold is a gap, not more memory", () => {
   expect(told[0]?.hasGap).toBe(true);
 });
 
+test("a gap is told at once, with what was gathered before it", () => {
+  const told: Batch[] = [];
+  const gatherer = new Gatherer((batch) => told.push(batch));
+  gatherer.add(event("task.started"));
+  gatherer.gap();
+  expect(told.map((batch) => [batch.events.length, batch.hasGap])).toEqual([[1, true]]);
+  vi.advanceTimersByTime(GATHER_MS);
+  expect(told).toHaveLength(1);
+});
+
 test("progress and logs touch no list and no figure", () => {
   expect(topicsOf([event("task.progress"), event("task.log")])).toEqual(new Set());
 });

@@ -28,9 +28,11 @@ export class Gatherer {
     this.#soon();
   }
 
+  /** Told at once: what is asked for from now on is not from before it. */
   gap(): void {
     this.#hasGap = true;
-    this.#soon();
+    this.stop();
+    this.#flush();
   }
 
   stop(): void {
@@ -40,11 +42,15 @@ export class Gatherer {
 
   #soon(): void {
     this.#timer ??= setTimeout(() => {
-      const batch = { events: this.#events, hasGap: this.#hasGap };
-      this.#events = [];
-      this.#hasGap = false;
       this.#timer = undefined;
-      this.#tell(batch);
+      this.#flush();
     }, GATHER_MS);
+  }
+
+  #flush(): void {
+    const batch = { events: this.#events, hasGap: this.#hasGap };
+    this.#events = [];
+    this.#hasGap = false;
+    this.#tell(batch);
   }
 }

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { BACKOFF_MS_MAX, type Connection, EventStream, type LiveEvent, SILENCE_MS_MAX } from "./stream";
 
-/** A hub's side of the stream: each connection is kept, and the test says what comes over it. */
+/** A hub's side of the stream: it greets, keeps each connection, and the test says what comes over it. */
 class FakeHub {
+  greeting = ": taskyard\n\n";
   connections: { lastId: string | null; send: (text: string) => void; end: () => void; signal: AbortSignal }[] = [];
   refusals: Response[] = [];
 
@@ -27,6 +28,7 @@ class FakeHub {
           },
           signal,
         });
+        if (this.greeting !== "") this.last.send(this.greeting);
       },
     });
     return Promise.resolve(new Response(body, { status: 200 }));
@@ -75,10 +77,32 @@ const settle = () => vi.advanceTimersByTimeAsync(0);
 test("it is live once the hub answers, and tells what comes", async () => {
   stream.start();
   await settle();
-  hub.last.send(": taskyard\n\n" + message("1-1-0"));
+  hub.last.send(message("1-1-0"));
   await settle();
   expect(connections).toEqual(["connecting", "live"]);
   expect(events.map((event) => event.id)).toEqual(["1-1-0"]);
+});
+
+test("what was fetched before the first line stood may be old, so that is a gap too", async () => {
+  hub.greeting = "";
+  stream.start();
+  await settle();
+  expect([gaps, connections]).toEqual([0, ["connecting"]]);
+  hub.last.send(": taskyard\n\n");
+  await settle();
+  expect([gaps, connections]).toEqual([1, ["connecting", "live"]]);
+});
+
+test("a hub that answers and says nothing is not live, and is asked less and less often", async () => {
+  hub.greeting = "";
+  stream.start();
+  await settle();
+  for (const waitMs of [500, 1000, 2000]) {
+    hub.last.end();
+    await vi.advanceTimersByTimeAsync(waitMs);
+  }
+  expect(hub.connections).toHaveLength(4);
+  expect(connections).not.toContain("live");
   expect(gaps).toBe(0);
 });
 
@@ -106,7 +130,7 @@ test("after the line is cut it goes on from the last event, and says that someth
   expect(hub.connections).toHaveLength(2);
   expect(hub.last.lastId).toBe("1-7-0");
   expect(connections.at(-1)).toBe("live");
-  expect(gaps).toBe(1);
+  expect(gaps).toBe(2);
 });
 
 test("a resync is a gap and no event, and its place is where it goes on from", async () => {
@@ -117,7 +141,7 @@ test("a resync is a gap and no event, and its place is where it goes on from", a
   hub.last.end();
   await vi.advanceTimersByTimeAsync(BACKOFF_MS_MAX);
   expect(events).toEqual([]);
-  expect(gaps).toBe(2);
+  expect(gaps).toBe(3);
   expect(hub.last.lastId).toBe("2-9-0");
 });
 
@@ -168,6 +192,16 @@ test("a line without a sign of life is given up", async () => {
   expect(first.signal.aborted).toBe(true);
   await vi.advanceTimersByTimeAsync(BACKOFF_MS_MAX);
   expect(hub.connections).toHaveLength(2);
+});
+
+test("a line whose messages cannot be read is closed before another is opened", async () => {
+  stream.start();
+  await settle();
+  const first = hub.last;
+  first.send("data: {\n\n");
+  await vi.advanceTimersByTimeAsync(BACKOFF_MS_MAX);
+  expect(hub.connections).toHaveLength(2);
+  expect(first.signal.aborted).toBe(true);
 });
 
 test("a session that is over ends it", async () => {

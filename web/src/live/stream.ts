@@ -2,7 +2,8 @@
  * The event stream over `fetch`: `EventSource` cannot say why it failed, and waits as long as it likes.
  *
  * It goes on from the last event that it saw. What was missed is not reconstructed here: whoever listens is told
- * that there was a gap, and looks at everything afresh.
+ * that there was a gap, and looks at everything afresh. The first line follows a gap too: what was fetched before it
+ * stood may be from before an event that nobody told.
  */
 
 import { createParser } from "eventsource-parser";
@@ -33,7 +34,6 @@ export class EventStream {
   #parts: StreamParts;
   #lastId: string | undefined;
   #failures = 0;
-  #wasLive = false;
   #isOver = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt: AbortController | undefined;
@@ -89,10 +89,7 @@ export class EventStream {
   }
 
   async #read(body: ReadableStream<Uint8Array>, attempt: AbortController): Promise<void> {
-    this.#failures = 0;
-    this.#parts.onConnection("live");
-    if (this.#wasLive) this.#parts.onGap();
-    this.#wasLive = true;
+    let isStanding = false;
     const parser = createParser({
       onEvent: ({ id, event, data }) => {
         if (id !== undefined) this.#lastId = id;
@@ -109,6 +106,8 @@ export class EventStream {
       for (;;) {
         const { done, value } = await reader.read();
         if (done || this.#isOver) return;
+        if (!isStanding) this.#stand();
+        isStanding = true;
         clearTimeout(silence);
         silence = setTimeout(() => {
           attempt.abort();
@@ -117,7 +116,16 @@ export class EventStream {
       }
     } finally {
       clearTimeout(silence);
+      // After a message that cannot be read too: another line is opened then, and this one would stay open beside it.
+      attempt.abort();
     }
+  }
+
+  /** The hub listens for this line since before its first word, not since it answered: without a leader it only answers. */
+  #stand(): void {
+    this.#failures = 0;
+    this.#parts.onGap();
+    this.#parts.onConnection("live");
   }
 
   #later(askedMs: number | undefined): void {

@@ -20,3 +20,8 @@ export function useLive(told: (batch: Batch) => void): void {
 export function useConnection(): Connection {
   return useLiveContext().connection;
 }
+
+/** Whether to ask the hub already: what is asked for once the stream stands need not be asked for again when it does. */
+export function useMayAsk(): boolean {
+  return useLiveContext().isSettled;
+}

@@ -2,12 +2,15 @@ import { Link } from "@tanstack/react-router";
 import { Ellipsis } from "lucide-react";
 import { useState } from "react";
 
+import { cx } from "~/lib/classes";
 import { Dialog } from "~/ui/Dialog";
 
 import { Brand } from "./Brand";
 import { type Place, placesFor } from "./places";
 import { WhoseSelect } from "./WhoseSelect";
 
+/** Beside a tablet's page there are only the signs: their names are for whoever points at one, or cannot see it. */
+const NAMED = "md:max-lg:sr-only";
 const GROUPS = ["Work", "Yard", "Admin"] as const;
 
 function PlaceLink({ place, onGo }: { place: Place; onGo?: () => void }) {
@@ -17,10 +20,11 @@ function PlaceLink({ place, onGo }: { place: Place; onGo?: () => void }) {
       to={place.to}
       {...(onGo === undefined ? {} : { onClick: onGo })}
       activeOptions={{ exact: place.to === "/", includeSearch: false }}
+      title={place.label}
       className="flex h-8 items-center gap-2.5 rounded-md px-2 text-ink-2 hover:bg-sunken hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:font-medium aria-[current=page]:text-ink"
     >
       <Icon aria-hidden className="size-4 shrink-0" />
-      {place.label}
+      <span className={NAMED}>{place.label}</span>
     </Link>
   );
 }
@@ -29,7 +33,7 @@ function Places({ isAdmin, onGo }: { isAdmin: boolean; onGo?: () => void }) {
   const places = placesFor(isAdmin);
   return GROUPS.filter((group) => places.some((place) => place.group === group)).map((group) => (
     <div key={group} className="flex flex-col gap-0.5">
-      <p className="px-2 py-1 text-xs font-medium text-ink-3">{group}</p>
+      <p className={cx("px-2 py-1 text-xs font-medium text-ink-3", NAMED)}>{group}</p>
       {places
         .filter((place) => place.group === group)
         .map((place) => (
@@ -43,10 +47,10 @@ export function SideNavigation({ isAdmin }: { isAdmin: boolean }) {
   return (
     <nav
       aria-label="Pages"
-      className="sticky top-0 hidden h-dvh w-52 shrink-0 flex-col gap-4 overflow-y-auto border-r border-line bg-page px-3 py-4 md:flex"
+      className="sticky top-0 hidden h-dvh w-14 shrink-0 flex-col gap-4 overflow-y-auto border-r border-line bg-page px-3 py-4 md:flex lg:w-52"
     >
-      <Link to="/" className="mb-1 px-2">
-        <Brand />
+      <Link to="/" className="mb-1 px-1 lg:px-2">
+        <Brand nameLook={NAMED} />
       </Link>
       <Places isAdmin={isAdmin} />
     </nav>

@@ -8,6 +8,7 @@ import { may, MeContext, meQuery, useMe } from "~/api/queries/session";
 import { CommandPalette } from "~/keyboard/CommandPalette";
 import { listenForShortcuts, useShortcut } from "~/keyboard/shortcuts";
 import { LiveProvider } from "~/live/LiveProvider";
+import { useMayAsk } from "~/live/useLive";
 import { ErrorState } from "~/ui/ErrorState";
 import { Kbd } from "~/ui/Kbd";
 import { Skeleton } from "~/ui/Skeleton";
@@ -100,7 +101,7 @@ function SignedIn({ me }: { me: Me }) {
           </header>
           <LostBanner />
           <main id="content" tabIndex={-1} className="mx-auto flex w-full max-w-7xl min-w-0 flex-1 flex-col p-4 outline-none md:p-6">
-            <Suspense fallback={<Skeleton className="h-6 w-40" />}>
+            <Suspense fallback={<Coming />}>
               <Page isAdmin={isAdmin} />
             </Suspense>
           </main>
@@ -136,8 +137,14 @@ function Page({ isAdmin }: { isAdmin: boolean }) {
   const { pathname } = useLocation();
   const isForPeople = may(useMe(), "tasks") || isAdmin;
   const place = PLACES.find((one) => one.to === pathname);
+  const mayAsk = useMayAsk();
   if (!isForPeople) return <ForPeople />;
+  if (!mayAsk) return <Coming />;
   return place?.group === "Admin" && !isAdmin ? <ForAdmins title={place.label} /> : <Outlet />;
+}
+
+function Coming() {
+  return <Skeleton className="h-6 w-40" />;
 }
 
 function GoShortcuts({ isAdmin }: { isAdmin: boolean }) {

@@ -34,7 +34,7 @@ export function SignIn() {
         <div>
           <h1 className="text-xl font-semibold tracking-tight">Sign in</h1>
           <p className="mt-1 text-ink-2">
-            With a key, or by the link that <code className="font-mono text-xs">taskyard up</code> prints when it starts.
+            With a key, or by a link: <code className="font-mono text-xs">taskyard dashboard</code> prints one.
           </p>
         </div>
         <form onSubmit={send} className="flex flex-col gap-4">

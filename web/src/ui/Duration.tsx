@@ -7,11 +7,14 @@ export function Duration({ ms }: { ms: number | null | undefined }) {
   return <span className="whitespace-nowrap">{duration(ms)}</span>;
 }
 
+/** Times are told to the millisecond: what began and ended in the same one still took some time. */
+const UNDER_A_MS = 0.5;
+
 /** From one time to another; while there is no end it counts. */
 export function Elapsed({ from, to }: { from: string | null | undefined; to?: string | null | undefined }) {
   const [start, end] = [instant(from), instant(to)];
   if (start === null) return <Duration ms={null} />;
-  return end === null ? <Counting start={start} /> : <Duration ms={end - start} />;
+  return end === null ? <Counting start={start} /> : <Duration ms={Math.max(UNDER_A_MS, end - start)} />;
 }
 
 function Counting({ start }: { start: number }) {

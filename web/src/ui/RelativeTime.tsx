@@ -1,4 +1,4 @@
-import { exact, instant, relative } from "~/lib/format";
+import { clockInZone, exact, instant, relative } from "~/lib/format";
 import { useSaidNow } from "~/lib/now";
 import { useZone } from "~/lib/preferences";
 
@@ -19,6 +19,17 @@ function Ticking({ ms }: { ms: number }) {
   const said = useSaidNow((now) => relative(ms, now));
   return (
     <time dateTime={new Date(ms).toISOString()} title={exact(ms, zone)} className="whitespace-nowrap">
+      {said}
+    </time>
+  );
+}
+
+/** Within a sentence: what a clock of the chosen zone shows then. */
+export function ClockTime({ ms }: { ms: number }) {
+  const zone = useZone();
+  const said = useSaidNow((now) => clockInZone(ms, now, zone));
+  return (
+    <time dateTime={new Date(ms).toISOString()} title={exact(ms, zone)}>
       {said}
     </time>
   );

@@ -19,7 +19,7 @@ export function Switch({ label, hideLabel = false, on, onChange, disabled = fals
       onClick={() => {
         onChange(!on);
       }}
-      className="inline-flex items-center gap-2 rounded-md disabled:opacity-50"
+      className="inline-flex items-center gap-2 rounded-md align-middle disabled:opacity-50"
     >
       <span
         aria-hidden

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-import { useMe } from "~/api/queries/session";
+import { useWhoseOf } from "~/lib/owners";
 import { titleOf } from "~/words";
 
 interface Props {
@@ -12,12 +12,12 @@ interface Props {
 
 /** Refs count within one user's tasks, so another user's is named by its id and its owner. */
 export function TaskLink({ task, children, className = "hover:underline" }: Props) {
-  const me = useMe();
+  const whoseOf = useWhoseOf();
   return (
     <Link
       to="/tasks/$id"
       params={{ id: task.id }}
-      search={task.user_id === me.id ? {} : { user: task.user_id }}
+      search={{ ...whoseOf(task) }}
       className={className}
     >
       {children ?? titleOf(task)}

@@ -1,7 +1,7 @@
 import { type ColumnDef, createColumnHelper, type RowData } from "@tanstack/react-table";
 import { useMemo } from "react";
 
-import { useIsNarrow } from "~/lib/narrow";
+import { useIsNarrow, useIsTight } from "~/lib/narrow";
 
 declare module "@tanstack/react-table" {
   // The names of the parameters must be the library's.
@@ -9,6 +9,8 @@ declare module "@tanstack/react-table" {
   interface ColumnMeta<TData extends RowData, TValue> {
     /** Left out on a phone. */
     wide?: boolean;
+    /** Left out on a tablet too. */
+    large?: boolean;
     align?: "right";
   }
 }
@@ -19,11 +21,11 @@ export { createColumnHelper };
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Columns<T> = ColumnDef<T, any>[];
 
-/** Without those that a phone has no place for. */
+/** Without those that a window of this width has no place for. */
 export function useColumnsThatFit<T>(columns: Columns<T>): Columns<T> {
-  const isNarrow = useIsNarrow();
+  const [isNarrow, isTight] = [useIsNarrow(), useIsTight()];
   return useMemo(
-    () => (isNarrow ? columns.filter((column) => column.meta?.wide !== true) : columns),
-    [columns, isNarrow],
+    () => columns.filter(({ meta }) => !(isNarrow && meta?.wide === true) && !(isTight && meta?.large === true)),
+    [columns, isNarrow, isTight],
   );
 }

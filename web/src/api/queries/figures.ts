@@ -12,11 +12,16 @@ export const metricsQuery = queryOptions({
 
 export type Range = NonNullable<Schemas["HistoryQuery"]["range"]>;
 
+export type History = Schemas["HistoryAnswer"] & { range: Range };
+
 /** Admins only: how the hub did, step by step. */
 export const historyQuery = (range: Range) =>
   queryOptions({
     queryKey: ["history", range],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/metrics/history", { params: { query: { range } }, signal })),
+    queryFn: async ({ signal }): Promise<History> => ({
+      range,
+      ...(await answer(api.GET("/api/v1/metrics/history", { params: { query: { range } }, signal }))),
+    }),
   });
 
 export const backpressureQuery = (whose: Whose) =>

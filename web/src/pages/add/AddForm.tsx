@@ -1,9 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { answer, api, type Schemas, type Task } from "~/api/client";
-import { useMe } from "~/api/queries/session";
+import { useOpenTask } from "~/lib/openTask";
 import { useZone } from "~/lib/preferences";
 import { useWhoseOwn } from "~/lib/whose";
 import { fromField } from "~/lib/zoned";
@@ -91,9 +90,8 @@ export function AddForm() {
 /** Sent under one key until it has arrived, so that a second press or a lost answer makes no second task. */
 function useAdding(body: () => Submission) {
   const keys = useDraftKeys();
-  const me = useMe();
   const whose = useWhoseOwn();
-  const navigate = useNavigate();
+  const open = useOpenTask();
   return useMutation({
     mutationFn: () => {
       const sent = body();
@@ -103,8 +101,7 @@ function useAdding(body: () => Submission) {
     onSuccess: (task) => {
       keys.forget();
       toast(`${task.ref} was added.`);
-      const search = task.user_id === me.id ? {} : { user: task.user_id };
-      void navigate({ to: "/tasks/$id", params: { id: task.id }, search });
+      open(task);
     },
   });
 }

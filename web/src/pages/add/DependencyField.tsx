@@ -4,12 +4,13 @@ import { useId, useState } from "react";
 
 import type { Task } from "~/api/client";
 import { someTasksQuery } from "~/api/queries/tasks";
+import { useChooser } from "~/keyboard/useChooser";
 import { cx } from "~/lib/classes";
 import { useDebounced } from "~/lib/debounced";
 import type { Whose } from "~/lib/whose";
 import { CONTROL, Labelled } from "~/ui/Field";
 import { StatusBadge } from "~/ui/StatusBadge";
-import { titleOf } from "~/words";
+import { LOOKING, titleOf } from "~/words";
 
 interface Props {
   chosen: readonly Task[];
@@ -19,27 +20,30 @@ interface Props {
 }
 
 const FOUND_MAX = 8;
-const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
+const NONE: readonly Task[] = [];
 
 /** Tasks that must be done first, found by their ref or by words of them. */
 export function DependencyField({ chosen, onChange, error, whose }: Props) {
   const list = useId();
   const [typed, setTyped] = useState("");
   const [isOpen, setIsOpen] = useState(false);
-  const [at, setAt] = useState(0);
-  const asked = useDebounced(typed.trim());
-  const search = useQuery({
-    ...someTasksQuery({ ...whose, limit: FOUND_MAX + chosen.length, ...(asked === "" ? {} : { q: asked }) }),
-    enabled: isOpen,
-    placeholderData: keepPreviousData,
-  });
-  const found = (search.data ?? []).filter((task) => chosen.every((one) => one.id !== task.id)).slice(0, FOUND_MAX);
+  const { found, isPending, isAsked } = useCandidates(typed.trim(), chosen, isOpen, whose);
+  const chooser = useChooser({ choices: isOpen ? found : NONE, isPending, onChoose: choose });
+  const rowOf = (task: Task) => `${list}-${task.id}`;
 
-  function choose(task: Task | undefined) {
-    if (task === undefined) return;
+  function choose(task: Task) {
     onChange([...chosen, task]);
-    setTyped("");
-    setAt(0);
+    type("");
+  }
+
+  function type(text: string) {
+    setTyped(text);
+    chooser.reset();
+  }
+
+  function close() {
+    setIsOpen(false);
+    chooser.reset();
   }
 
   return (
@@ -53,7 +57,7 @@ export function DependencyField({ chosen, onChange, error, whose }: Props) {
               aria-expanded={isOpen}
               aria-controls={list}
               aria-autocomplete="list"
-              aria-activedescendant={isOpen && found.length > 0 ? `${list}-${String(at)}` : undefined}
+              aria-activedescendant={chooser.chosen !== undefined ? rowOf(chooser.chosen) : undefined}
               autoComplete="off"
               placeholder="Find by ref or by words"
               className={cx(CONTROL, "h-8")}
@@ -61,86 +65,118 @@ export function DependencyField({ chosen, onChange, error, whose }: Props) {
               onFocus={() => {
                 setIsOpen(true);
               }}
-              onBlur={() => {
-                setIsOpen(false);
-              }}
+              onBlur={close}
               onChange={(event) => {
-                setAt(0);
                 setIsOpen(true);
-                setTyped(event.target.value);
+                type(event.target.value);
               }}
               onKeyDown={(event) => {
-                const step = STEPS[event.key];
-                if (step !== undefined) {
-                  event.preventDefault();
-                  setAt(Math.max(0, Math.min(found.length - 1, at + step)));
-                } else if (event.key === "Enter") {
-                  event.preventDefault();
-                  choose(found[at]);
-                } else if (event.key === "Escape") {
-                  setIsOpen(false);
-                }
+                if (event.key === "Escape") close();
+                else chooser.onKeyDown(event);
               }}
             />
             <ul
               id={list}
               role="listbox"
               aria-label="Tasks"
-              hidden={!isOpen || search.data === undefined}
+              aria-busy={isPending}
+              hidden={!isOpen || !isAsked}
               className="mt-1 max-h-60 overflow-y-auto rounded-md border border-line-strong bg-surface py-1"
             >
-              {found.map((task, index) => (
-                // The field itself has the keys: arrows and Enter.
-                // eslint-disable-next-line jsx-a11y/click-events-have-key-events
-                <li
+              {found.map((task) => (
+                <Candidate
                   key={task.id}
-                  id={`${list}-${String(index)}`}
-                  role="option"
-                  tabIndex={-1}
-                  aria-selected={index === at}
-                  onPointerDown={(event) => {
-                    event.preventDefault();
-                  }}
-                  onClick={() => {
+                  id={rowOf(task)}
+                  task={task}
+                  isChosen={task === chooser.chosen}
+                  onChoose={() => {
                     choose(task);
                   }}
-                  className={cx("flex cursor-pointer items-baseline gap-2 px-2.5 py-1", index === at && "bg-accent-soft")}
-                >
-                  <span className="shrink-0 text-ink-3">{task.ref}</span>
-                  <span className="min-w-0 flex-1 truncate">{titleOf(task)}</span>
-                  <StatusBadge status={task.status} />
-                </li>
+                />
               ))}
-              {found.length === 0 && (
-                <li role="option" aria-selected={false} aria-disabled className="px-2.5 py-1 text-ink-3">
-                  {asked === "" ? "There are no tasks yet." : "No task is like that."}
-                </li>
-              )}
+              {found.length === 0 && <NoCandidate isPending={isPending} isNarrowed={typed.trim() !== ""} />}
             </ul>
           </div>
         )}
       </Labelled>
-      {chosen.length > 0 && (
-        <ul aria-label="It waits for" className="flex flex-wrap gap-2">
-          {chosen.map((task) => (
-            <li key={task.id} className="flex max-w-full items-center gap-1 rounded-full border border-line-strong py-0.5 pr-1 pl-2.5">
-              <span className="truncate">
-                <span className="text-ink-3">{task.ref}</span> {titleOf(task)}
-              </span>
-              <button
-                type="button"
-                aria-label={`Do not wait for ${task.ref}`}
-                onClick={() => {
-                  onChange(chosen.filter((one) => one.id !== task.id));
-                }}
-                className="rounded-full p-0.5 text-ink-3 hover:bg-sunken hover:text-ink [&_svg]:size-3.5"
-              >
-                <X />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      {chosen.length > 0 && <Chosen tasks={chosen} onChange={onChange} />}
     </div>
+  );
+}
+
+/** What fits what is typed and was not chosen yet; until the answer is there, what fitted before. */
+function useCandidates(typed: string, chosen: readonly Task[], isOpen: boolean, whose: Whose) {
+  const asked = useDebounced(typed);
+  const search = useQuery({
+    ...someTasksQuery({ ...whose, limit: FOUND_MAX + chosen.length, ...(asked === "" ? {} : { q: asked }) }),
+    enabled: isOpen,
+    placeholderData: keepPreviousData,
+  });
+  return {
+    found: (search.data ?? []).filter((task) => chosen.every((one) => one.id !== task.id)).slice(0, FOUND_MAX),
+    isPending: asked !== typed || search.isPlaceholderData || search.isLoading,
+    isAsked: search.data !== undefined,
+  };
+}
+
+interface CandidateProps {
+  id: string;
+  task: Task;
+  isChosen: boolean;
+  onChoose: () => void;
+}
+
+function Candidate({ id, task, isChosen, onChoose }: CandidateProps) {
+  return (
+    // The field itself has the keys: arrows and Enter.
+    // eslint-disable-next-line jsx-a11y/click-events-have-key-events
+    <li
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isChosen}
+      onPointerDown={(event) => {
+        event.preventDefault();
+      }}
+      onClick={onChoose}
+      className={cx("flex cursor-pointer items-baseline gap-2 px-2.5 py-1", isChosen && "bg-accent-soft")}
+    >
+      <span className="shrink-0 text-ink-3">{task.ref}</span>
+      <span className="min-w-0 flex-1 truncate">{titleOf(task)}</span>
+      <StatusBadge status={task.status} />
+    </li>
+  );
+}
+
+function NoCandidate({ isPending, isNarrowed }: { isPending: boolean; isNarrowed: boolean }) {
+  const text = isPending ? LOOKING : isNarrowed ? "No task is like that." : "There are no tasks yet.";
+  return (
+    <li role="option" aria-selected={false} aria-disabled className="px-2.5 py-1 text-ink-3">
+      {text}
+    </li>
+  );
+}
+
+function Chosen({ tasks, onChange }: { tasks: readonly Task[]; onChange: (tasks: Task[]) => void }) {
+  return (
+    <ul aria-label="It waits for" className="flex flex-wrap gap-2">
+      {tasks.map((task) => (
+        <li key={task.id} className="flex max-w-full items-center gap-1 rounded-full border border-line-strong py-0.5 pr-1 pl-2.5">
+          <span className="truncate">
+            <span className="text-ink-3">{task.ref}</span> {titleOf(task)}
+          </span>
+          <button
+            type="button"
+            aria-label={`Do not wait for ${task.ref}`}
+            onClick={() => {
+              onChange(tasks.filter((one) => one.id !== task.id));
+            }}
+            className="rounded-full p-0.5 text-ink-3 hover:bg-sunken hover:text-ink [&_svg]:size-3.5"
+          >
+            <X />
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }

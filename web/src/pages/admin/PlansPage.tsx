@@ -42,7 +42,7 @@ function Compared({ plans }: { plans: readonly Plan[] }) {
           <tr className="border-b border-line">
             <td className="h-10 px-3" />
             {plans.map((plan) => (
-              <th key={plan.name} scope="col" className="px-3 font-semibold whitespace-nowrap">
+              <th key={plan.name} scope="col" className="px-3 py-1.5 font-semibold whitespace-nowrap">
                 {plan.name}
                 <p className="font-normal text-ink-2">
                   {counted(users.data?.filter((user) => user.plan === plan.name).length ?? 0, "user")}

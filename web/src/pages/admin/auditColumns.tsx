@@ -16,7 +16,7 @@ export function columnsFor(names: ReadonlyMap<string, string>): Columns<Entry> {
     column.display({ id: "deed", header: "Did", cell: ({ row: { original } }) => deed(original) }),
     column.accessor("subject", {
       header: "What",
-      cell: ({ getValue }) => <span className="break-all">{whom(getValue(), names)}</span>,
+      cell: ({ getValue }) => <span className="inline-block min-w-20 wrap-anywhere">{whom(getValue(), names)}</span>,
     }),
     column.display({
       id: "change",

@@ -31,7 +31,7 @@ export function columnsFor(plans: readonly string[], onEdit: (user: User) => voi
     }),
     column.display({ id: "now", header: "Now", meta: { wide: true }, cell: ({ row: { original } }) => <Now usage={original.usage} /> }),
     column.display({ id: "hours", header: "Hours this month", meta: { wide: true }, cell: ({ row: { original } }) => <Hours name={original.name} usage={original.usage} /> }),
-    column.accessor("created_at", { header: "Since", meta: { wide: true }, cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
+    column.accessor("created_at", { header: "Since", meta: { large: true }, cell: ({ getValue }) => <RelativeTime at={getValue()} /> }),
     column.display({
       id: "actions",
       header: () => <span className="sr-only">Actions</span>,
@@ -95,8 +95,12 @@ function Hours({ name, usage }: { name: string; usage: Usage }) {
         warns
         value={used}
         max={most}
-        text={most === null ? `${used.toFixed(1)} h, no limit` : `${used.toFixed(1)} of ${String(most)} h`}
+        text={most === null ? `${tenths(used)} h, no limit` : `${tenths(used)} of ${String(most)} h`}
       />
     </div>
   );
+}
+
+function tenths(hours: number): string {
+  return hours > 0 && hours < 0.1 ? "< 0.1" : String(Math.round(hours * 10) / 10);
 }

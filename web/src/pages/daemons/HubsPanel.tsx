@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import type { Schemas } from "~/api/client";
 import { hubsQuery } from "~/api/queries/yard";
-import { duration } from "~/lib/format";
+import { relative } from "~/lib/format";
 import { Badge } from "~/ui/Badge";
 import { createColumnHelper } from "~/ui/columns";
 import { Loaded } from "~/ui/Loaded";
@@ -25,7 +25,7 @@ const columns = [
   column.accessor("lag_s", {
     header: "Heard from",
     meta: { wide: true, align: "right" },
-    cell: ({ getValue }) => `${duration(getValue() * 1000)} ago`,
+    cell: ({ getValue }) => relative(-getValue() * 1000, 0),
   }),
 ];
 

@@ -3,11 +3,10 @@ import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 
 import type { Task } from "~/api/client";
-import { usersQuery } from "~/api/queries/people";
-import { useIsAdmin, useMe } from "~/api/queries/session";
 import { reviewsQuery } from "~/api/queries/reviews";
 import { cx } from "~/lib/classes";
 import { counted } from "~/lib/format";
+import { useOwnerOf, useWhoseOf } from "~/lib/owners";
 import { useWhose } from "~/lib/whose";
 import { Button } from "~/ui/Button";
 import { IconButton } from "~/ui/IconButton";
@@ -34,7 +33,7 @@ const STEP = 50;
 
 /** The tasks that failed in one way, newest first. */
 export function Letters({ letters, ...rest }: Props) {
-  const ownerOf = useOwners();
+  const ownerOf = useOwnerOf(useWhose());
   const [shown, setShown] = useState(STEP);
   return (
     <>
@@ -113,17 +112,8 @@ function Letter({ task, owner, selected, cursorId, onToggle, onDecide }: LetterP
   );
 }
 
-/** Named only where the list has several owners. */
-function useOwners(): (task: Task) => string | undefined {
-  const isAdmin = useIsAdmin();
-  const { user } = useWhose();
-  const users = useQuery({ ...usersQuery, enabled: isAdmin && user === "*" }).data;
-  return (task) => (user === "*" && (users?.length ?? 0) > 1 ? users?.find((one) => one.id === task.user_id)?.name : undefined);
-}
-
 function Details({ task }: { task: Task }) {
-  const me = useMe();
-  const reviews = useQuery(reviewsQuery(task.id, task.user_id === me.id ? {} : { user: task.user_id }));
+  const reviews = useQuery(reviewsQuery(task.id, useWhoseOf()(task)));
   const { error } = task;
   return (
     <div className="flex flex-col gap-3 px-4 pb-4 md:pl-20">

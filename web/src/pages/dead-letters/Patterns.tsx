@@ -1,13 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 
 import type { Task } from "~/api/client";
-import { useMe } from "~/api/queries/session";
 import { deadLettersQuery } from "~/api/queries/yard";
 import { useShortcut } from "~/keyboard/shortcuts";
 import { useRowCursor } from "~/keyboard/useRowCursor";
 import { counted } from "~/lib/format";
+import { useOpenTask } from "~/lib/openTask";
 import { useWhose } from "~/lib/whose";
 import { Loaded } from "~/ui/Loaded";
 import { SkeletonRows } from "~/ui/Skeleton";
@@ -149,8 +148,7 @@ function useStops(
   press: (pattern: FailurePattern) => void,
   toggle: (id: string) => void,
 ) {
-  const navigate = useNavigate();
-  const me = useMe();
+  const openTask = useOpenTask();
   const stops = patterns.flatMap<Stop>((pattern) => [
     { id: pattern.fingerprint, pattern },
     ...(pattern === open ? letters.map((task) => ({ id: task.id, pattern, task })) : []),
@@ -159,12 +157,8 @@ function useStops(
     rows: stops,
     rowId: (stop) => stop.id,
     onOpen: ({ pattern, task }) => {
-      if (task === undefined) {
-        press(pattern);
-        return;
-      }
-      const search = task.user_id === me.id ? {} : { user: task.user_id };
-      void navigate({ to: "/tasks/$id", params: { id: task.id }, search });
+      if (task === undefined) press(pattern);
+      else openTask(task);
     },
     onToggle: (id) => {
       if (letters.some((task) => task.id === id)) toggle(id);

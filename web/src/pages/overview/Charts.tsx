@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { historyQuery, type Range } from "~/api/queries/figures";
+import { type History, historyQuery, type Range } from "~/api/queries/figures";
 import { cx } from "~/lib/classes";
 import { useFilters } from "~/lib/filters";
 import { duration, short } from "~/lib/format";
@@ -13,7 +13,7 @@ import { Tabs } from "~/ui/Tabs";
 import { type Series, TimeSeries } from "~/ui/TimeSeries";
 import { LEVEL, LEVELS, STATUS } from "~/words";
 
-import { type History, line, rate, type Steps, stepsOf } from "./series";
+import { line, rate, type Steps, stepsOf } from "./series";
 
 const RANGES: readonly { id: Range; label: string; says: string }[] = [
   { id: "hour", label: "1 h", says: "the last hour" },
@@ -133,10 +133,16 @@ export function Charts() {
   );
 }
 
-function Chart({ history, view, label }: { history: History; view: View; label: string }) {
+interface ChartProps {
+  history: History;
+  view: View;
+  label: string;
+}
+
+function Chart({ history, view, label }: ChartProps) {
   const steps = useMemo(() => stepsOf(history), [history]);
   const series = useMemo(() => view.series(steps, history.step_s), [view, steps, history.step_s]);
-  if (history.points.length < 2) {
+  if (steps.points.filter((one) => one !== null).length < 2) {
     return <EmptyState title="Nothing to draw yet">The hub writes one point a minute; the line begins in a moment.</EmptyState>;
   }
   return <TimeSeries label={label} times={steps.times} series={series} format={view.format} stacked={view.stacked ?? false} height={220} />;

@@ -1,3 +1,5 @@
+import { Link } from "@tanstack/react-router";
+
 import type { Level } from "~/api/client";
 import { count } from "~/lib/format";
 import { LevelBadge } from "~/ui/LevelBadge";
@@ -18,7 +20,11 @@ export function LevelsPanel({ depth }: { depth: Partial<Record<Level, number>> }
             <dd aria-hidden className="h-1.5 overflow-hidden rounded-full bg-sunken">
               <div className="h-full rounded-full bg-accent" style={{ width: `${String(((depth[level] ?? 0) / top) * 100)}%` }} />
             </dd>
-            <dd className="text-right">{count(depth[level] ?? 0)}</dd>
+            <dd className="text-right">
+              <Link to="/queue" search={{ status: "queued", priority: level }} aria-label={`${count(depth[level] ?? 0)} queued at level ${level}`} className="text-accent hover:underline">
+                {count(depth[level] ?? 0)}
+              </Link>
+            </dd>
           </div>
         ))}
       </dl>

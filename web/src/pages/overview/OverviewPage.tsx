@@ -27,9 +27,14 @@ export default function OverviewPage() {
         <div className="contents min-w-0 flex-col gap-4 xl:flex">
           <div className="order-2">{isAdmin ? <Figures /> : <OwnFigures />}</div>
           {isAdmin && (
-            <div className="order-4">
-              <Charts />
-            </div>
+            <>
+              <div className="order-4">
+                <Charts />
+              </div>
+              <div className="order-5">
+                <Levels />
+              </div>
+            </>
           )}
         </div>
         <div className="contents min-w-0 flex-col gap-4 xl:flex">
@@ -39,11 +44,6 @@ export default function OverviewPage() {
           <div className="order-3">
             <HeldPanel held={known.held} />
           </div>
-          {isAdmin && (
-            <div className="order-5">
-              <Levels />
-            </div>
-          )}
         </div>
       </div>
     </>

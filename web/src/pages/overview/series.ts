@@ -1,9 +1,9 @@
 /** What the hub wrote down, as lines over time; a step that nobody wrote down is a gap. */
 
 import type { Schemas } from "~/api/client";
+import type { History, Range } from "~/api/queries/figures";
 import type { Values } from "~/ui/Spark";
 
-export type History = Schemas["HistoryAnswer"];
 export type Point = Schemas["HistoryPoint"];
 
 export interface Steps {
@@ -14,10 +14,15 @@ export interface Steps {
 
 const STEPS_MAX = 2_000;
 
+/** How far back each range goes from the step that is going on. */
+const LENGTH_S: Record<Range, number> = { hour: 3_600, day: 86_400, week: 7 * 86_400, month: 31 * 86_400 };
+
+/** Without the step that is going on: what was counted in part of it would look as if the yard came to a halt. */
 export function stepsOf(history: History): Steps {
   const from = Date.parse(history.from) / 1000;
   const step = history.step_s;
-  const known = new Map(history.points.map((point) => [Math.round((Date.parse(point.at) / 1000 - from) / step), point]));
+  const placed = history.points.map((point) => [Math.round((Date.parse(point.at) / 1000 - from) / step), point] as const);
+  const known = new Map(placed.filter(([index]) => index < LENGTH_S[history.range] / step));
   const last = Math.min(STEPS_MAX, Math.max(-1, ...known.keys()));
   const indices = Array.from({ length: last + 1 }, (_, index) => index);
   return {

@@ -8,7 +8,7 @@ import { queuesQuery } from "~/api/queries/yard";
 import { useShortcut } from "~/keyboard/shortcuts";
 import { cx } from "~/lib/classes";
 import type { Filters } from "~/lib/filters";
-import { useIsNarrow } from "~/lib/narrow";
+import { useIsTight } from "~/lib/narrow";
 import { useTyped } from "~/lib/typed";
 import type { Whose } from "~/lib/whose";
 import { Button } from "~/ui/Button";
@@ -21,20 +21,24 @@ import { isNarrowed, NARROWING, SOURCES, statusesOf, tabOf } from "./listed";
 interface Props {
   filters: Filters;
   onChange: (change: Filters) => void;
+  onClear: () => void;
+  /** How often that was: what is only typed so far is in no address. */
+  clearings: number;
   whose: Whose;
   /** Types that are in the list: offered while one is typed. */
   types: readonly string[];
 }
 
 /** Remembered: the list below changes several times a second, and this does not. */
-export const FilterBar = memo(function FilterBar({ filters, onChange, whose, types }: Props) {
-  const isNarrow = useIsNarrow();
+export const FilterBar = memo(function FilterBar(props: Props) {
+  const { filters, onChange, onClear, clearings } = props;
+  const isTight = useIsTight();
   const [isOpen, setIsOpen] = useState(false);
   const chosen = [...NARROWING.filter((name) => name !== "q"), "user"].filter((name) => Boolean(filters[name])).length;
   return (
     <div className="flex flex-wrap items-center gap-2 border-b border-line p-2 md:px-3">
-      <SearchField value={filters.q ?? ""} onChange={(q) => { onChange({ q }); }} />
-      {isNarrow && (
+      <SearchField value={filters.q ?? ""} clearings={clearings} onChange={(q) => { onChange({ q }); }} />
+      {isTight && (
         <Button
           icon={<ListFilter />}
           aria-expanded={isOpen}
@@ -45,15 +49,9 @@ export const FilterBar = memo(function FilterBar({ filters, onChange, whose, typ
           Filters{chosen > 0 && ` (${String(chosen)})`}
         </Button>
       )}
-      {(!isNarrow || isOpen) && <Choices filters={filters} onChange={onChange} whose={whose} types={types} />}
-      {(isNarrowed(filters) || Boolean(filters.user)) && (!isNarrow || isOpen) && (
-        <Button
-          look="bare"
-          icon={<X />}
-          onClick={() => {
-            onChange(Object.fromEntries([...NARROWING, "user"].map((name) => [name, undefined])));
-          }}
-        >
+      {(!isTight || isOpen) && <Choices {...props} />}
+      {(isNarrowed(filters) || Boolean(filters.user)) && (!isTight || isOpen) && (
+        <Button look="bare" icon={<X />} onClick={onClear}>
           Clear
         </Button>
       )}
@@ -61,15 +59,15 @@ export const FilterBar = memo(function FilterBar({ filters, onChange, whose, typ
   );
 });
 
-function Choices({ filters, onChange, whose, types }: Props) {
+function Choices({ filters, onChange, clearings, whose, types }: Props) {
   const isAdmin = useIsAdmin();
   const queues = useQuery(queuesQuery(whose));
   const users = useQuery({ ...usersQuery, enabled: isAdmin });
   const statuses = statusesOf(filters.status);
   const names = new Set([...(queues.data ?? []).map((queue) => queue.name), ...(filters.queue ? [filters.queue] : [])]);
-  const look = "border-line md:w-33";
+  const look = "border-line lg:w-32";
   return (
-    <div className="grid grid-cols-2 gap-2 max-md:w-full md:contents">
+    <div className="grid grid-cols-2 gap-2 max-lg:w-full md:grid-cols-3 lg:contents">
       <Select
         label="Status"
         hideLabel
@@ -79,9 +77,9 @@ function Choices({ filters, onChange, whose, types }: Props) {
           { value: "", label: tabOf(filters.status) === "all" ? "Any status" : "Any of these" },
           ...STATUSES.map((status) => ({ value: status, label: STATUS[status].label })),
         ]}
-        className="border-line md:w-36"
+        className="border-line lg:w-36"
       />
-      <TypeField value={filters.type ?? ""} types={types} onChange={(type) => { onChange({ type }); }} />
+      <TypeField value={filters.type ?? ""} clearings={clearings} types={types} onChange={(type) => { onChange({ type }); }} />
       <Select
         label="Queue"
         hideLabel
@@ -104,7 +102,7 @@ function Choices({ filters, onChange, whose, types }: Props) {
         value={filters.priority ?? ""}
         onChange={(priority) => { onChange({ priority }); }}
         options={[{ value: "", label: "Any priority" }, ...LEVELS.map((level) => ({ value: level, label: LEVEL[level].label }))]}
-        className={look}
+        className="border-line lg:w-36"
       />
       {isAdmin && (users.data?.length ?? 0) > 1 && (
         <Select
@@ -123,15 +121,21 @@ function Choices({ filters, onChange, whose, types }: Props) {
   );
 }
 
-function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+interface TypedProps {
+  value: string;
+  clearings: number;
+  onChange: (value: string) => void;
+}
+
+function SearchField({ value, clearings, onChange }: TypedProps) {
   const field = useRef<HTMLInputElement>(null);
-  const [typed, type] = useTyped(value, onChange);
+  const [typed, type, tellNow] = useTyped(value, onChange, clearings);
   useShortcut("/", "Search the list", () => {
     field.current?.focus();
     field.current?.select();
   });
   return (
-    <div className="relative min-w-40 flex-1 md:max-w-64">
+    <div className="relative min-w-40 flex-1 lg:max-w-64">
       <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-ink-3" />
       <input
         ref={field}
@@ -143,7 +147,10 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
           type(event.target.value);
         }}
         onKeyDown={(event) => {
-          if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
+          if (event.nativeEvent.isComposing || (event.key !== "Escape" && event.key !== "Enter")) return;
+          // The keys are the list's from now on: it should be the one that was asked for.
+          tellNow();
+          event.currentTarget.blur();
         }}
         className={cx(CONTROL, "h-8 border-line pl-8")}
       />
@@ -151,9 +158,9 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
   );
 }
 
-function TypeField({ value, types, onChange }: { value: string; types: readonly string[]; onChange: (value: string) => void }) {
+function TypeField({ value, clearings, types, onChange }: TypedProps & { types: readonly string[] }) {
   const id = useId();
-  const [typed, type] = useTyped(value, onChange);
+  const [typed, type] = useTyped(value, onChange, clearings);
   return (
     <>
       <input
@@ -164,7 +171,7 @@ function TypeField({ value, types, onChange }: { value: string; types: readonly 
         onChange={(event) => {
           type(event.target.value);
         }}
-        className={cx(CONTROL, "h-8 border-line md:w-28")}
+        className={cx(CONTROL, "h-8 border-line lg:w-28")}
       />
       <datalist id={id}>
         {types.map((type) => (

@@ -11,7 +11,7 @@ import { Sentence } from "~/ui/Sentence";
 import { SkeletonRows } from "~/ui/Skeleton";
 import { TRY_AGAIN } from "~/words";
 
-import { isNarrowed, NARROWING, tabOf, type TabId } from "./listed";
+import { isNarrowed, tabOf, type TabId } from "./listed";
 import type { Snapshot, TaskList } from "./taskList";
 
 interface Props {
@@ -55,7 +55,7 @@ const EMPTY: Record<TabId | "", { title: string; text: string }> = {
 };
 
 /** In place of the rows when there are none. */
-export function Nothing({ list, shown, filters, onChange }: Props & { filters: Filters; onChange: (change: Filters) => void }) {
+export function Nothing({ list, shown, filters, onClear }: Props & { filters: Filters; onClear: () => void }) {
   if (shown.error !== null) return <ErrorState error={shown.error} onRetry={() => void list.restart()} />;
   if (shown.isLoading) return <SkeletonRows rows={10} />;
   if (isNarrowed(filters)) {
@@ -66,13 +66,7 @@ export function Nothing({ list, shown, filters, onChange }: Props & { filters: F
         action={
           <div className="flex gap-2">
             {shown.hasMore && <KeepLooking list={list} />}
-            <Button
-              onClick={() => {
-                onChange(Object.fromEntries(NARROWING.map((name) => [name, undefined])));
-              }}
-            >
-              Clear the filters
-            </Button>
+            <Button onClick={onClear}>Clear the filters</Button>
           </div>
         }
       >

@@ -1,11 +1,10 @@
-import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { answer, api, type Level } from "~/api/client";
-import { useMe } from "~/api/queries/session";
 import { useShortcut } from "~/keyboard/shortcuts";
 import { useFilters } from "~/lib/filters";
 import { short } from "~/lib/format";
+import { useOpenTask } from "~/lib/openTask";
 import { type Action, BULK_MAX } from "~/lib/taskActions";
 import { PageHeader } from "~/ui/PageHeader";
 import { Tabs } from "~/ui/Tabs";
@@ -13,7 +12,7 @@ import { toastProblem } from "~/ui/Toasts";
 
 import { ActionDialog } from "./ActionDialog";
 import { FilterBar } from "./FilterBar";
-import { countOf, queryOf, tabOf, TABS } from "./listed";
+import { countOf, mayHaveRun, NOT_NARROWED, queryOf, tabOf, TABS } from "./listed";
 import { ListEnd, Nothing } from "./ListEnd";
 import { type Row, rowOf } from "./rows";
 import { SelectionBar } from "./SelectionBar";
@@ -27,6 +26,11 @@ import { useTaskList } from "./useTaskList";
 
 export default function QueuePage() {
   const [filters, change] = useFilters();
+  const [clearings, setClearings] = useState(0);
+  const clearFilters = useCallback(() => {
+    change(NOT_NARROWED);
+    setClearings((before) => before + 1);
+  }, [change]);
   const whose = useAskedWhose(filters.user);
   const query = queryOf(filters, whose);
   const rest = useRef<ListRest>(null);
@@ -41,7 +45,7 @@ export default function QueuePage() {
   const [atCursor, setAtCursor] = useState<Row | undefined>();
   const counts = useCounts(whose);
   const names = useNames(whose);
-  const open = useOpen();
+  const open = useOpenTask();
   const key = JSON.stringify(query);
   useEffect(clear, [clear, key]);
 
@@ -83,18 +87,19 @@ export default function QueuePage() {
           tabs={TABS.map((tab) => ({ ...tab, count: counts === undefined ? undefined : short(countOf(tab.id, counts)) }))}
         />
         <div className="relative">
-          <FilterBar filters={filters} onChange={change} whose={whose} types={types} />
+          <FilterBar filters={filters} onChange={change} onClear={clearFilters} clearings={clearings} whose={whose} types={types} />
           {selection.size > 0 && (
             <SelectionBar size={selection.size} hasMore={shown.hasMore} onClear={clear} onDo={beginAll} />
           )}
         </div>
         {shown.rows === 0 ? (
-          <Nothing list={list} shown={shown} filters={filters} onChange={change} />
+          <Nothing list={list} shown={shown} filters={filters} onClear={clearFilters} />
         ) : (
           <TaskRows
             key={key}
             list={list}
             shown={shown}
+            mayHaveRun={mayHaveRun(filters.status)}
             selected={selected}
             onToggle={toggle}
             onToggleAll={chooseAll}
@@ -111,16 +116,6 @@ export default function QueuePage() {
       </div>
       <ActionDialog intent={intent} whose={whose} onClose={close} onDone={done} />
     </div>
-  );
-}
-
-function useOpen(): (row: Row) => void {
-  const navigate = useNavigate();
-  const me = useMe();
-  return useCallback(
-    ({ id, user_id: user }: Row) =>
-      void navigate({ to: "/tasks/$id", params: { id }, search: user === me.id ? {} : { user } }),
-    [navigate, me.id],
   );
 }
 

@@ -1,16 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowUpFromLine, Ban, EllipsisVertical, RotateCcw, SkipForward } from "lucide-react";
-import { memo, type MouseEvent, useEffect, useState } from "react";
+import { memo, type MouseEvent, type ReactNode, useEffect, useState } from "react";
 
 import type { Level } from "~/api/client";
-import { useMe } from "~/api/queries/session";
 import { taskWhyQuery } from "~/api/queries/tasks";
 import { cx } from "~/lib/classes";
 import { duration, instant, relative } from "~/lib/format";
+import { plainSentence } from "~/lib/hubTimes";
 import { useNow, useSaidNow } from "~/lib/now";
+import { useWhoseOf } from "~/lib/owners";
 import { useZone } from "~/lib/preferences";
 import { type Action, isOffered } from "~/lib/taskActions";
-import type { Whose } from "~/lib/whose";
 import { Elapsed } from "~/ui/Duration";
 import { LevelBadge } from "~/ui/LevelBadge";
 import { Menu, type MenuItem } from "~/ui/Menu";
@@ -31,7 +31,9 @@ interface Props {
   index: number;
   top: number;
   height: number;
-  isNarrow: boolean;
+  isTight: boolean;
+  /** Whether the list has columns for where and how long tasks ran. */
+  mayHaveRun: boolean;
   isSelected: boolean;
   isAtCursor: boolean;
   /** Names, where they say more than the list as a whole. */
@@ -46,16 +48,19 @@ interface Props {
 
 const STAYED_MS = 400;
 
-export const GRID = cx(
-  "grid grid-cols-[1.25rem_minmax(0,1fr)_minmax(0,1.1fr)_5.5rem_5.5rem_2rem] items-center gap-x-4 px-4",
-  "xl:grid-cols-[1.25rem_minmax(0,1fr)_minmax(0,1.1fr)_5.5rem_6.5rem_5.5rem_5.5rem_2rem]",
-);
+const GRID = "grid grid-cols-[1.25rem_minmax(0,1fr)_minmax(0,1.1fr)_5.5rem_5.5rem_2rem] items-center gap-x-4 px-4";
+const GRID_WITH_RUNS = cx(GRID, "xl:grid-cols-[1.25rem_minmax(0,1fr)_minmax(0,1.1fr)_5.5rem_6.5rem_5.5rem_5.5rem_2rem]");
+
+export function gridOf(mayHaveRun: boolean): string {
+  return mayHaveRun ? GRID_WITH_RUNS : GRID;
+}
+
 /** On a cell that only a large window has room for. */
 export const LARGE_ONLY = "max-xl:hidden";
 
 /** One task: a line of the table, or a card where there is no room for one. */
 export const TaskRow = memo(function TaskRow(props: Props) {
-  const { row, index, top, height, isNarrow, isSelected, isAtCursor, onPress } = props;
+  const { row, index, top, height, isTight, mayHaveRun, isSelected, isAtCursor, onPress } = props;
   // Menus are made for rows that somebody comes to: hundreds of hidden ones would make scrolling slow.
   const [isNear, setIsNear] = useState(false);
   const come = () => {
@@ -78,16 +83,16 @@ export const TaskRow = memo(function TaskRow(props: Props) {
       }}
       className={cx(
         "group absolute inset-x-0 cursor-pointer border-b border-line hover:bg-page aria-selected:bg-accent-soft data-cursor:shadow-[inset_2px_0_var(--color-accent)]",
-        isNarrow ? "flex flex-col justify-center gap-0.5 py-2 pr-2 pl-3" : GRID,
+        isTight ? "flex flex-col justify-center gap-0.5 py-2 pr-2 pl-3" : gridOf(mayHaveRun),
       )}
       style={{ height, transform: `translateY(${String(top)}px)` }}
     >
-      {isNarrow ? <Card {...props} /> : <Line {...props} isNear={isNear || isAtCursor} />}
+      {isTight ? <Card {...props} /> : <Line {...props} isNear={isNear || isAtCursor} />}
     </div>
   );
 });
 
-function Line({ row, owner, daemon, isSelected, isNear, asksWhy, onToggle, onDo }: Props & { isNear: boolean }) {
+function Line({ row, owner, daemon, mayHaveRun, isSelected, isNear, asksWhy, onToggle, onDo }: Props & { isNear: boolean }) {
   return (
     <>
       <div role="cell">
@@ -107,12 +112,16 @@ function Line({ row, owner, daemon, isSelected, isNear, asksWhy, onToggle, onDo 
       <div role="cell">
         <LevelBadge level={row.level} />
       </div>
-      <div role="cell" className={cx("truncate text-ink-2", LARGE_ONLY)}>
-        {daemon ?? <span className="text-ink-3">–</span>}
-      </div>
-      <div role="cell" className={cx("text-right text-ink-2", LARGE_ONLY)}>
-        <RunTime row={row} />
-      </div>
+      {mayHaveRun && (
+        <>
+          <div role="cell" className={cx("truncate text-ink-2", LARGE_ONLY)}>
+            {daemon ?? <span className="text-ink-3">–</span>}
+          </div>
+          <div role="cell" className={cx("text-right text-ink-2", LARGE_ONLY)}>
+            <RunTime row={row} />
+          </div>
+        </>
+      )}
       <div role="cell" className="text-right text-ink-2">
         <RelativeTime at={row.createdAt} />
       </div>
@@ -178,19 +187,22 @@ function About({ row, owner }: { row: Row; owner: string | undefined }) {
 function Why({ row, asksWhy }: { row: Row; asksWhy: boolean }) {
   const zone = useZone();
   const said = useSaidNow((now) => reasonOf(row, now, zone) ?? "");
-  if (said !== "") return <Reason said={said} />;
+  if (said !== "") return <Reason title={said}>{said}</Reason>;
   return row.status === "queued" && asksWhy ? <AskedWhy row={row} /> : null;
 }
 
 function AskedWhy({ row }: { row: Row }) {
-  const why = useQuery({ ...taskWhyQuery(row.id, useOwner(row)), enabled: useHasStayed(), retry: false });
+  const why = useQuery({ ...taskWhyQuery(row.id, useWhoseOf()(row)), enabled: useHasStayed(), retry: false });
+  const zone = useZone();
+  const said = why.data?.reasons[0]?.message ?? why.data?.summary ?? "";
+  const plain = useSaidNow((now) => plainSentence(said, now, zone));
   // Between two looks it may have started: then the status says more.
-  return why.data?.status === "queued" ? <Reason said={why.data.reasons[0]?.message ?? why.data.summary} /> : null;
-}
-
-function useOwner(row: Row): Whose {
-  const me = useMe();
-  return row.user_id === me.id ? {} : { user: row.user_id };
+  if (why.data?.status !== "queued") return null;
+  return (
+    <Reason title={plain}>
+      <Sentence text={said} />
+    </Reason>
+  );
 }
 
 /** Whoever scrolls past a row does not read it. */
@@ -207,10 +219,10 @@ function useHasStayed(): boolean {
   return hasStayed;
 }
 
-function Reason({ said }: { said: string }) {
+function Reason({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <p className="truncate text-xs text-ink-3" title={said.replaceAll("`", "")}>
-      <Sentence text={said} />
+    <p className="truncate text-xs text-ink-3" title={title}>
+      {children}
     </p>
   );
 }

@@ -5,14 +5,14 @@ import { type ReactNode, type Ref, type RefObject, useEffect, useImperativeHandl
 import { useRowCursor } from "~/keyboard/useRowCursor";
 import { cx } from "~/lib/classes";
 import { count } from "~/lib/format";
-import { useIsNarrow } from "~/lib/narrow";
+import { useIsTight } from "~/lib/narrow";
 import { Skeleton } from "~/ui/Skeleton";
 
 import type { Row } from "./rows";
 import { useIsBusy } from "./useIsBusy";
 import { topOf } from "./useTaskList";
 import type { Snapshot, TaskList } from "./taskList";
-import { type Do, GRID, LARGE_ONLY, TaskRow } from "./TaskRow";
+import { type Do, gridOf, LARGE_ONLY, TaskRow } from "./TaskRow";
 
 export interface ListRest {
   /** At its top, with neither pointer nor focus within: only then may rows be put in above. */
@@ -22,6 +22,7 @@ export interface ListRest {
 interface Props {
   list: TaskList;
   shown: Snapshot;
+  mayHaveRun: boolean;
   selected: ReadonlySet<string>;
   onToggle: (id: string, isRange: boolean) => void;
   onToggleAll: () => void;
@@ -45,16 +46,16 @@ const HEADS = [
   { label: "Task" },
   { label: "Status" },
   { label: "Priority" },
-  { label: "Daemon", look: LARGE_ONLY },
-  { label: "Ran", look: cx("text-right", LARGE_ONLY) },
+  { label: "Daemon", look: LARGE_ONLY, isOfRuns: true },
+  { label: "Ran", look: cx("text-right", LARGE_ONLY), isOfRuns: true },
   { label: "Created", look: "text-right" },
 ];
 
 /** The rows in sight of a list that may be as long as it likes. */
 export function TaskRows(props: Props) {
-  const { list, shown, selected, onToggle, onOpen, onCursor, onDo, rest } = props;
-  const isNarrow = useIsNarrow();
-  const rowPx = isNarrow ? CARD_PX : LINE_PX;
+  const { list, shown, mayHaveRun, selected, onToggle, onOpen, onCursor, onDo, rest } = props;
+  const isTight = useIsTight();
+  const rowPx = isTight ? CARD_PX : LINE_PX;
   const area = useRef<HTMLDivElement>(null);
   const isPointed = useRef(false);
   const lines = useVirtualizer({
@@ -125,7 +126,7 @@ export function TaskRows(props: Props) {
         className="min-h-0 flex-1 overflow-auto -outline-offset-2"
       >
         <div role="table" aria-label="Tasks" aria-rowcount={shown.hasMore ? -1 : shown.rows + 1} className="min-w-0">
-          <Head {...props} isNarrow={isNarrow} />
+          <Head {...props} isTight={isTight} />
           <div role="rowgroup" className="relative" style={{ height: lines.getTotalSize() }}>
             {inSight.map(({ index, start, key }) => {
               const row = list.rowAt(index);
@@ -137,7 +138,8 @@ export function TaskRows(props: Props) {
                   index={index}
                   top={start}
                   height={rowPx}
-                  isNarrow={isNarrow}
+                  isTight={isTight}
+                  mayHaveRun={mayHaveRun}
                   isSelected={selected.has(row.id)}
                   isAtCursor={row.id === cursor.id}
                   owner={props.ownerOf(row)}
@@ -157,10 +159,10 @@ export function TaskRows(props: Props) {
   );
 }
 
-function Head({ shown, selected, onToggleAll, isNarrow }: Props & { isNarrow: boolean }) {
+function Head({ shown, mayHaveRun, selected, onToggleAll, isTight }: Props & { isTight: boolean }) {
   return (
-    <div role="rowgroup" className={cx("sticky top-0 z-10 border-b border-line bg-surface text-ink-2", isNarrow && "sr-only")}>
-      <div role="row" aria-rowindex={1} className={cx(GRID, "h-8 text-xs font-medium")}>
+    <div role="rowgroup" className={cx("sticky top-0 z-10 border-b border-line bg-surface text-ink-2", isTight && "sr-only")}>
+      <div role="row" aria-rowindex={1} className={cx(gridOf(mayHaveRun), "h-8 text-xs font-medium")}>
         <div role="columnheader">
           <input
             type="checkbox"
@@ -170,7 +172,7 @@ function Head({ shown, selected, onToggleAll, isNarrow }: Props & { isNarrow: bo
             className="block size-4 accent-accent"
           />
         </div>
-        {HEADS.map(({ label, look }) => (
+        {HEADS.filter(({ isOfRuns = false }) => mayHaveRun || !isOfRuns).map(({ label, look }) => (
           <div key={label} role="columnheader" className={look}>
             {label}
           </div>

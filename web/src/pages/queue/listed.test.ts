@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { countOf, queryOf, statusesOf, tabOf } from "./listed";
+import { countOf, mayHaveRun, queryOf, statusesOf, tabOf } from "./listed";
 
 test("an address names a tab, some statuses, or all", () => {
   expect(statusesOf("running")).toEqual(["scheduled", "running"]);
@@ -14,6 +14,11 @@ test("the tab that shows exactly these statuses is the chosen one", () => {
   expect(tabOf("failed")).toBe("failed");
   expect(tabOf("queued,pending")).toBe("pending");
   expect(tabOf("timeout")).toBe("");
+});
+
+test("a list of what waits has no columns about runs", () => {
+  expect(["pending", "waiting", "blocked", "queued"].map(mayHaveRun)).toEqual([false, false, false, false]);
+  expect([undefined, "running", "failed", "queued,running"].map(mayHaveRun)).toEqual([true, true, true, true]);
 });
 
 test("a tab counts all that it lists", () => {

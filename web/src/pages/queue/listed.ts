@@ -20,6 +20,8 @@ export type TabId = (typeof TABS)[number]["id"];
 export const SOURCES = Object.keys(SOURCE) as Schemas["SourceType"][];
 /** Those that narrow the list down besides its tab. */
 export const NARROWING = ["q", "type", "queue", "source", "priority"] as const;
+/** None of them, and nobody in particular. */
+export const NOT_NARROWED: Filters = Object.fromEntries([...NARROWING, "user"].map((name) => [name, undefined]));
 
 /** The statuses that are listed; none: all of them. A word that is no status is passed over. */
 export function statusesOf(said: string | undefined): readonly Status[] {
@@ -39,6 +41,14 @@ export function tabOf(said: string | undefined): TabId | "" {
   const isThis = (group: readonly Status[]) =>
     group.length === statuses.length && group.every((status) => statuses.includes(status));
   return TABS.find(({ id }) => id !== "all" && isThis(STATUS_GROUPS[id]))?.id ?? "";
+}
+
+const WAITING: readonly Status[] = [...STATUS_GROUPS.pending, ...STATUS_GROUPS.waiting, ...STATUS_GROUPS.blocked];
+
+/** Whether some that are listed run or did: else where and for how long need no column. */
+export function mayHaveRun(said: string | undefined): boolean {
+  const statuses = statusesOf(said);
+  return statuses.length === 0 || statuses.some((status) => !WAITING.includes(status));
 }
 
 export function countOf(tab: TabId, byStatus: Record<string, number>): number {

@@ -25,6 +25,7 @@ export function reasonOf(row: Row, now: number, zone: string): string | null {
     case "timeout":
     case "permanently_failed":
     case "skipped":
+    case "cancelled":
       return row.said;
     default:
       return null;

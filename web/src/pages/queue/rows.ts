@@ -64,7 +64,7 @@ export function rowOf(task: Task): Row {
 }
 
 function saidOf(task: Task): string | null {
-  const said = task.blocked_reason ?? task.error?.message ?? task.skipped_reason ?? null;
+  const said = task.blocked_reason ?? task.error?.message ?? task.skipped_reason ?? task.cancel_reason ?? null;
   return said === null ? null : cut(said);
 }
 

@@ -84,11 +84,15 @@ function actions(onEdit: (queue: Queue) => void) {
           Edit
         </Button>
         {original.state === "paused" ? (
-          <Button aria-label={`Resume ${original.name}`} onClick={act(resume, original, "goes on", pause)}>
+          <Button aria-label={`Resume ${original.name}`} className={SAME_WIDTH} onClick={act(resume, original, "goes on", pause)}>
             Resume
           </Button>
         ) : (
-          <Button aria-label={`Pause ${original.name}`} onClick={act(pause, original, "is paused; what runs goes on", resume)}>
+          <Button
+            aria-label={`Pause ${original.name}`}
+            className={SAME_WIDTH}
+            onClick={act(pause, original, "is paused; what runs goes on", resume)}
+          >
             Pause
           </Button>
         )}
@@ -96,6 +100,9 @@ function actions(onEdit: (queue: Queue) => void) {
     ),
   });
 }
+
+/** One takes the place of the other, and what stands before it stays in line. */
+const SAME_WIDTH = "w-20";
 
 type Act = (queue: Queue) => Promise<unknown>;
 

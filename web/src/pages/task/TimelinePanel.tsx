@@ -59,7 +59,7 @@ function Spans({ task, spans }: { task: Task; spans: Span[] }) {
 }
 
 /** Name, bar, outcome and length; on a phone the bar has a line of its own. */
-const ROW = "grid grid-cols-[minmax(0,1fr)_auto_auto] items-center gap-x-3 gap-y-1 md:grid-cols-[14rem_minmax(0,1fr)_6.5rem_5rem]";
+const ROW = "grid grid-cols-[minmax(0,1fr)_auto_auto] items-center gap-x-3 gap-y-1 md:grid-cols-[12rem_minmax(0,1fr)_6rem_4.5rem]";
 
 function Bars({ task, spans, isWhole }: { task: Task; spans: Span[]; isWhole: boolean }) {
   const now = useNow();
@@ -124,7 +124,7 @@ function Bar({ span, start, end }: BarProps) {
         </span>
       </div>
       {span.attempt !== null && (
-        <div className="mt-1 flex flex-col gap-1 empty:hidden md:pl-[14.75rem]">
+        <div className="mt-1 flex flex-col gap-1 empty:hidden md:pl-[12.75rem]">
           <AttemptDetails attempt={span.attempt} />
         </div>
       )}

@@ -3,14 +3,13 @@ import { Plus, X } from "lucide-react";
 import { useCallback, useState } from "react";
 
 import type { Schedule } from "~/api/client";
-import { usersQuery } from "~/api/queries/people";
 import { schedulesQuery } from "~/api/queries/schedules";
-import { useIsAdmin } from "~/api/queries/session";
 import { useShortcut } from "~/keyboard/shortcuts";
 import { cx } from "~/lib/classes";
 import { counted } from "~/lib/format";
 import { useFilters } from "~/lib/filters";
 import { useIsNarrow } from "~/lib/narrow";
+import { useOwnerOf } from "~/lib/owners";
 import { useWhose } from "~/lib/whose";
 import { Button } from "~/ui/Button";
 import { ConfirmDialog } from "~/ui/ConfirmDialog";
@@ -28,9 +27,10 @@ import { ScheduleDialog } from "./ScheduleDialog";
 import { Schedules } from "./Schedules";
 
 export default function WorkflowsPage() {
-  const schedules = useQuery(schedulesQuery(useWhose()));
+  const whose = useWhose();
+  const schedules = useQuery(schedulesQuery(whose));
   const acts = useActs();
-  const ownerOf = useOwnerNames();
+  const ownerOf = useOwnerOf(whose);
   const [filters, setFilters] = useFilters();
   const [editing, setEditing] = useState<Schedule | "new" | null>(null);
   const [deleting, setDeleting] = useState<Schedule | null>(null);
@@ -146,14 +146,4 @@ function Beside({ title, onClose, children }: { title: string; onClose: () => vo
 function summaryOf(schedules: readonly Schedule[]): string {
   const on = schedules.filter((one) => one.enabled).length;
   return `${counted(schedules.length, "schedule")}, ${on === schedules.length ? "all on" : `${String(on)} on`}`;
-}
-
-/** An owner is named only where the list has several. */
-function useOwnerNames(): (schedule: Schedule) => string | undefined {
-  const isOfAll = useWhose().user === "*";
-  const users = useQuery({ ...usersQuery, enabled: useIsAdmin() && isOfAll }).data;
-  return useCallback(
-    (schedule) => (isOfAll && users !== undefined && users.length > 1 ? users.find((one) => one.id === schedule.user_id)?.name : undefined),
-    [isOfAll, users],
-  );
 }

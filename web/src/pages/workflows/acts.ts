@@ -4,7 +4,7 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { answer, api, type Schedule, type Schemas, type Task } from "~/api/client";
-import { useMe } from "~/api/queries/session";
+import { useWhoseOf } from "~/lib/owners";
 import { useWhoseOwn, type Whose } from "~/lib/whose";
 import { toast } from "~/ui/Toasts";
 
@@ -20,13 +20,12 @@ export interface Acts {
 
 export function useActs(): Acts {
   const client = useQueryClient();
-  const me = useMe();
+  const whoseOf = useWhoseOf();
   const { user } = useWhoseOwn();
-  return useMemo(() => actsOf(client, me.id, user === undefined ? {} : { user }), [client, me.id, user]);
+  return useMemo(() => actsOf(client, whoseOf, user === undefined ? {} : { user }), [client, whoseOf, user]);
 }
 
-function actsOf(client: QueryClient, meId: string, own: Whose): Acts {
-  const whoseOf = (schedule: Schedule): Whose => (schedule.user_id === meId ? {} : { user: schedule.user_id });
+function actsOf(client: QueryClient, whoseOf: Acts["whoseOf"], own: Whose): Acts {
   const params = (schedule: Schedule) => ({ path: { id: schedule.id }, query: whoseOf(schedule) });
   const fresh = () => client.invalidateQueries({ queryKey: ["schedules"] });
 

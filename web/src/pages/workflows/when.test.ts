@@ -21,7 +21,7 @@ test.each([
   expect(cronWords(cron)).toBe(words);
 });
 
-test.each(["0 5 13 * 5", "0 5 * * 1#2", "5,10,15 1,2,3 * * *", "0 5 LW * *", "61 * * * *", "1 2 3", ""])(
+test.each(["0 5 13 * 5", "0 5 * * 1#2", "5,10,15 1,2,3 * * *", "0 5 LW * *", "61 * * * *", "*/45 * * * *", "0 */5 * * *", "*/0 * * * *", "1 2 3", ""])(
   "of %s nothing is said that could be wrong",
   (cron) => {
     expect(cronWords(cron)).toBeNull();

@@ -71,14 +71,14 @@ function timesOf(minute: string, hour: string): Times | null {
 }
 
 function rhythmOf(minute: string, minutes: number[] | null, hour: string): string | null {
-  const each = hour === "*" ? 1 : step(hour);
+  const each = hour === "*" ? 1 : step(hour, 24);
   if (minutes !== null && minutes.length === 1 && each !== null) {
     const past = minutes[0] === 0 ? "" : `, ${counted(minutes[0] ?? 0, "minute")} past`;
     return `every ${each === 1 ? "hour" : `${String(each)} hours`}${past}`;
   }
   if (hour !== "*") return null;
   if (minute === "*") return "every minute";
-  const steps = step(minute);
+  const steps = step(minute, 60);
   return steps === null ? null : steps === 1 ? "every minute" : `every ${String(steps)} minutes`;
 }
 
@@ -132,9 +132,10 @@ function range(field: string, low: number, high: number): [number, number] | nul
   return first >= low && last <= high && first < last ? [first, last] : null;
 }
 
-function step(field: string): number | null {
+/** Null also where steps do not divide the whole: cron begins anew at its end, and the last step is shorter. */
+function step(field: string, whole: number): number | null {
   const [, every] = /^\*\/(\d{1,2})$/.exec(field) ?? [];
-  return every === undefined || Number(every) === 0 ? null : Number(every);
+  return every === undefined || whole % Number(every) !== 0 ? null : Number(every);
 }
 
 function clockOf(hour: number, minute: number): string {
