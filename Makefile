@@ -115,13 +115,13 @@ fmt: setup ## format the code and fix what can be fixed
 	@$(BIN)/ruff format $(CODE)
 	@$(BIN)/ruff check --fix $(CODE)
 
+# The dashboard's own checks take a core, and mypy takes the other.
 .PHONY: check
 check: setup ## format, lint, types, layers, tidiness: under a minute
 	@$(BIN)/ruff format --check $(CODE)
 	@$(BIN)/ruff check $(CODE)
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
-	@$(PY) -m tools.web check
+	@$(PY) -m tools.web check & web=$$!; \
+	  { $(BIN)/mypy && $(BIN)/lint-imports --no-cache; } || { wait $$web || true; exit 1; }; wait $$web
 	@$(PY) -m pytest -q tests/tidy
 
 .PHONY: quick

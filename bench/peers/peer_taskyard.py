@@ -1,8 +1,8 @@
 """Taskyard in the harness that runs the same no-op work on other queues; `README.md` beside this says how.
 
 The hub is what the others' broker is: a process of its own with a durable database, new and empty for each phase. Its
-CPU time is told to the harness in the broker's place; by itself the harness knows only where other brokers keep their
-process ids.
+CPU time is told to the harness in the broker's place, with the server's if it is on PostgreSQL; by itself the harness
+knows only where other brokers keep their process ids.
 """
 
 import asyncio
@@ -19,9 +19,12 @@ import uvloop
 
 from bench.yard import BenchYard
 from taskyard import AsyncClient
+from taskyard.store.postgres import migrate
 
 WORKER: Final = Path(__file__).resolve().with_name("taskyard_worker.py")
 TYPE: Final = "noop"
+ON_POSTGRES: Final = os.environ.get("BENCH_TASKYARD_ENGINE") == "postgres"
+"""On the server and database that the harness gives to those who need one."""
 
 asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
 
@@ -36,13 +39,20 @@ class Peer:
     broker = "taskyard"
     batch_size = 500
     conc = 50
-    workers: Final = {"1p-64": workers(1, 64), "4p-64": workers(4, 64), "20p-5": workers(20, 5)}
+    workers: Final = {
+        "1p-64": workers(1, 64),
+        "4p-64": workers(4, 64),
+        "4p-256": workers(4, 256),
+        "20p-5": workers(20, 5),
+    }
 
     def __init__(self) -> None:
         self._directory: Path | None = None
         self._yard: BenchYard | None = None
         atexit.register(self._remove)
-        vars(sys.modules["__main__"])["broker_procs"] = lambda _broker: self._hub()
+        harness = vars(sys.modules["__main__"])
+        server = harness["broker_procs"]
+        harness["broker_procs"] = lambda _broker: [*self._hub(), *(server("pg") if ON_POSTGRES else ())]
 
     @property
     def env(self) -> dict[str, str]:
@@ -54,7 +64,7 @@ class Peer:
         """A new hub in a new directory. `BENCH_TASKYARD_DATA` says on which disk."""
         self._remove()
         self._directory = Path(tempfile.mkdtemp(prefix="taskyard-peer-", dir=os.environ.get("BENCH_TASKYARD_DATA")))
-        self._yard = BenchYard(self._directory)
+        self._yard = BenchYard(self._directory, database=_new_database() if ON_POSTGRES else None)
         self._yard.up()
 
     async def open(self) -> None:
@@ -71,7 +81,7 @@ class Peer:
 
     def _hub(self) -> list[psutil.Process]:
         assert self._yard is not None, "reset comes first"
-        return [psutil.Process(int((self._yard.data / "hub.lock").read_text()))]
+        return [self._yard.process]
 
     def _remove(self) -> None:
         if self._yard is not None:
@@ -79,3 +89,13 @@ class Peer:
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
         self._yard = self._directory = None
+
+
+def _new_database() -> str:
+    """The harness's own, emptied by its own means."""
+    from brokers import pg_reset  # type: ignore[import-not-found]  # noqa: PLC0415 - it needs the server's programs
+    from probe import PG_DSN  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    pg_reset()
+    migrate(PG_DSN)
+    return str(PG_DSN)
