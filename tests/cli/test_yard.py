@@ -157,7 +157,8 @@ def test_the_daemon_serves_the_built_in_types(hub: StubHub, cli: Cli, monkeypatc
     RecordingDaemon.ending = HubRefused("This key may not run tasks.")
     result = cli("daemon")
     assert result.code == 4
-    assert result.err.endswith("taskyard: This key may not run tasks.\n")
+    _, said = result.err.splitlines()
+    assert said.startswith(f"taskyard: This key may not run tasks. {hub.url} was called with the key in TASKYARD_KEY: ")
     RecordingDaemon.ending = JournalLocked("Another process uses it.")
     assert cli("daemon").code == 1
 

@@ -80,7 +80,7 @@ class Cluster:
 
     def make(self) -> None:
         made = (binary("initdb"), "--pgdata", str(self._data), "--username", "yard", "--auth", "trust")
-        more = ("--no-locale", "--encoding", "UTF8", "--no-instructions")
+        more = ("--no-locale", "--encoding", "UTF8")
         subprocess.run(self._command(*made, *more), check=True, stdout=subprocess.DEVNULL, cwd=self.directory)
         settings = {
             "port": self.port,
@@ -89,6 +89,7 @@ class Cluster:
             "shared_buffers": "256MB",
             "max_wal_size": "2GB",
             "max_connections": 200,
+            "password_encryption": "'scram-sha-256'",
         }
         with (self._data / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = {value}\n" for name, value in settings.items())
@@ -150,7 +151,12 @@ class Cluster:
     def terminate(self, database: str, purpose: str) -> int:
         """End the connections of one purpose as an operator would; how many there were."""
         asked = f"datname = '{database}' AND application_name = 'taskyard {purpose}'"
-        return len(self.administer(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {asked}"))
+        ended = [pid for (pid,) in self.administer(f"SELECT pid FROM pg_stat_activity WHERE {asked}")]
+        there = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity, pg_sleep(0.01) WHERE pid = ANY ('{{%s}}')"
+        for _ in range(LOOKS_MAX):
+            if not self.administer(there % ",".join(map(str, ended))):
+                return len(ended)
+        raise AssertionError(f"the connections of the {purpose} should end")
 
 
 @contextmanager

@@ -93,15 +93,19 @@ class Yard:
                 self._tell_of_key(error)
 
     def _tell_of_key(self, error: BaseException) -> None:
-        """With an error about a key: which one it was, known here alone, and where another goes."""
-        from taskyard.sdk.credentials import place_of_key
         from taskyard.sdk.errors import NotAllowed
 
         if isinstance(error, NotAllowed) and error.status == 401:
-            error.add_note(
-                f"{self.client.hub} was called with {place_of_key(self.data, self.key)}: give another with --key "
-                "or in TASKYARD_KEY, or the hub's own directory with --data."
-            )
+            error.add_note(self.about_key(self.client.hub))
+
+    def about_key(self, hub: str) -> str:
+        """For whom a hub refused: which key it was, known here alone, and where another goes."""
+        from taskyard.sdk.credentials import place_of_key
+
+        return (
+            f"{hub} was called with {place_of_key(self.data, self.key)}: give another with --key "
+            "or in TASKYARD_KEY, or the hub's own directory with --data."
+        )
 
 
 def expanded(function: Callable[..., int | None]) -> Callable[..., None]:

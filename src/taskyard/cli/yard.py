@@ -149,7 +149,7 @@ def daemon(options: DaemonOptions, yard: Yard) -> int:
         leaves_with = sys.stdin.fileno() if options.with_input else None
         runner.run(drain_s=options.drain_s, anew=partial(_anew, options, yard), leaves_with=leaves_with)
     except HubRefused as error:
-        output.note(f"taskyard: {error}")
+        output.note(f"taskyard: {str(error).removesuffix('.')}. {yard.about_key(runner.hub)}")
         return NOT_ALLOWED
     except JournalLocked as error:
         output.note(f"taskyard: {error}")
