@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ import pytest
 from taskyard.sdk.client import Client
 from taskyard.sdk.retry import NEVER, RetryPolicy
 from tests.support.engines import Engine
+from tests.support.ports import free_port
 from tests.support.postgres import new_yard
 
 T = TypeVar("T")
@@ -32,6 +32,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 LOOK_S: Final = 0.02
 START_S: Final = 60.0
 STOP_S: Final = 30.0
+ANSWER_S: Final = 10.0
+"""On a busy machine a hub that is well may need seconds."""
 GATEWAYS: Final = 2
 """How many a hub has, where it has any."""
 
@@ -44,6 +46,16 @@ start_s = 5
 cancel_grace_s = 2
 """
 """Everything that a lease decides, fifteen times as fast as by default."""
+
+LONG_LEASES: Final = """\
+[lease]
+heartbeat_s = 0.4
+lease_s = 20
+accept_s = 20
+start_s = 30
+cancel_grace_s = 10
+"""
+"""Where no lease may end: a busy machine can keep anybody waiting for some seconds."""
 
 STUBBORN: Final = RetryPolicy(attempts_max=200, delay_s=0.05, delay_s_max=0.3)
 """For a client that goes on while hubs are killed."""
@@ -63,12 +75,6 @@ def wait_until(condition: Callable[[], T | None], *, within_s: float, what: str,
         if time.monotonic() >= until:
             raise TooLate(f"not within {within_s:g} s: {what}")
         time.sleep(every_s)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -283,14 +289,19 @@ def live_yard(directory: Path, engine: Engine = Engine.SQLITE, *, gateways: int 
 
 def gateways_of(pid: int) -> list[int]:
     """The process ids of the gateways of the hub in this process, oldest first."""
-    children = psutil.Process(pid).children()
-    return sorted(child.pid for child in children if "taskyard.hub.gateway_process" in child.cmdline())
+    found = []
+    for child in psutil.Process(pid).children():
+        # One that was killed may be gone by now, or wait for the hub to notice.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "taskyard.hub.gateway_process" in child.cmdline():
+                found.append(child.pid)
+    return sorted(found)
 
 
 def get_status(url: str) -> int | None:
     """The status of a GET; None if nobody answers."""
     try:
-        with urllib.request.urlopen(url, timeout=2) as answer:
+        with urllib.request.urlopen(url, timeout=ANSWER_S) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as refused:
         with refused:

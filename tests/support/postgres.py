@@ -9,7 +9,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -23,6 +22,7 @@ from typing import Final
 import psycopg
 
 from taskyard.store.postgres import migrate
+from tests.support.ports import free_port
 
 START_S = 60
 LOOKS_MAX = 2_000
@@ -50,17 +50,10 @@ def _user_of_the_server() -> str | None:
     return "postgres" if "postgres" in names else "nobody"
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class Cluster:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.port = _free_port()
+        self.port = free_port()
         self._data = directory / "data"
         self._user = _user_of_the_server()
         self.prefix: Sequence[str] = ()
@@ -152,7 +145,7 @@ class Cluster:
         """End the connections of one purpose as an operator would; how many there were."""
         asked = f"datname = '{database}' AND application_name = 'taskyard {purpose}'"
         ended = [pid for (pid,) in self.administer(f"SELECT pid FROM pg_stat_activity WHERE {asked}")]
-        there = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity, pg_sleep(0.01) WHERE pid = ANY ('{{%s}}')"
+        there = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity, pg_sleep(0.01) WHERE pid = ANY ('{%s}')"
         for _ in range(LOOKS_MAX):
             if not self.administer(there % ",".join(map(str, ended))):
                 return len(ended)
