@@ -1,6 +1,7 @@
 """The daemon that comes up with the hub is a process of its own."""
 
 import asyncio
+import fcntl
 import os
 import signal
 import subprocess
@@ -94,6 +95,26 @@ def test_one_that_a_killed_hub_left_behind_is_stopped_with_the_hub_it_served_sin
         daemon._process.wait()
         asyncio.run(daemon.stop())
         assert left_behind.wait(10) == -signal.SIGTERM
+
+
+def test_one_that_was_left_behind_and_is_gone_before_it_is_told_to_stop_keeps_no_hub_from_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a place that is held, by the number of somebody who is no more
+    own = tmp_path / "daemons" / "local"
+    own.mkdir(parents=True)
+    monkeypatch.setattr(local_daemon, "STOP_S", 0.1)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    with (own / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write(f"{gone.pid}\n")
+        lock.flush()
+        daemon = LocalDaemon(tmp_path)
+        daemon._process = gone
+
+        # Then the hub stops all the same
+        asyncio.run(daemon.stop())
 
 
 def test_a_lock_that_nobody_holds_names_nobody(tmp_path: Path) -> None:

@@ -73,7 +73,9 @@ class LocalDaemon:
             pid = holder_of(self._data / "daemons" / self._name / LOCK)
             if pid is None:
                 return
-            os.kill(pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):
+                # It may have left since we looked.
+                os.kill(pid, signal.SIGTERM)
             for _ in range(round(STOP_S / PAUSE_S)):
                 await asyncio.sleep(PAUSE_S)
                 if holder_of(self._data / "daemons" / self._name / LOCK) != pid:
