@@ -6,6 +6,7 @@ from typing import Final
 
 from taskyard.daemon.process import tree
 from tests.support.hostile_child import KINDS as _KINDS
+from tests.support.hostile_child import MAY_END as _MAY_END
 from tests.support.live import wait_until
 
 KINDS: Final = tuple(_KINDS)
@@ -26,6 +27,11 @@ def enrolled(roll: Path) -> list[tree.Identity]:
 
 def survivors(roll: Path) -> list[int]:
     return [one.pid for one in enrolled(roll) if tree.identify(one.pid) == one]
+
+
+def let_end(rolls: Path) -> None:
+    """Those that rest."""
+    (rolls / _MAY_END).touch()
 
 
 def wait_begun(roll: Path, within_s: float = 20.0) -> None:

@@ -11,6 +11,7 @@ import time
 
 ASKED = [argument for argument in sys.argv[1:] if argument != "--"]
 ROLL = os.path.join("", *ASKED[1:])
+MAY_END = "may end"
 
 
 def enrol() -> None:
@@ -186,8 +187,9 @@ def is_daemon_of(pid: str, keeper: int) -> bool:
 
 
 def rests() -> None:
-    """No harm at all."""
-    time.sleep(4.0)
+    """No harm at all, until it is told that it may end."""
+    while not os.path.exists(os.path.join(os.path.dirname(ROLL), MAY_END)):
+        time.sleep(0.05)
     print("rested")
 
 
