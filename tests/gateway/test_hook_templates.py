@@ -131,7 +131,7 @@ def test_what_comes_out_fits_however_much_goes_in(piece: str) -> None:
     # Given a template with many places, and a delivery of four megabytes
     large = Delivery("d", "e", {"a": piece * (4 * 1024 * 1024 // len(piece.encode()))})
     template = "{{payload.a}}" * 10_000
-    began = time.monotonic()
+    began = time.process_time()
 
     # Then a text ends where there is no more room, and so does an object, counted as it is written
     text = fill(template, large, 1000)
@@ -141,7 +141,7 @@ def test_what_comes_out_fits_however_much_goes_in(piece: str) -> None:
     assert isinstance(context, Raw)
     assert len(bytes(context)) <= ROOM
     assert msgspec.json.decode(context)["b"][1] == "kept"
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_an_object_whose_template_has_no_room_left_is_not_made_larger() -> None:

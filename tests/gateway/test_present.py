@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskyard.core.commands import Draft
@@ -150,6 +150,7 @@ def test_so_are_a_duplicate_and_a_task_with_a_result() -> None:
     assert task_json(ended) == plainly(ended)
 
 
+@settings(deadline=None)
 @given(st.text(), st.dictionaries(st.text(), st.text() | st.integers(-(2**63), 2**64 - 1) | st.none()))
 def test_whatever_was_said_is_answered_as_it_was_said(text: str, payload: dict[str, object]) -> None:
     stored = a_stored({"input": text, "title": text, "payload": payload})
