@@ -318,7 +318,7 @@ async def test_while_it_waits_for_a_sub_task_one_runs_in_its_place(hub: GatewayH
         message = await executed(daemon)
         agent = Client(owner.app, message["token"])
         child = (await agent.post(TASKS, {"input": "child"})).json
-        waiting = asyncio.create_task(agent.get(f"{TASKS}/{child['id']}?wait_s=5"))
+        waiting = asyncio.create_task(agent.get(f"{TASKS}/{child['id']}?wait_s={WAIT_S}"))
         beside = await executed(daemon)
         assert (beside["task"]["id"], beside["task"]["parent_task_id"]) == (child["id"], message["task"]["id"])
         daemon.say({"type": "task.completed", "task_id": child["id"], "attempt": 1, "result": 1})
@@ -465,8 +465,9 @@ async def test_a_daemon_that_does_not_know_the_question_is_sent_home_to_come_bac
     hub: GatewayHub, daemon: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(daemon_socket, "HELLO_S", 0.01)
-    await asked_to_rejoin(hub, daemon)
+    # Before it is asked: its time may be over as soon as it has heard the question.
     del hub.told[:]
+    await asked_to_rejoin(hub, daemon)
     daemon.say({"type": "heartbeat"})
     closed = await daemon.next()
     assert (closed["code"], closed["reason"]) == (
