@@ -11,7 +11,7 @@ from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.dashboard import PAGES, Dashboard
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.server import GatewayServer
-from tests.support.gateway_client import Client, Response
+from tests.support.gateway_client import WAIT_S, Client, Response
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
@@ -256,7 +256,7 @@ async def test_a_head_request_has_no_body_on_a_real_socket(hub: GatewayHub, buil
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(f"HEAD {SCRIPT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_S):
             answer = await reader.read()
         writer.close()
     finally:

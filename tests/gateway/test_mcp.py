@@ -17,7 +17,7 @@ from taskyard.mcp.server import build_server
 from taskyard.mcp.tools import BY_NAME, TOOLS, WAITED_FOR_MAX, schema_of
 from taskyard.mcp.yard import Ask, Outcome
 from taskyard.vocabulary import Level, Scope
-from tests.support.gateway_client import Client, Connection
+from tests.support.gateway_client import WAIT_S, Client, Connection
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
@@ -199,7 +199,7 @@ async def test_arguments_that_no_call_could_be_made_with_are_told_as_the_tools_r
 
 async def test_who_waits_for_what_is_not_there_hears_it_at_once(agent: Agent) -> None:
     ref = (await agent.use("submit_task", input="a"))["ref"]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_S):
         assert await agent.refused("wait_for_tasks", tasks=[ref, "T-999"], wait_s=50) == "TASK_NOT_FOUND"
 
 

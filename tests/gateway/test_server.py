@@ -11,7 +11,7 @@ from taskyard.daemon.daemon import Daemon
 from taskyard.daemon.task import Task
 from taskyard.gateway import bodies
 from taskyard.gateway import server as server_module
-from taskyard.gateway.app import GatewayApp, build_app
+from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.server import GatewayServer
 from taskyard.vocabulary import Scope
@@ -34,7 +34,7 @@ async def exchanged(server: GatewayServer, sent: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         writer.write(sent)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_S):
             return await reader.read()
     except ConnectionResetError:
         return b""
@@ -90,14 +90,16 @@ async def test_a_port_in_use_is_an_error_at_the_start(hub: GatewayHub, server: G
         await second.start()
 
 
-async def test_stopping_ends_open_streams(hub: GatewayHub, app: GatewayApp) -> None:
+async def test_stopping_ends_open_streams(hub: GatewayHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Were a stream only cut off when its time to linger is over, that would take longer than this waits.
+    monkeypatch.setattr(server_module, "LINGER_S", 3 * WAIT_S)
     server = GatewayServer(build_app(hub, GatewaySettings(port=0)))
     await server.start()
     key = hub.a_key(hub.a_user("ann"), Scope.TASKS)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(f"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
     await reader.readuntil(b": taskyard\n\n")
-    async with asyncio.timeout(4):
+    async with asyncio.timeout(WAIT_S):
         await server.stop()
         await reader.read()
     writer.close()

@@ -10,7 +10,8 @@ import msgspec
 from taskyard.gateway.app import GatewayApp
 
 Message = MutableMapping[str, Any]
-WAIT_S = 5.0
+WAIT_S = 20.0
+"""Far more than anything takes, so that only a hang is one; what a test waits for beside it is longer still."""
 
 
 HELLO = {"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac-1", "max_concurrent_tasks": 2}
