@@ -58,7 +58,7 @@ def test_a_copy_taken_while_a_hub_writes_has_all_that_was_answered_before(yard: 
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        assert is_going.wait(10)
+        assert is_going.wait(60)
         before = set(answered)
         assert run(["backup", str(tmp_path / "copy.db"), "--data", str(hub.data)]) == 0
     finally:

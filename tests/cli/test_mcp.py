@@ -17,7 +17,7 @@ from tests.support.http_stub import problem as problem_reply
 from tests.support.live import taskyard
 
 pytestmark = pytest.mark.anyio
-WAIT_S = 5.0
+WAIT_S = 30.0
 CLAIM = Ask(method="POST", path="/api/v1/claim", body={"name": "agent"}, idempotent=False)
 CLAIMED = {"task": {"id": "t1"}, "token": "tyt_x", "lease_s": 0.03}
 

@@ -28,7 +28,7 @@ def schedule() -> dict[str, Any]:
         "timezone": "Europe/Paris",
         "task": {"input": "a"},
         "enabled": True,
-        "next_run_at": (now() + timedelta(minutes=3, seconds=9)).isoformat(),
+        "next_run_at": (now() + timedelta(minutes=3.5)).isoformat(),
         "last_run_at": (now() - timedelta(minutes=2, seconds=1)).isoformat(),
         "runs": 3,
         "skipped": 1,

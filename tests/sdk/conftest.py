@@ -24,7 +24,7 @@ class Driver:
     def __init__(self, url: str, *, asynchronous: bool) -> None:
         self._runner = asyncio.Runner() if asynchronous else None
         kind = AsyncClient if asynchronous else Client
-        self.client: Any = kind(url, KEY, retry=QUICK, patience=LONGER, timeout_s=5)
+        self.client: Any = kind(url, KEY, retry=QUICK, patience=LONGER, timeout_s=30)
 
     def do(self, outcome: Any) -> Any:
         """The value of what a call gave."""

@@ -20,7 +20,7 @@ from tests.support.http_stub import KEY, Reply, StubHub, a_task, problem, runnin
 
 LONG_S = 3600.0
 SOON_S = 0.01
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 def at(level: str) -> Reply:
