@@ -26,6 +26,8 @@ from tests.support.records import NOW, USER, Yard, a_body, a_task, an_event, ass
 from tests.support.store_script import State, script, state_of
 
 MIB = 1024 * 1024
+WRITE_S = 5.0
+"""Late enough for a busy machine; one test waits so long for what it is refused."""
 HOSTILE = "a\0b\x1a\x1a0c"
 """What text of PostgreSQL cannot hold, and what stands for it there."""
 
@@ -48,7 +50,7 @@ def file_place(file: Path) -> Place:
 
 def database_place(url: str) -> Place:
     return Place(
-        store=lambda: PostgresStore(url, new_cluster_id="c_new", candidate=Candidate("h_test"), write_s=1.0),
+        store=lambda: PostgresStore(url, new_cluster_id="c_new", candidate=Candidate("h_test"), write_s=WRITE_S),
         opened=lambda: in_postgres.opened(url),
         made=lambda: in_postgres.made(url),
     )

@@ -17,6 +17,7 @@ from taskyard.store.postgres.reader import COMMITS_PER_QUERY, PostgresReader
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import placed
 from taskyard.vocabulary import Keeps, Status
+from tests.support.live import wait_until
 from tests.support.postgres import LOOKS_MAX, Cluster
 from tests.support.records import NOW, USER, Yard, a_batch, a_task, an_event, ended
 
@@ -24,6 +25,7 @@ Operator = psycopg.Connection[tuple[object, ...]]
 FIGURES_AT_ONCE = 150_000
 """The version of the server that shows at once what a session did; before, a collector did every half second."""
 COLLECTED_S = 1.2
+AT_WORK = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name ~ '^taskyard '"
 
 
 @pytest.fixture
@@ -310,16 +312,16 @@ def test_sessions_say_what_they_are_for_and_what_they_wait_for(yard: Yard, url: 
 
 
 def test_the_server_ends_what_takes_too_long(url: str) -> None:
-    with Session(url, purpose="test", timeout_s=5.0, settings={"statement_timeout": "10ms"}) as session:
+    with Session(url, purpose="test", timeout_s=20.0, settings={"statement_timeout": "1s"}) as session:
         with pytest.raises(StoreUnavailable, match="statement timeout"):
-            session.rows(placed("SELECT pg_sleep(5)"))
+            session.rows(placed("SELECT pg_sleep(60)"))
         assert session.rows(placed("SELECT 1::bigint")) == [(1,)], "and the session goes on"
 
 
 def test_the_client_ends_its_wait_for_what_takes_too_long(url: str) -> None:
-    with Session(url, purpose="test", timeout_s=0.05) as session:
+    with Session(url, purpose="test", timeout_s=1.0) as session:
         with pytest.raises(StoreUnavailable):
-            session.rows(placed("SELECT pg_sleep(5)"))
+            session.rows(placed("SELECT pg_sleep(60)"))
         assert session.is_closed
 
 
@@ -377,9 +379,7 @@ def blocks_of(url: str, tables: list[str], work: Callable[[Yard], object]) -> in
         work(yard)
         yard.reader.close()
         store.close()
-        for _ in range(LOOKS_MAX):
-            if not operator.execute("SELECT 1 FROM pg_stat_activity WHERE application_name ~ 'writer'").fetchall():
-                break
+        wait_until(lambda: not operator.execute(AT_WORK).fetchall(), within_s=20, what="the end of its sessions")
         if operator.info.server_version < FIGURES_AT_ONCE:
             time.sleep(COLLECTED_S)
         (after,) = operator.execute(blocks, [tables]).fetchone() or (0,)
