@@ -8,6 +8,7 @@ import pytest
 
 from taskyard.store.port import LedElsewhere, StoreFenced, StoreUnavailable
 from taskyard.store.postgres import Candidate, Lease, PostgresStore
+from tests.support.live import wait_until
 from tests.support.pg_proxy import Loss, a_proxy
 from tests.support.postgres import Cluster
 
@@ -129,7 +130,8 @@ def test_a_leader_notices_that_it_lost_its_lock(join: Join, server: Cluster, dat
     one.store.open()
     assert not one.lease.is_lost
     assert server.terminate(database, "lock") == 1
-    assert one.lease.is_lost
+    # Its process is off the server's list before its end of the socket is closed.
+    wait_until(lambda: one.lease.is_lost, within_s=WHILE_S, what="a lock that is known to be lost")
     assert not one.lease.has_lock
     # And does not take it again by itself: somebody may lead by it
     one.lease.renew()
