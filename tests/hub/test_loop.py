@@ -334,7 +334,8 @@ def test_a_hub_that_was_stopped_for_longer_than_a_lease_does_not_lose_its_fleet(
 
 def test_a_daemon_that_is_silent_for_longer_than_its_lease_is_lost() -> None:
     clock = AClock()
-    lease = Lease(heartbeat_s=0.05, lease_s=0.15)
+    # Longer than it takes to have a task run, also on a busy machine
+    lease = Lease(heartbeat_s=0.5, lease_s=1.5)
 
     async def scenario() -> None:
         async with a_scene(settings=Settings(lease=lease), clock=clock) as scene:
