@@ -3,8 +3,8 @@
 Serves `noop`, `sleep` (`payload.ms`) and `record`, which sleeps too and writes down when it started and ended, by a
 clock that all processes of a machine share; and `ask`, which does so too, of a provider that refuses whoever comes
 before `payload.until` (on that clock, in ns), and says how long to wait. `nest` makes a sub-task of its own kind
-by its token, `payload.depth` times, waits for it and answers how deep it went; `count` saves a checkpoint at once,
-sleeps, and answers with what the attempt before it saved. Every line is on disk before the work goes
+by its token, `payload.depth` times, waits for it and answers how deep it went; `count` saves a checkpoint at once and
+sleeps, unless an attempt before it has saved one: then it answers with that. Every line is on disk before the work goes
 on, so that what a killed process did can be judged afterwards (`tests/acceptance/history.py`). The hub and the key are
 in the environment.
 """
@@ -93,9 +93,10 @@ def make_daemon(name: str, slots: int, data: Path, recorder: Recorder) -> Daemon
 
     @daemon.task("count")
     def count(task: Task, context: Context) -> dict[str, Any]:
-        context.checkpoint({"saved_by": task.attempt})
-        context.wait_cancelled(_pause_s(task))
-        context.raise_if_cancelled()
+        if task.checkpoint is None:
+            context.checkpoint({"saved_by": task.attempt})
+            context.wait_cancelled(_pause_s(task))
+            context.raise_if_cancelled()
         return {"found": task.checkpoint}
 
     return daemon
