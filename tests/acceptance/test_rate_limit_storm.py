@@ -6,14 +6,15 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.live import SHORT_LEASES, LiveDaemon, LiveYard, wait_online, wait_until
+from tests.support.live import LONG_LEASES, LiveDaemon, LiveYard, wait_online, wait_until
 
 TASKS: Final = 100
 AT_A_TIME: Final = 4
-REFUSES_S: Final = 3.0
+REFUSES_S: Final = 8.0
+# Long enough for a busy machine to bring the first to it in time.
 WORK_MS: Final = 40
 SETTINGS: Final = f"""\
-{SHORT_LEASES}
+{LONG_LEASES}
 [queues.cloud]
 models = ["glm5"]
 max_concurrent = {AT_A_TIME}
@@ -34,7 +35,7 @@ def test_a_provider_that_refuses_is_left_alone_and_asked_again_by_one(yard: Live
     with hub.client() as client:
         wait_online(client, 2)
 
-        # When its provider refuses whoever comes within three seconds
+        # When its provider refuses whoever comes within that time
         until = time.monotonic_ns() + round(REFUSES_S * 1e9)
         payload = {"until": until, "ms": WORK_MS}
         client.submit_batch([{"input": "ask", "type": "ask", "model": "glm5", "payload": payload}] * TASKS)
@@ -42,7 +43,7 @@ def test_a_provider_that_refuses_is_left_alone_and_asked_again_by_one(yard: Live
         assert client.queues()[0].waiting >= TASKS - AT_A_TIME
         wait_until(
             lambda: sum(task.status == "completed" for task in client.tasks()) == TASKS,
-            within_s=30,
+            within_s=90,
             what="all tasks completed",
             every_s=0.2,
         )
