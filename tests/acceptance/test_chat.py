@@ -9,7 +9,7 @@ from msgspec import structs
 from taskyard.sdk import requests
 from taskyard.sdk.task import Task
 from tests.support.engines import Engine
-from tests.support.live import LiveHub, LiveYard, Said, live_yard, taskyard
+from tests.support.live import LONG_LEASES, LiveHub, LiveYard, Said, live_yard, taskyard
 from tests.support.wire_client import WireClient
 
 NO = 1
@@ -78,7 +78,7 @@ def test_what_is_missing_is_asked_and_conversation_makes_nothing(hub: LiveHub) -
 
 def test_what_is_said_is_run_in_its_order(yard: LiveYard) -> None:
     # Given a daemon that runs whatever is said
-    hub = yard.hub()
+    hub = yard.hub(settings=LONG_LEASES)
     with hub.client() as client, WireClient("127.0.0.1", hub.port, hub.key, timeout_s=20) as daemon:
         daemon.hello(name="mac", max_concurrent_tasks=2)
 

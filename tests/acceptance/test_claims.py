@@ -8,7 +8,7 @@ import pytest
 from taskyard.sdk.answers import Claimed
 from taskyard.sdk.client import Client
 from taskyard.sdk.errors import HubUnreachable, Unavailable
-from tests.support.live import STUBBORN, LiveYard
+from tests.support.live import LONG_LEASES, STUBBORN, LiveYard
 
 TASKS, AGENTS = 16, 4
 
@@ -24,7 +24,7 @@ def claim(client: Client) -> Claimed | None:
 @pytest.mark.slow
 def test_what_agents_pull_is_done_once_although_the_hub_is_killed(yard: LiveYard) -> None:
     # Given agents that each hold a task
-    hub = yard.hub()
+    hub = yard.hub(settings=LONG_LEASES)
     client = hub.client(retry=STUBBORN, timeout_s=15)
     client.submit_batch([{"input": f"{number}"} for number in range(TASKS)])
     all_hold, hub_is_back = threading.Barrier(AGENTS + 1), threading.Event()
@@ -51,7 +51,7 @@ def test_what_agents_pull_is_done_once_although_the_hub_is_killed(yard: LiveYard
         hub.restart()
         hub_is_back.set()
         for one in working:
-            one.result(60)
+            one.result(120)
 
     # Then each task was done once, by the attempt that it was claimed with, and no agent has more slots than it used
     tasks = [client.task(task.id) for task in client.tasks()]

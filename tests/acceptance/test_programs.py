@@ -9,9 +9,9 @@ import pytest
 
 from taskyard.sdk.client import Client
 from tests.support.engines import Engine
-from tests.support.live import SHORT_LEASES, LiveHub, Process, environment, live_yard, wait_until
+from tests.support.live import LONG_LEASES, LiveHub, Process, environment, live_yard, wait_until
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 COUNTER = """#!/bin/sh
 echo "working on $TASKYARD_TASK_REF"
@@ -49,7 +49,7 @@ exit 1
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
     with live_yard(tmp_path_factory.mktemp("programs"), engine, gateways=gateways) as yard:
-        yield yard.hub(settings=SHORT_LEASES + "[retry]\ndelay_s = 0.1\n", options=("--no-daemon",))
+        yield yard.hub(settings=LONG_LEASES + "[retry]\ndelay_s = 0.1\n", options=("--no-daemon",))
 
 
 def a_user(hub: LiveHub, name: str) -> str:

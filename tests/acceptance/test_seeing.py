@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.collector import Collector, a_collector
-from tests.support.live import SHORT_LEASES, LiveHub, LiveYard, wait_online, wait_until
+from tests.support.live import LONG_LEASES, LiveHub, LiveYard, wait_online, wait_until
 from tests.support.wire_client import WireClient
 
 pytestmark = pytest.mark.slow
@@ -40,7 +40,7 @@ def test_what_was_done_is_what_is_counted(yard: LiveYard) -> None:
         wait_online(client, 1)
         for number in range(TASKS):
             client.submit(f"task {number}", type="echo")
-        wait_until(lambda: counted(hub)["taskyard_tasks_completed_total"] == TASKS, within_s=20, what="all done")
+        wait_until(lambda: counted(hub)["taskyard_tasks_completed_total"] == TASKS, within_s=50, what="all done")
     numbers, shown = counted(hub), json.loads(asked(hub, "/api/v1/metrics"))
     assert numbers["taskyard_tasks_enqueued_total"] == TASKS
     assert numbers["taskyard_tasks_failed_total"] == 0
@@ -54,7 +54,7 @@ def test_what_was_done_is_what_is_counted(yard: LiveYard) -> None:
 
 
 def test_a_trace_goes_from_the_caller_through_the_hub_to_the_work(yard: LiveYard, collector: Collector) -> None:
-    hub = yard.hub(settings=f'{SHORT_LEASES}\n[telemetry]\notlp_endpoint = "{collector.url}"\n')
+    hub = yard.hub(settings=f'{LONG_LEASES}\n[telemetry]\notlp_endpoint = "{collector.url}"\n')
     with WireClient("127.0.0.1", hub.port, hub.key, timeout_s=20) as daemon:
         daemon.hello(name="d1", types=["traced"])
         body = {"input": "go", "type": "traced"}

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from taskyard.sdk.client import Client
-from tests.support.live import LiveHub, LiveYard, taskyard, wait_online, wait_until
+from tests.support.live import LONG_LEASES, LiveHub, LiveYard, taskyard, wait_online, wait_until
 
 pytestmark = pytest.mark.slow
 
-SERVICE = "[lease]\nheartbeat_s = 0.4\nlease_s = 2\n"
-APPLIED_S = 5.0
+SERVICE = LONG_LEASES
+APPLIED_S = 30.0
 """A file is looked at twice a second; the rest is for a busy machine."""
 
 
@@ -48,8 +48,8 @@ def test_a_limit_is_lowered_raised_and_written_wrong_while_tasks_run(yard: LiveY
         assert client.me().profile == "service"
         daemon = yard.daemon(hub, slots=16)
         wait_online(client, 1)
-        tasks = [client.submit("rest", type="sleep", payload={"ms": 60_000}) for _ in range(6)]
-        wait_until(lambda: running(client) == 2, within_s=10, what="two run")
+        tasks = [client.submit("rest", type="sleep", payload={"ms": 600_000}) for _ in range(6)]
+        wait_until(lambda: running(client) == 2, within_s=APPLIED_S, what="two run")
 
         # When the limit is raised, then those who waited start
         file.write_text(limit(4))
@@ -64,7 +64,7 @@ def test_a_limit_is_lowered_raised_and_written_wrong_while_tasks_run(yard: LiveY
         assert len(busy) == 4
         for task in busy[:2]:
             client.cancel(task.id)
-        wait_until(lambda: running(client) == 3, within_s=10, what="two were ended, one followed")
+        wait_until(lambda: running(client) == 3, within_s=APPLIED_S, what="two were ended, one followed")
 
         # When garbage is written, then it is reported, and everything stays as it was
         file.write_text("[limits]\nrunning_per_user = 'many'\n")

@@ -6,10 +6,26 @@ from collections.abc import Iterator
 import pytest
 
 from taskyard.sdk.client import Client
-from tests.support.live import LiveHub, wait_until
+from tests.support.engines import Engine
+from tests.support.live import LONG_LEASES, LiveHub, LiveYard, live_yard, wait_until
 from tests.support.wire_client import Closed, Message, Refused, WireClient
 
 PROTOCOL, SUPERSEDED = 4400, 4409
+
+
+HASTY = """\
+[lease]
+heartbeat_s = 0.4
+lease_s = 5
+accept_s = 5
+"""
+
+
+@pytest.fixture(scope="module")
+def shared_hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
+    """One that gives up on nobody: these daemons send no heartbeats."""
+    with live_yard(tmp_path_factory.mktemp("wire"), engine, gateways=gateways) as made:
+        yield made.hub(settings=LONG_LEASES)
 
 
 @pytest.fixture
@@ -26,7 +42,7 @@ def daemon(shared_hub: LiveHub, kind: str) -> Iterator[WireClient]:
 
 
 def dial(hub: LiveHub) -> WireClient:
-    return WireClient("127.0.0.1", hub.port, hub.key, timeout_s=20)
+    return WireClient("127.0.0.1", hub.port, hub.key, timeout_s=30)
 
 
 def about(message: Message) -> Message:
@@ -39,7 +55,7 @@ def begin(connection: WireClient, client: Client, kind: str) -> tuple[str, Messa
     task = client.submit("go", type=kind)
     this = about(connection.receive("task.execute"))
     connection.send({"type": "task.accepted", **this}, {"type": "task.started", **this})
-    wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="running")
+    wait_until(lambda: client.task(task.id).status == "running", within_s=30, what="running")
     return str(welcome["daemon_id"]), this
 
 
@@ -51,7 +67,7 @@ def test_a_task_travels_to_the_daemon_and_its_result_back(client: Client, daemon
     assert order["token"]
     daemon.send({"type": "task.accepted", **about(order)})
     daemon.send({"type": "task.started", **about(order)})
-    wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="running")
+    wait_until(lambda: client.task(task.id).status == "running", within_s=30, what="running")
     daemon.send({"type": "task.progress", **about(order), "percent": 40, "message": "reading", "log": "line\n"})
     daemon.send({"type": "task.completed", **about(order), "result": {"said": "hello"}, "summary": "done"})
     ack = daemon.receive("ack")
@@ -96,13 +112,13 @@ def test_a_cancelled_task_is_cancelled_when_the_daemon_says_so(client: Client, d
     task = client.submit("stop me", type=kind)
     this = about(daemon.receive("task.execute"))
     daemon.send({"type": "task.accepted", **this}, {"type": "task.started", **this})
-    wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="running")
+    wait_until(lambda: client.task(task.id).status == "running", within_s=30, what="running")
     client.cancel(task.id)
     order = daemon.receive("cancel_task")
     assert (order["task_id"], order["attempt"], order["reason"]) == (task.id, 1, "cancelled")
     assert client.task(task.id).status == "running"
     daemon.send({"type": "task.cancelled", **this, "reason": "cancelled"})
-    wait_until(lambda: client.task(task.id).status == "cancelled", within_s=10, what="cancelled")
+    wait_until(lambda: client.task(task.id).status == "cancelled", within_s=30, what="cancelled")
 
 
 def test_a_newer_connection_supersedes_and_brings_its_list(shared_hub: LiveHub, client: Client, kind: str) -> None:
@@ -132,14 +148,17 @@ def test_a_new_process_has_lost_what_it_does_not_list(shared_hub: LiveHub, clien
         second.receive("ack")
 
 
-def test_what_is_not_accepted_in_time_is_taken_back(shared_hub: LiveHub, client: Client, kind: str) -> None:
-    with dial(shared_hub) as silent:
+@pytest.mark.slow
+def test_what_is_not_accepted_in_time_is_taken_back(yard: LiveYard, kind: str) -> None:
+    hub = yard.hub(settings=HASTY)
+    client = hub.client()
+    with dial(hub) as silent:
         silent.hello(name=f"{kind}-silent", types=[kind])
         task = client.submit("anybody", type=kind)
         this = about(silent.receive("task.execute"))
         with pytest.raises(Closed):
             silent.receive("nothing")
-    with dial(shared_hub) as other:
+    with dial(hub) as other:
         other.hello(name=f"{kind}-other", types=[kind])
         again = other.receive("task.execute")
         assert again["task"]["id"] == task.id
@@ -149,14 +168,15 @@ def test_what_is_not_accepted_in_time_is_taken_back(shared_hub: LiveHub, client:
     assert client.task(task.id).result == "taken"
 
 
-def test_a_lost_attempts_result_is_taken_while_nothing_newer_was_sent(
-    shared_hub: LiveHub, client: Client, kind: str
-) -> None:
-    with dial(shared_hub) as first:
+@pytest.mark.slow
+def test_a_lost_attempts_result_is_taken_while_nothing_newer_was_sent(yard: LiveYard, kind: str) -> None:
+    hub = yard.hub(settings=HASTY)
+    client = hub.client()
+    with dial(hub) as first:
         daemon_id, this = begin(first, client, kind)
     task_id = this["task_id"]
-    wait_until(lambda: client.task(task_id).status == "queued", within_s=20, what="the lease to end")
-    with dial(shared_hub) as back:
+    wait_until(lambda: client.task(task_id).status == "queued", within_s=60, what="the lease to end")
+    with dial(hub) as back:
         inventory = [{**this, "state": "ended"}]
         welcome = back.hello(name=kind, types=[kind], daemon_id=daemon_id, inventory=inventory)
         assert welcome["inventory"] == [{**this, "verdict": "send_result"}]
