@@ -8,7 +8,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -61,13 +61,17 @@ class AgentDaemon:
         card = places.card()
         work = [] if card is None else [card.pid, *(child.pid for child in psutil.Process(card.pid).children(True))]
         self._asleep = [self.process.pid, *work]
-        for pid in self._asleep:
-            os.kill(pid, signal.SIGSTOP)
+        self._signal_all(signal.SIGSTOP)
 
     def wake(self) -> None:
-        for pid in self._asleep:
-            os.kill(pid, signal.SIGCONT)
+        self._signal_all(signal.SIGCONT)
         self._asleep = []
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        for pid in self._asleep:
+            # What has just done its work may be gone.
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def end(self) -> None:
         """Gone, with all its work, also if a test left it asleep."""
