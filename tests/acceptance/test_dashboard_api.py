@@ -60,7 +60,7 @@ def test_a_browser_signs_in_by_key_sees_the_pages_and_is_out_when_the_key_is(yar
     def sign_in() -> Answer:
         return asked(hub, "POST", "/api/v1/session", {"key": issued["key"]})
 
-    wait_until(lambda: all(sign_in().status == 204 for _ in range(ASKS)), within_s=10, what="a key known everywhere")
+    wait_until(lambda: all(sign_in().status == 204 for _ in range(ASKS)), within_s=30, what="a key known everywhere")
     cookie = sign_in().headers["set-cookie"].partition(";")[0]
     # Then every gateway knows them, and they are worth what the key is
     answers = [asked(hub, "GET", "/api/v1/users/me", cookie=cookie) for _ in range(ASKS)]
@@ -80,8 +80,8 @@ def test_a_browser_signs_in_by_key_sees_the_pages_and_is_out_when_the_key_is(yar
     def is_out() -> bool:
         return all(asked(hub, "GET", "/api/v1/users/me", cookie=cookie).status == 401 for _ in range(ASKS))
 
-    wait_until(is_out, within_s=5, what="a session that ended with its key")
-    assert sign_in().status == 401
+    wait_until(is_out, within_s=30, what="a session that ended with its key")
+    wait_until(lambda: all(sign_in().status == 401 for _ in range(ASKS)), within_s=30, what="a key known nowhere")
 
 
 def test_what_a_page_asks_for_is_answered_through_whoever_answers(yard: LiveYard) -> None:

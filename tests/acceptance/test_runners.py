@@ -11,9 +11,9 @@ import pytest
 from tests.support.live import ROOT, SHORT_LEASES, LiveHub, LiveYard, Process, environment, wait_online, wait_until
 from tests.support.openai_server import ANSWER, OpenAIServer, an_openai_server
 
-SETTINGS = SHORT_LEASES + "[retry]\ndelay_s = 0.1\n[queues.busy]\nmodels = []\n"
-LEASE_S = 2.0
-WITHIN_S = 30.0
+SETTINGS = SHORT_LEASES.replace("lease_s = 2", "lease_s = 5") + "[retry]\ndelay_s = 0.1\n[queues.busy]\nmodels = []\n"
+LEASE_S = 5.0
+WITHIN_S = 60.0
 KEY = "sk-canary-0123456789abcdef"
 
 
@@ -83,7 +83,7 @@ def test_nothing_is_left_of_a_function_in_a_process_when_it_is_cancelled_or_its_
                 daemon.kill()
 
             # Then nobody of them is alive
-            wait_until(lambda: not any(map(is_alive, family)), within_s=5, what=f"nobody after {end}")  # noqa: B023
+            wait_until(lambda: not any(map(is_alive, family)), within_s=WITHIN_S, what=f"nobody after {end}")  # noqa: B023
             if end == "cancel":
                 assert task.wait(WITHIN_S).status == "cancelled"
     finally:

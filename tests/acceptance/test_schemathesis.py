@@ -12,7 +12,7 @@ from tests.support.live import SHORT_LEASES, LiveHub, LiveYard, environment, get
 
 # In which phases, and how many of each operation. Most of it is about the shape of a request, which no engine sees.
 EXTENT = {Engine.SQLITE: ("examples,coverage,fuzzing", 15), Engine.POSTGRES: ("fuzzing", 5)}
-WITHIN_S = 240
+WITHIN_S = 900
 # Refusals by rule (a cursor of another list, `until` without a verdict that waits) are no part of a schema.
 LEFT_OUT = ("--exclude-checks", "positive_data_acceptance")
 # A stream without an end; and waiting for work, which nobody gives.
