@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from taskyard.sdk.answers import Backpressure, Batch
+from taskyard.sdk.answers import Backpressure
 from taskyard.sdk.client import Client
 from taskyard.sdk.proactive import ProactiveSubmitter
+from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import CANDID, NEVER, RetryPolicy
 from taskyard.sdk.submission import NewTask
 from taskyard.sdk.task import Task
