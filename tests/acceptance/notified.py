@@ -145,10 +145,17 @@ def run(directory: Path, *, engine: Engine, kills: int, seed: int = 1, gateways:
             client = Client(everywhere, key, retry=PATIENT, patience=PATIENT)
             made = client.add_notification(receiver.url, ["task_created"])
             receiver.secret = made.secret or ""
-            submitter = Submitter(Client(everywhere, key, retry=RetryPolicy(attempts_max=1), timeout_s=5))
+            submitter = Submitter(Client(everywhere, key, retry=RetryPolicy(attempts_max=1), timeout_s=30))
             try:
                 for number in range(kills):
                     time.sleep(0.1 + 0.4 * dice.random())
+                    # On a busy machine that may be too short for any.
+                    enough = number + 2
+                    wait_until(
+                        lambda enough=enough: len(submitter.acknowledged) >= enough,  # type: ignore[misc]
+                        within_s=SETTLE_S,
+                        what="more tasks",
+                    )
                     leader = _leader(client, hubs)
                     if number % 2 == 0:
                         # Every other time when something is sent and not yet noted; else whenever.
@@ -157,18 +164,21 @@ def run(directory: Path, *, engine: Engine, kills: int, seed: int = 1, gateways:
                     leader.restart()
             finally:
                 submitter.stop()
-            tasks = {task.id for task in client.tasks()}
-            wait_until(
-                lambda: (
-                    tasks <= {notice.data.task_id for notice in receiver.notices}
-                    and client.notification(made.id).pending == 0
-                ),
-                within_s=SETTLE_S,
-                what="everything told",
+            tasks, notices = wait_until(
+                lambda: _settled(client, made.id, receiver), within_s=SETTLE_S, what="everything told"
             )
-            return Told(tasks, submitter.acknowledged, list(receiver.notices), kills, under_way)
+            return Told(tasks, submitter.acknowledged, notices, kills, under_way)
     finally:
         receiver.close()
+
+
+def _settled(client: Client, notification: str, receiver: Receiver) -> tuple[set[str], list[Notice]] | None:
+    """The tasks and what was told, once that is all of them. Looked at in this order, what is told is there already."""
+    if client.notification(notification).pending:
+        return None
+    notices = list(receiver.notices)
+    tasks = {task.id for task in client.tasks()}
+    return (tasks, notices) if tasks <= {notice.data.task_id for notice in notices} else None
 
 
 def _leader(client: Client, hubs: Sequence[LiveHub]) -> LiveHub:
