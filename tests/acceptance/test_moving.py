@@ -47,7 +47,7 @@ def test_a_yard_moves_while_its_daemons_work_on(yard: LiveYard, engine: Engine) 
         wait_online(client, 1)
         first = client.submit("first", type="noop").wait(timeout=20)
         task = client.submit("work", type="record", payload={"ms": WORK_MS})
-        wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="a running task")
+        wait_until(lambda: client.task(task.id).status == "running", within_s=30, what="a running task")
         cookie = signed_in(hub)
 
         # When it is stopped, copied to the other engine, and started there
@@ -60,7 +60,7 @@ def test_a_yard_moves_while_its_daemons_work_on(yard: LiveYard, engine: Engine) 
         moved = yard.hub("moved", database=None if hub.database else new, port=hub.port)
 
         # Then the work that ran goes on and is done once, and everybody finds what they know
-        task.wait(timeout=30)
+        task.wait(timeout=60)
         assert (task.status, len(task.attempts)) == ("completed", 1)
         assert task.result == f"{task.id}/1/{daemon.process.pid}"
         assert {one.ref for one in client.tasks()} == {first.ref, task.ref}

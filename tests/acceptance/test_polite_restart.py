@@ -14,12 +14,12 @@ def test_a_daemon_works_on_while_its_hub_is_stopped_and_started_again(yard: Live
     with hub.client(retry=STUBBORN) as client:
         wait_online(client, 1)
         task = client.submit("work", type="record", payload={"ms": WORK_MS})
-        wait_until(lambda: client.task(task.id).status == "running", within_s=10, what="a running task")
+        wait_until(lambda: client.task(task.id).status == "running", within_s=30, what="a running task")
 
         assert hub.process.terminate() == 0
         hub.start()
 
-        task.wait(timeout=30)
+        task.wait(timeout=60)
         assert daemon.process.exit_code is None, daemon.process.said
         assert (task.status, len(task.attempts)) == ("completed", 1)
         assert task.result == f"{task.id}/1/{daemon.process.pid}"

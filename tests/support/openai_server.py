@@ -310,7 +310,8 @@ class OpenAIServer:
         return any(entry.get("hung_up", "").startswith(f"/{behaviour}/") for entry in self._entries())
 
     def _entries(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._record.read_text().splitlines()]
+        whole = self._record.read_text().rpartition("\n")[0]  # what comes after it is being written
+        return [json.loads(line) for line in whole.splitlines()]
 
 
 @contextmanager
