@@ -21,9 +21,9 @@ WITHIN_S = 60.0
 SETTINGS = """\
 [lease]
 heartbeat_s = 0.4
-lease_s = 2
-accept_s = 2
-start_s = 10
+lease_s = 10
+accept_s = 10
+start_s = 20
 cancel_grace_s = 1
 [limits]
 running_per_user = 100
