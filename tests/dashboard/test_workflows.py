@@ -23,7 +23,10 @@ def context(yard: Yard, open_window: Callable[..., BrowserContext]) -> BrowserCo
 
 @pytest.fixture
 def daily(yard: Yard) -> Iterator[Any]:
-    """One that is due at nine in Berlin, and gone after the test."""
+    """One that is due at nine in Berlin, and gone after the test.
+
+    Asked for before any window, so that those are closed by then: one that is open would ask for what is gone.
+    """
     made = yard.client.add_schedule(
         "Daily digest", {"input": "Sum up the day."}, cron="0 9 * * *", timezone="Europe/Berlin"
     )
@@ -74,6 +77,7 @@ def test_a_schedule_is_made_with_its_next_runs_in_sight(yard: Yard, page: Page) 
     expect(page.get_by_role("region", name="Standup notes")).to_contain_text("Monday to Friday at 08:30")
     [made] = [one for one in yard.client.schedules() if one.name == "Standup notes"]
     assert (made.cron, made.timezone, made.task["input"]) == ("30 8 * * 1-5", "Asia/Tokyo", "Gather the notes.")
+    page.goto("about:blank")
     yard.client.delete_schedule(made.id)
 
 
@@ -111,7 +115,7 @@ def test_a_bad_expression_says_why_at_its_field(yard: Yard, page: Page) -> None:
 
 
 @pytest.mark.refused("409")
-def test_a_name_that_is_taken_is_said_at_its_field(yard: Yard, page: Page, daily: Any) -> None:
+def test_a_name_that_is_taken_is_said_at_its_field(yard: Yard, daily: Any, page: Page) -> None:
     begin_new(page)
     form_of(page).get_by_label("Name", exact=True).fill(daily.name)
     form_of(page).get_by_label("What is to be done").fill("Again.")
@@ -119,7 +123,7 @@ def test_a_name_that_is_taken_is_said_at_its_field(yard: Yard, page: Page, daily
     expect(form_of(page).get_by_role("alert")).to_contain_text("choose another name")
 
 
-def test_a_schedule_is_turned_off_and_that_is_undone(yard: Yard, page: Page, daily: Any) -> None:
+def test_a_schedule_is_turned_off_and_that_is_undone(yard: Yard, daily: Any, page: Page) -> None:
     page.goto("/workflows")
     switch = page.get_by_role("switch", name=f"{daily.name} is on")
     expect(switch).to_be_checked()
@@ -134,7 +138,7 @@ def test_a_schedule_is_turned_off_and_that_is_undone(yard: Yard, page: Page, dai
     assert yard.client.schedule(daily.id).enabled is True
 
 
-def test_it_runs_at_once_and_its_history_follows(yard: Yard, page: Page, daily: Any) -> None:
+def test_it_runs_at_once_and_its_history_follows(yard: Yard, daily: Any, page: Page) -> None:
     # Given a schedule that has not run yet, opened by keyboard alone
     page.goto("/workflows")
     expect(page.get_by_role("link", name=daily.name)).to_be_visible()
@@ -190,7 +194,7 @@ def test_a_skip_is_told_with_its_reason(yard: Yard, page: Page) -> None:
     yard.client.cancel(running)
 
 
-def test_a_schedule_is_changed_and_then_deleted(yard: Yard, page: Page, daily: Any) -> None:
+def test_a_schedule_is_changed_and_then_deleted(yard: Yard, daily: Any, page: Page) -> None:
     page.goto(f"/workflows?schedule={daily.id}")
     page.get_by_role("button", name="Edit", exact=True).click()
     expect(form_of(page).get_by_role("button", name="Save")).to_be_disabled()
@@ -207,7 +211,7 @@ def test_a_schedule_is_changed_and_then_deleted(yard: Yard, page: Page, daily: A
     assert [one.id for one in yard.client.schedules()] == []
 
 
-def test_it_is_of_use_on_a_phone(yard: Yard, open_window: Callable[..., BrowserContext], daily: Any) -> None:
+def test_it_is_of_use_on_a_phone(yard: Yard, daily: Any, open_window: Callable[..., BrowserContext]) -> None:
     context = open_window(base_url=yard.url, viewport=PHONE, has_touch=True)
     yard.sign_in(context)
     page = context.new_page()
