@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-WAIT_S: Final = 10.0
+WAIT_S: Final = 30.0
 HANG: Final = -1
 """As a status: say nothing at all."""
 FLOOD: Final = -2
@@ -39,6 +39,12 @@ class Receiver:
         self.hurried = 0
         """The most requests that were ever under way at a time."""
         self._under_way = 0
+        self._hangs: list[asyncio.StreamWriter] = []
+
+    def hang_up(self) -> None:
+        """On all that it says nothing to."""
+        for writer in self._hangs:
+            writer.close()
 
     @property
     def url(self) -> str:
@@ -74,6 +80,7 @@ class Receiver:
         async with self._news:
             self._news.notify_all()
         if status == HANG:
+            self._hangs.append(writer)
             await reader.read()
         elif status == FLOOD:
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n")
