@@ -18,6 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from taskyard.gateway.destinations import Allowed, read_allowed
 from taskyard.hub.outbound import ANSWER_BYTES_MAX, Answer, Guard, Outbound, Request, Unreached
+from tests.support.ports import free_port
 
 LOOPBACK = read_allowed(["127.0.0.0/8"], [443])
 NOTHING = Allowed()
@@ -223,9 +224,7 @@ async def test_a_receiver_that_does_not_speak_as_it_should_is_told_of(said: byte
 
 
 async def test_a_port_that_nobody_listens_on_is_told_of_without_the_path() -> None:
-    async with a_receiver(says(OK)) as (port, _heard):
-        pass
-    answer = await Outbound().fetch(Request(url=f"http://127.0.0.1:{port}/secret-path"), LOOPBACK)
+    answer = await Outbound().fetch(Request(url=f"http://127.0.0.1:{free_port()}/secret-path"), LOOPBACK)
     assert answer == Unreached("127.0.0.1 could not be reached: it does not take the connection.")
 
 
