@@ -34,7 +34,7 @@ SECRET: Final = b"0123456789abcdef0123456789abcdef"
 USER: Final = "u_ada"
 GOES_ON: Final = Terms(on_depends_fail=DependsPolicy.CONTINUE)
 """A task with these runs whatever became of what it depends on."""
-WAIT_S: Final = 10.0
+WAIT_S: Final = 30.0
 """How long a test waits for what must happen, before it fails."""
 
 
