@@ -266,7 +266,9 @@ def test_who_hands_over_is_followed_by_another_and_follows_it(place: Place) -> N
             await node_of(first).hand_over()
             await second.log.line("hub.leads")
             assert await first.submit()
-            assert [view.leader for view in await first.hub.hubs() if view.address == "http://b"] == [True]
+            async with asyncio.timeout(WAIT_S):
+                while not any(view.leader and view.address == "http://b" for view in await first.hub.hubs()):
+                    await asyncio.sleep(0.01)
             assert [daemon.status for daemon in await second.hub.daemons()] == [DaemonStatus.OFFLINE]
 
     lives(scenario)
