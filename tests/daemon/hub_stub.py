@@ -13,6 +13,8 @@ from taskyard.wire import frames
 from taskyard.wire.frames import FromDaemon, Hello, ToDaemon
 
 KEY = "ty_secret"
+HEARTBEAT_S, LEASE_S = 60.0, 120.0
+"""No heartbeat comes between what a test waits for, and nobody is left for being slow, but where a test says so."""
 
 
 class Session:
@@ -55,11 +57,11 @@ class Session:
         return greeting
 
     async def welcome(
-        self, verdicts: dict[Key, InventoryVerdict] | None = None, *, heartbeat_s: float = 5.0, epoch: int = 1
+        self, verdicts: dict[Key, InventoryVerdict] | None = None, *, heartbeat_s: float = HEARTBEAT_S, epoch: int = 1
     ) -> Hello:
         greeting = await self.hello()
         judged = [frames.Judgement(*key, verdict) for key, verdict in (verdicts or {}).items()]
-        await self.send(frames.Welcome(1, "d_1", heartbeat_s, 30.0, judged, "c1", epoch, 1))
+        await self.send(frames.Welcome(1, "d_1", heartbeat_s, LEASE_S, judged, "c1", epoch, 1))
         return greeting
 
     def stop_reading(self) -> None:
