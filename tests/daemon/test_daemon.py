@@ -124,10 +124,12 @@ def test_heartbeats_go_on_while_functions_block_their_threads(tmp_path: Path) ->
             session = await hub.session()
             await session.welcome(heartbeat_s=0.01)
             await session.send(execute())
-            for _ in range(3):
+            told: list[Heartbeat] = []
+            while len(told) < 3:
                 beat = await session.receive(Heartbeat)
-            assert isinstance(beat, Heartbeat)
-            assert beat.running == [Item(*ONE)]
+                assert isinstance(beat, Heartbeat)
+                # The first ones may have left before the work came.
+                told += [beat] if beat.running == [Item(*ONE)] else []
             release.set()
             await completed(session)
 
