@@ -22,7 +22,7 @@ from taskyard.wire.frames import TaskCompleted, TaskFailed, TaskRejected
 from tests.daemon.scene import ONE, TWO, execute
 from tests.daemon.told import Told
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def play(scenario: Callable[[PythonRunner, Told], Awaitable[None]], **functions: Callable[..., Any]) -> None:
@@ -112,12 +112,17 @@ def test_a_cancel_reaches_it_there() -> None:
     play(scenario, noop=forever)
 
 
+def said_of(place: str, caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was said of a loop that stood still there. On a busy machine it may have stood still elsewhere, too."""
+    return [text for record in list(caplog.records) if place in (text := record.getMessage())]
+
+
 def test_a_function_that_blocks_is_named_while_the_daemons_loop_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     # Given a function that blocks its loop
     monkeypatch.setattr(aside, "LOOK_S", 0.02)
-    monkeypatch.setattr(aside, "BLOCKED_S", 0.1)
+    monkeypatch.setattr(aside, "BLOCKED_S", 0.5)
     release = threading.Event()
 
     async def blocks(task: Task) -> bool:
@@ -128,16 +133,15 @@ def test_a_function_that_blocks_is_named_while_the_daemons_loop_goes_on(
 
         # When that has lasted, the daemon's own loop has turned all the while
         turned_at = time.monotonic()
-        while not caplog.records:
+        while not said_of("threading.py", caplog):
             await asyncio.sleep(0.01)
             assert time.monotonic() - turned_at < PATIENCE_S / 2
 
         # Then it was said once, with its place
         release.set()
         assert isinstance(await told.outcome(), TaskCompleted)
-        (record,) = caplog.records
-        assert "process=True" in record.getMessage()
-        assert "threading.py" in record.getMessage()
+        (said,) = said_of("threading.py", caplog)
+        assert "process=True" in said
 
     with caplog.at_level(logging.WARNING, "taskyard.daemon"):
         play(scenario, noop=blocks)
@@ -148,11 +152,11 @@ def test_a_function_that_blocks_its_callers_loop_is_named_too(
 ) -> None:
     # Given a daemon that serves on a loop which its functions share
     monkeypatch.setattr(aside, "LOOK_S", 0.02)
-    monkeypatch.setattr(aside, "BLOCKED_S", 0.1)
+    monkeypatch.setattr(aside, "BLOCKED_S", 0.5)
 
     async def blocks(task: Task) -> None:
         until = time.monotonic() + PATIENCE_S
-        while not caplog.records and time.monotonic() < until:
+        while not said_of("test_aside.py", caplog) and time.monotonic() < until:
             time.sleep(0.01)
 
     async def main() -> None:
@@ -167,9 +171,8 @@ def test_a_function_that_blocks_its_callers_loop_is_named_too(
         asyncio.run(main())
 
     # Then that is said while it does, with what comes of it
-    (record,) = caplog.records
-    assert "test_aside.py" in record.getMessage()
-    assert "the hub hears nothing of this daemon" in record.getMessage()
+    (said,) = said_of("test_aside.py", caplog)
+    assert "the hub hears nothing of this daemon" in said
 
 
 def test_the_daemon_leaves_although_functions_still_run() -> None:
