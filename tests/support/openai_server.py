@@ -126,8 +126,9 @@ async def _torn(exchange: Exchange) -> None:
 
 async def _slow(exchange: Exchange) -> None:
     """Begins, and then says nothing for as long as anybody listens."""
-    await exchange.begin()
-    await exchange.say(["wait"])
+    # In one piece: between two of them a busy machine could be silent for as long as a test waits.
+    word = b"data: " + json.dumps(delta("wait")).encode() + b"\n\n"
+    await exchange.send(b"HTTP/1.1 200 X\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\n" + word)
     await asyncio.sleep(3600)
 
 

@@ -1,6 +1,7 @@
 """A model behind a real server process: each way in which an answer comes, breaks or is refused."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from tests.support.live import free_port
 from tests.support.openai_server import ANSWER, MODELS, OpenAIServer, an_openai_server
 
 KEY = "sk-canary-0123456789abcdef"
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 WHOLE = "".join(ANSWER)
 
 
@@ -247,11 +248,14 @@ async def until(condition: Callable[[], bool]) -> None:
 def test_a_provider_that_refuses_for_now_says_when_to_come_back(
     server: OpenAIServer, style: str, wait_s: float
 ) -> None:
+    began = time.monotonic()
     error = failure(an_endpoint(server, f"limited-{style}"))
+    # By a date it is so much less as it took to hear of it.
+    took_s = time.monotonic() - began
 
     assert error.code == "RATE_LIMITED"
     assert error.details is not None
-    assert error.details["retry_after"] == pytest.approx(wait_s, abs=3)
+    assert wait_s - took_s - 3 <= error.details["retry_after"] <= wait_s + 3
 
 
 def test_a_refusal_without_a_time_leaves_the_time_to_the_hub(server: OpenAIServer) -> None:
