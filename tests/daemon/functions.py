@@ -10,7 +10,7 @@ from taskyard.daemon.task import Task
 from tests.daemon.scene import ONE, execute
 from tests.daemon.told import Told
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 Scenario = Callable[[PythonRunner, Told], Awaitable[None]]

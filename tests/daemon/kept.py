@@ -13,7 +13,7 @@ from taskyard.daemon.process.running import Running
 from tests.support import hostile
 from tests.support.live import wait_until
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 ONE: Key = ("t1", 1)
 PATH = {"PATH": "/usr/bin:/bin"}
 
@@ -61,7 +61,7 @@ def keeper_of(directory: Path) -> tree.Identity:
 
 
 def wait_gone(keeper: tree.Identity) -> None:
-    wait_until(lambda: tree.identify(keeper.pid) != keeper, within_s=10, what="the end of the keeper")
+    wait_until(lambda: tree.identify(keeper.pid) != keeper, within_s=30, what="the end of the keeper")
 
 
 def a_hostile(kind: str, roll: Path, key: Key = ONE, limits: Limits | None = None) -> Launch:

@@ -16,7 +16,7 @@ from taskyard.wire.frames import TaskCompleted, TaskStarted
 from tests.daemon.hub_stub import KEY, HubStub, Session
 from tests.daemon.scene import execute
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 Scenario = Callable[[HubStub], Awaitable[None]]
 

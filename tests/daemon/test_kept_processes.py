@@ -128,7 +128,7 @@ def test_what_must_not_run_twice_is_killed_when_the_lease_is_over_although_its_d
 def test_what_a_dead_keeper_and_a_dead_guard_left_is_found_by_its_mark(tmp_path: Path) -> None:
     roll = tmp_path / "roll"
     daemon = Abandoned(tmp_path / "kept", hostile.command("forks", roll))
-    wait_until(lambda: len(hostile.enrolled(roll)) == 6, within_s=10, what="six processes")
+    wait_until(lambda: len(hostile.enrolled(roll)) == 6, within_s=30, what="six processes")
     keeper = keeper_of(tmp_path / "kept")
     guards = tree.children(keeper.pid)
     for one in (keeper, *guards):
@@ -186,7 +186,7 @@ def test_a_launch_that_is_cancelled_leaves_nobody(tmp_path: Path) -> None:
         assert (await again.wait()).code == 0
 
     play(tmp_path / "kept", scenario)
-    wait_until(lambda: not _at_work_in(tmp_path), within_s=10, what="the end of every keeper")
+    wait_until(lambda: not _at_work_in(tmp_path), within_s=30, what="the end of every keeper")
 
 
 def _at_work_in(directory: Path) -> list[int]:

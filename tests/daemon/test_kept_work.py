@@ -11,7 +11,7 @@ from taskyard.daemon.orders import Key
 from taskyard.daemon.process.launching import Launch
 from taskyard.daemon.process.processes import Processes
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 ONE: Key = ("t1", 1)
 TWO: Key = ("t2", 1)
 

@@ -20,7 +20,7 @@ from tests.support.openai_server import OpenAIServer, an_openai_server
 from tests.support.tricks import tricky_tasks
 
 SEED, TASKS = 6, 200
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 OWN_FIELDS = {"model", "messages", "stream", "stream_options"}
 
 

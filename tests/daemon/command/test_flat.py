@@ -46,7 +46,7 @@ def held() -> tuple[int, int, int]:
 
 def test_nothing_stays_of_many_programs(tmp_path: Path) -> None:
     async def main() -> None:
-        async with workshop(tmp_path, Agent(command=("/bin/cat",)), patience_s=60) as shop:
+        async with workshop(tmp_path, Agent(command=("/bin/cat",)), patience_s=180) as shop:
             # Given a daemon that has found its size
             await run_many(shop, 0, WARM_UP)
             objects, files, threads = held()

@@ -67,7 +67,7 @@ def test_a_program_is_given_its_own_arguments_and_the_input_and_nothing_else(tmp
 
     # When every one of them is run
     async def main() -> dict[Any, Any]:
-        async with workshop(tmp_path, agent, own=own, patience_s=60) as shop:
+        async with workshop(tmp_path, agent, own=own, patience_s=180) as shop:
             turn = asyncio.Semaphore(AT_A_TIME)
             await asyncio.gather(*(_one(shop, turn, task_id, task) for task_id, task in tasks.items()))
             return shop.told.outcomes

@@ -19,7 +19,7 @@ from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.python_runner import ANY_TYPE, Outcome, PythonRunner, served
 from taskyard.wire.frames import TaskCompleted, TaskExecute, TaskFailed
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 HUB = "http://localhost:8420"
 
 
