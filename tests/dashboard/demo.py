@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -21,15 +20,8 @@ from taskyard.sdk.client import Client
 from taskyard.wire.fields import BATCH_TASKS_MAX
 from taskyard.wire.imports import Import
 from tests.dashboard import demo_day, demo_figures, demo_past
-from tests.dashboard.yard import SETTINGS, Yard
+from tests.dashboard.yard import PATIENT, SETTINGS, Yard
 from tests.support.live import LiveYard, live_yard
-
-# A breaker that opened stays open for as long as a demonstration takes.
-PATIENT: Final = """
-[breakers]
-half_open_after = 1800
-cooldown = 3600
-"""
 
 
 class Demo:

@@ -155,8 +155,9 @@ def _held(payload: str) -> dict[str, Any]:
 
 
 def _running(payload: str) -> dict[str, Any]:
-    script = {"lines": [payload], "progress": [[50, payload]], "hold_ms": 600_000}
-    return {"input": "Go.", "type": "runs", "payload": script}
+    """For longer than the longest tour takes on the slowest machine."""
+    script = {"lines": [payload], "progress": [[50, payload]], "hold_ms": 3_600_000}
+    return {"input": "Go.", "type": "runs", "payload": script, "timeout": 7200}
 
 
 def group_of(payload: str) -> str:

@@ -28,7 +28,9 @@ SETTLED: Final = """(stillMs) => new Promise((settle) => {
   const began = performance.now();
   const look = () => {
     const isStill = performance.now() - stillSince > stillMs && !isBusy();
-    if (isStill || performance.now() - began > 5000) { watch.disconnect(); settle(isStill); }
+    // What is still to be fetched may take a busy machine longer than what only goes on moving.
+    const enoughMs = isBusy() ? 30000 : 5000;
+    if (isStill || performance.now() - began > enoughMs) { watch.disconnect(); settle(isStill); }
     else setTimeout(look, 25);
   };
   look();

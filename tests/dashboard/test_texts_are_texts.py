@@ -15,6 +15,7 @@ from tests.dashboard.pages import visit
 from tests.dashboard.payloads import ALL_OF_THEM, INTRUDERS, PAYLOADS
 from tests.dashboard.text_fields import SEEN, texts_of
 from tests.dashboard.tour import Stop, Text, alone, in_json, part, sentence, set_out, whole, wrong_on
+from tests.dashboard.yard import PATIENT, SETTINGS
 from tests.support.live import live_yard
 
 pytestmark = pytest.mark.takes(60)
@@ -28,7 +29,7 @@ AUDIT_ROWS: Final = 100
 @pytest.fixture(scope="module")
 def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileYard]:
     with live_yard(tmp_path_factory.mktemp("yard")) as live:
-        yard = HostileYard(live)
+        yard = HostileYard(live, settings=SETTINGS + PATIENT)
         try:
             yard.crew(slots=SLOTS)
             yard.fill()

@@ -28,6 +28,12 @@ per_minute = 100000
 per_hour = 100000
 """
 """Fast where a person would wait; slow where a busy machine would lose work; everything else as by default."""
+PATIENT: Final = """
+[breakers]
+half_open_after = 1800
+cooldown = 3600
+"""
+"""A breaker that was opened stays open for as long as anybody looks."""
 
 
 class Yard:
