@@ -8,7 +8,17 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from tests.support.live import ROOT, SHORT_LEASES, LiveHub, LiveYard, Process, environment, wait_online, wait_until
+from tests.support.live import (
+    ROOT,
+    SHORT_LEASES,
+    LiveHub,
+    LiveYard,
+    Process,
+    environment,
+    wait_known,
+    wait_online,
+    wait_until,
+)
 from tests.support.openai_server import ANSWER, OpenAIServer, an_openai_server
 
 SETTINGS = SHORT_LEASES.replace("lease_s = 2", "lease_s = 5") + "[retry]\ndelay_s = 0.1\n[queues.busy]\nmodels = []\n"
@@ -116,7 +126,8 @@ def test_models_do_the_tasks_of_another_user_and_an_attempt_hears_of_the_one_bef
     hub = yard.hub(settings=SETTINGS)
     admin = hub.client()
     ada = admin.add_user("ada")
-    key = admin.add_key(ada.id, name="work", scopes=["tasks", "daemon"]).key
+    key = str(admin.add_key(ada.id, name="work", scopes=["tasks", "daemon"]).key)
+    wait_known(hub, key)
     config = tmp_path / "models.toml"
     sections = {"well": 'types = ["ask"]', "keeps": 'types = ["keep"]', "limited-seconds": 'types = ["busy"]'}
     sections["slow"] = 'types = ["long"]'
@@ -126,11 +137,11 @@ def test_models_do_the_tasks_of_another_user_and_an_attempt_hears_of_the_one_bef
     command = [sys.executable, "-m", "taskyard.cli", "daemon", "--name", "models", "--config", str(config)]
     command += [argument for name in sections for argument in ("--openai", name)]
     env = environment(
-        TASKYARD_HUB=hub.url, TASKYARD_KEY=str(key), TASKYARD_DATA=str(tmp_path / "ada"), TASKYARD_OPENAI_KEY=KEY
+        TASKYARD_HUB=hub.url, TASKYARD_KEY=key, TASKYARD_DATA=str(tmp_path / "ada"), TASKYARD_OPENAI_KEY=KEY
     )
     daemon = Process(command, output=tmp_path / "models.out", env=env)
     try:
-        client = hub.client(key=str(key))
+        client = hub.client(key=key)
         wait_online(client, 1)
 
         # When tasks are asked that go well, break off in their first attempt, and are refused for now
