@@ -179,3 +179,8 @@ def test_faults_that_met_no_work_fail_the_run() -> None:
     assert broken_rules(history) == {"runs that proved nothing"}
     history.faults = []
     assert broken_rules(history) == {"runs that proved nothing"}
+    hit, missed = clean().faults[0], Fault(Kind.HUB_KILL, 1, 5 * NS, 6 * NS)
+    history.faults = [hit, hit, missed]
+    assert broken_rules(history) == set()
+    history.faults = [hit, missed, missed]
+    assert broken_rules(history) == {"runs that proved nothing"}
