@@ -155,6 +155,23 @@ def test_a_message_is_read_before_it_is_sent(yard: Yard, page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_contain_text("Analyse the tides")
 
 
+def test_what_is_typed_while_a_message_is_on_its_way_stays(yard: Yard, page: Page) -> None:
+    # Given a message that the hub is slow to answer
+    say(page, "Write a postcard")
+    expect(proposed(page)).to_have_count(1)
+    held: list[Route] = []
+    page.route(re.compile("/api/v1/intake"), lambda route: route.continue_() if held else held.append(route))
+    message = page.get_by_label("Message", exact=True)
+    message.press("Control+Enter")
+    yard.until(lambda: page.wait_for_timeout(20) or held, "a message on its way")
+
+    # When somebody writes on, then the answer takes none of that away
+    message.press_sequentially(" to Ann")
+    held[0].continue_()
+    expect(page.get_by_role("list", name="Sent").get_by_role("link")).to_have_count(1)
+    expect(message).to_have_value("Write a postcard to Ann")
+
+
 def test_chinese_is_read_and_answered_in_chinese(yard: Yard, page: Page) -> None:
     say(page, "先分析潮汐，然后写报告")
     expect(proposed(page)).to_have_count(2)

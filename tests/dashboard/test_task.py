@@ -1,10 +1,11 @@
 """A task's page: why it waits, how it runs, what it says, what it brought, and what a person can do about it."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import APIResponse, BrowserContext, Locator, Page, Route, expect
 
 from taskyard.sdk.client import Client
 from tests.dashboard.browser import PHONE
@@ -13,6 +14,8 @@ from tests.dashboard.yard import Yard
 pytestmark = pytest.mark.takes(22)
 
 BY_HAND = "by-hand"
+TOLD_MS = 1_000
+"""Events are gathered for a quarter of this; one that comes later still is heard by the page that is there then."""
 LINES = 10_000
 LINES_AT_ONCE = 2_500
 JUMPS = 25
@@ -93,6 +96,50 @@ def test_a_person_asks_why_a_task_waits_and_sees_it_start_once_the_cause_is_gone
     yard.client.resume_queue("resting")
     expect(status_of(page)).to_have_text("Completed")
     expect(page.get_by_role("region", name="How it stands")).to_contain_text("Completed at")
+
+
+def test_a_task_that_is_looked_at_again_is_shown_as_it_is_now(yard: Yard, page: Page) -> None:
+    # Given somebody who has just looked at a task, and went back to the list
+    task = yard.submit("Read the meter", capabilities=["nobody-has-this"])
+    page.goto(f"/tasks/{task.id}")
+    expect(status_of(page)).to_have_text("Queued")
+    expect(page.get_by_test_id("connection")).to_have_text("Live")
+    page.get_by_role("link", name="Queue", exact=True).first.click()
+    row = page.get_by_role("row").filter(has_text="Read the meter")
+    expect(row).to_contain_text("Queued")
+
+    # When it ends meanwhile and is opened again, then its page says so
+    yard.client.cancel(task.id)
+    expect(row).to_contain_text("Cancelled")
+    row.get_by_role("link").first.click()
+    expect(status_of(page)).to_have_text("Cancelled")
+
+
+def test_what_happens_while_its_answer_is_on_its_way_is_not_missed(yard: Yard, page: Page) -> None:
+    # Given a page that listens, and an answer about a task that was true when it was given
+    task = yard.submit("Post the letter", capabilities=["nobody-has-this"])
+    answers: list[tuple[Route, APIResponse]] = []
+
+    def keep_the_first(route: Route) -> None:
+        if answers:
+            route.continue_()
+        else:
+            answers.append((route, route.fetch()))
+
+    page.goto("/queue")
+    expect(page.get_by_test_id("connection")).to_have_text("Live")
+    page.route(re.compile(rf"/api/v1/tasks/{task.id}(\?|$)"), keep_the_first)
+    page.get_by_role("row").filter(has_text="Post the letter").get_by_role("link").first.click()
+    yard.until(lambda: page.wait_for_timeout(20) or answers, "an answer to keep")
+
+    # When the task ends and the page is told so before it has the answer
+    yard.client.cancel(task.id)
+    page.wait_for_timeout(TOLD_MS)
+    [(route, answer)] = answers
+    route.fulfill(response=answer)
+
+    # Then it shows how the task stands
+    expect(status_of(page)).to_have_text("Cancelled")
 
 
 def test_what_each_daemon_lacks_is_said(yard: Yard, page: Page) -> None:

@@ -64,7 +64,8 @@ export function Chat() {
     onSuccess: (said, of) => {
       keys.forget();
       setSent((before) => [{ text: of, said }, ...before].slice(0, SENT_MAX));
-      setText("");
+      // What was typed meanwhile is not sent yet.
+      setText((now) => (now === of ? "" : now));
     },
   });
   const send = () => {

@@ -18,14 +18,14 @@ import { useTask } from "./useTask";
 export default function TaskPage() {
   const { id = "" } = useParams({ strict: false });
   const [{ user }] = useFilters();
-  return user === "*" ? <Somebodys id={id} user={user} /> : <OneTask id={id} user={user} />;
+  return user === "*" ? <Somebodys id={id} user={user} /> : <OneTask key={`${id} ${user ?? ""}`} id={id} user={user} />;
 }
 
 function OneTask({ id, user }: { id: string; user: string | undefined }) {
   const isAdmin = useIsAdmin();
   const whose: Whose = useMemo(() => (user === undefined ? {} : { user }), [user]);
   const task = useTask(id, whose);
-  if (task.data !== undefined) return <TaskView key={`${id} ${user ?? ""}`} task={task.data} asked={id} whose={whose} />;
+  if (task.data !== undefined) return <TaskView task={task.data} asked={id} whose={whose} />;
   if (task.error !== null) {
     if (asProblem(task.error).isNotFound) return isAdmin ? <Somebodys id={id} user={user} /> : <NoSuchTask id={id} />;
     return <ErrorState error={task.error} onRetry={() => void task.refetch()} />;

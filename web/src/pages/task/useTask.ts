@@ -1,5 +1,5 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo } from "react";
+import { type QueryKey, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef } from "react";
 
 import type { Schemas, Task } from "~/api/client";
 import { taskEventsQuery, taskGraphQuery, taskQuery, taskWhyQuery } from "~/api/queries/tasks";
@@ -10,12 +10,35 @@ import { useLive } from "~/live/useLive";
 
 import { Pace } from "./pace";
 
-/** Events of other tasks are no news here, so each of these says itself when it is fetched anew. */
-const OWN = { meta: { live: false } } as const;
+/**
+ * Events of other tasks are no news here, so each of these says itself when it is fetched anew. While nobody looks nobody
+ * does, so what is left of an earlier look is shown only until the answer to this one is there.
+ */
+const OWN = { meta: { live: false }, staleTime: 0 } as const;
 const SOFT = new Set(["task.log", "task.progress"]);
 
 export function useTask(id: string, whose: Whose) {
-  return useQuery({ ...taskQuery(id, whose), ...OWN });
+  const query = taskQuery(id, whose);
+  const task = useQuery({ ...query, ...OWN });
+  useMissed(task.data?.id, query.queryKey);
+  return task;
+}
+
+/** The answer may be from before what is told while it is on its way, when it is not yet known of which task it is. */
+function useMissed(id: string | undefined, queryKey: QueryKey): void {
+  const client = useQueryClient();
+  const touched = useRef<Set<string> | null>(new Set());
+  useLive(({ events }) => {
+    for (const { event, task_id: of } of events) if (of != null && !SOFT.has(event)) touched.current?.add(of);
+  });
+  useEffect(() => {
+    if (id === undefined) return;
+    // From here on the task's own view listens.
+    if (touched.current?.has(id) === true) void client.invalidateQueries({ queryKey });
+    touched.current = null;
+    // Its name alone: the page is a new one for another task.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [id]);
 }
 
 export function useWhy(task: Task, whose: Whose) {
