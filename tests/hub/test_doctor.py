@@ -15,6 +15,7 @@ from taskyard.hub.findings import Finding, Health
 from taskyard.store.postgres import Candidate, Lease, PostgresStore
 from taskyard.store.postgres.session import Session
 from taskyard.store.sqlite.engine import SqliteStore
+from tests.support.ports import free_port
 from tests.support.postgres import cluster, new_yard
 
 Usage = namedtuple("Usage", "total used free")
@@ -23,9 +24,7 @@ Usage = namedtuple("Usage", "total used free")
 @pytest.fixture(autouse=True)
 def _own_port(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever runs on this machine already is none of our business."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("TASKYARD_PORT", str(probe.getsockname()[1]))
+    monkeypatch.setenv("TASKYARD_PORT", str(free_port()))
     monkeypatch.delenv("TASKYARD_HOST", raising=False)
     monkeypatch.delenv("TASKYARD_DATABASE", raising=False)
 
