@@ -316,6 +316,21 @@ def busy_ms_a_jump(page: Page) -> float:
     return (busy_s() - before) * 1000 / JUMPS
 
 
+def test_a_log_that_is_turned_to_again_has_what_was_said_meanwhile(yard: Yard, page: Page) -> None:
+    task, own = write_log(yard, "Talk behind its back", 1)
+    page.goto(f"/tasks/{task.id}?view=log")
+    log = page.get_by_role("log", name="Log")
+    expect(log.get_by_text("line 0 of it")).to_be_visible()
+    expect(page.get_by_test_id("connection")).to_have_text("Live")
+    page.get_by_role("tab", name="Events").click()
+    expect(log).to_have_count(0)
+    own.progress(task.id, log="said meanwhile")
+    page.wait_for_timeout(TOLD_MS)
+    page.get_by_role("tab", name="Log").click()
+    expect(log.get_by_text("said meanwhile")).to_be_visible()
+    own.complete(task.id, status="completed")
+
+
 def test_each_attempt_has_its_own_log(yard: Yard, page: Page) -> None:
     fail = {"code": "PROVIDER", "message": "The model was away", "retryable": True}
     task = yard.submit("Try twice", script={"lines": ["this is said every time"], "fail": fail}, max_attempts=2)

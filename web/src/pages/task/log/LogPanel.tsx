@@ -87,5 +87,6 @@ function useLog(task: Task, whose: Whose, attempt: number | undefined) {
   useLive(({ events }) => {
     if (events.some((event) => event.task_id === task.id && event.event !== "task.progress")) pace.current?.want();
   });
-  return useQuery({ ...query, enabled: attempt !== undefined, select: linesOf });
+  // Nobody listens while it is out of sight, so whoever turns to it again has it read on.
+  return useQuery({ ...query, enabled: attempt !== undefined, select: linesOf, staleTime: 0 });
 }
