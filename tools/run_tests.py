@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -109,13 +109,14 @@ def run_quietly(name: str, command: Sequence[str]) -> int:
 def run_sections(*, quick: bool, directory: Path) -> list[Run]:
     names = list(sections(quick=quick))
 
-    def lane(*, beside: bool) -> list[Run]:
-        mine = [name for name in names if (name in BESIDE) is beside]
+    def lane(mine: Iterable[str], *, beside: bool) -> list[Run]:
         return [run for name in mine for run in run_section(name, quick=quick, directory=directory, beside=beside)]
 
     with ThreadPoolExecutor(1) as pool:
-        others = pool.submit(lane, beside=True)
-        return lane(beside=False) + others.result()
+        others = pool.submit(lane, [name for name in names if name in BESIDE], beside=True)
+        alone = lane([name for name in names if name not in BESIDE and name not in STEPS], beside=False)
+        # A section that measures has to wait until the last of the others is done.
+        return alone + others.result() + lane([name for name in names if name in STEPS], beside=False)
 
 
 def count(report: Path) -> Counter[str]:
