@@ -79,7 +79,7 @@ def kill_when_due(hub: LiveHub, schedule: ScheduleRecord, dice: random.Random) -
 
 
 def broken_rules(
-    schedules: Sequence[ScheduleRecord], made: Sequence[Made], aways: Sequence[Away], until_ms: int, on_time_ms: int
+    schedules: Sequence[ScheduleRecord], made: Sequence[Made], aways: Sequence[Away], until_ms: int
 ) -> list[str]:
     """Each rule that does not hold, in a sentence."""
     found = []
@@ -94,11 +94,11 @@ def broken_rules(
             found.append(
                 f"{schedule.name} lacks {sorted({*expected} - {*had})[:3]}, has {sorted({*had} - {*expected})[:3]}"
             )
-        if not had or had[-1] < until_ms - every_ms - on_time_ms:
+        if not had or had[-1] < until_ms - every_ms - ON_TIME_MS:
             found.append(f"{schedule.name} came to a halt at {had[-1:]}")
     for run in made:
-        was_away = any(away.begin_ms - on_time_ms <= run.due_ms <= away.end_ms for away in aways)
-        if not was_away and not 0 <= run.at_ms - run.due_ms <= on_time_ms:
+        was_away = any(away.begin_ms - ON_TIME_MS <= run.due_ms <= away.end_ms for away in aways)
+        if not was_away and not 0 <= run.at_ms - run.due_ms <= ON_TIME_MS:
             found.append(f"{run.schedule} came {run.at_ms - run.due_ms} ms after its time")
     return found
 
@@ -118,9 +118,7 @@ def leader_of(client: Client, hubs: Sequence[LiveHub]) -> LiveHub:
     return next((hub for hub in hubs if hub.url in addresses), hubs[0])
 
 
-def run_due(
-    yard: LiveYard, *, kills: int, seed: int, hubs: int = 1, on_time_ms: int = ON_TIME_MS
-) -> tuple[list[str], int]:
+def run_due(yard: LiveYard, *, kills: int, seed: int, hubs: int = 1) -> tuple[list[str], int]:
     """What is broken, and how many runs there were."""
     members, dice = hubs_of(yard, hubs), random.Random(seed)
     everywhere = ",".join(hub.url for hub in members)
@@ -132,9 +130,9 @@ def run_due(
         aways = [kill_when_due(leader_of(client, members), dice.choice(schedules[:3]), dice) for _ in range(kills)]
         for schedule in schedules:
             client.change_schedule(schedule.name, enabled=False)
-        until_ms = round(time.time() * 1000) - on_time_ms
+        until_ms = round(time.time() * 1000) - ON_TIME_MS
         made = made_by(client)
-        found = broken_rules(schedules, made, aways, until_ms, on_time_ms)
+        found = broken_rules(schedules, made, aways, until_ms)
         shown = client.schedules()
         if client.run_schedule("s0").type != "s0" or len(client.next_runs("s0", count=3)) != 3:
             found.append("a run now is not what was asked for")

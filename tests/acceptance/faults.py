@@ -9,21 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED
-from tests.acceptance.history import (
-    NS,
-    WAKE_NS,
-    Fault,
-    History,
-    Kind,
-    in_flight,
-    lost_results,
-    read_journals,
-    violations,
-)
+from tests.acceptance.history import Fault, History, Kind, in_flight, lost_results, read_journals, violations
 from tests.acceptance.load import JournalTail, Load
 from tests.support.engines import Engine
 from tests.support.live import (
@@ -43,38 +33,19 @@ Y = TypeVar("Y", bound="Yard")
 DAEMONS, SLOTS = 3, 5
 WORK_S: Final = 30.0
 DRAIN_S: Final = 90.0
-STOPPED: Final = (1.3, 2.0)
-# Longer than the lease as the hub judges it, which is 20 % more.
-HUB_STOPPED: Final = (0.1, 1.6)
-# Shorter and longer than the lease.
+# Longer than the 2 s lease of these yards as the hub judges it, which is 20 % more.
+STOPPED_S: Final = (2.6, 4.0)
+HUB_STOPPED_S: Final = (0.2, 3.2)
 # A task that daemons do not survive is put aside after a few deaths. Here it is never the task.
 INNOCENCE: Final = "[suspects]\ndeaths_max = 1000\n"
-
-
-class Pace(NamedTuple):
-    """How soon daemons must be heard of again, and how soon one that was stopped must notice."""
-
-    lease_s: float
-    wake_s: float
-
-    @property
-    def settings(self) -> str:
-        leases = SHORT_LEASES.replace("lease_s = 2", f"lease_s = {self.lease_s:g}")
-        return leases.replace("accept_s = 2", f"accept_s = {self.lease_s:g}") + INNOCENCE
-
-
-FAST: Final = Pace(2.0, WAKE_NS / NS)
-EASY: Final = Pace(5.0, 3.0)
-"""Where others use the machine too: nobody is to lose anything only because it was kept waiting."""
 
 
 class Yard:
     """A hub, some daemons and a load; and how to hurt them."""
 
-    def __init__(self, live: LiveYard, hub: LiveHub, *, seed: int, door: Door | None = None, pace: Pace = FAST) -> None:
+    def __init__(self, live: LiveYard, hub: LiveHub, *, seed: int, door: Door | None = None) -> None:
         """`door` is where daemons and clients come in, if not by this hub alone."""
         self.rng = random.Random(seed)
-        self._pace = pace
         self.hub = hub
         self.door = door or hub
         self.daemons = [live.daemon(self.door, f"d{n}", slots=SLOTS) for n in range(1, DAEMONS + 1)]
@@ -112,7 +83,7 @@ class Yard:
         self.await_work(None)
         pid, began = self.hub.process.pid, time.monotonic_ns()
         self.hub.process.pause()
-        time.sleep(self.rng.uniform(*HUB_STOPPED) * self._pace.lease_s)
+        time.sleep(self.rng.uniform(*HUB_STOPPED_S))
         self.hub.process.resume()
         self.note(Kind.HUB_STOP, pid, began)
         time.sleep(self.rng.uniform(0.1, 0.5))
@@ -139,7 +110,7 @@ class Yard:
             self.await_work(daemon.process.pid)
             stopped.append((daemon, time.monotonic_ns()))
             daemon.process.pause()
-        time.sleep(self.rng.uniform(*STOPPED) * self._pace.lease_s)
+        time.sleep(self.rng.uniform(*STOPPED_S))
         for daemon, began in stopped:
             daemon.process.resume()
             self.note(Kind.DAEMON_STOP, daemon.process.pid, began)
@@ -172,7 +143,6 @@ class Yard:
             acknowledged=self.load.acknowledged,
             tasks={task_id: client.task(task_id) for task_id in ids},
             events={task_id: [(e.id or "", e.event) for e in client.task_events(task_id)] for task_id in ids},
-            wake_ns=round(self._pace.wake_s * NS),
         )
 
     def _owes_nothing(self, client: Client, history: History) -> bool:
@@ -244,13 +214,12 @@ def run(
     seed: int,
     engine: Engine = Engine.SQLITE,
     until: float | None = None,
-    pace: Pace = FAST,
 ) -> Report:
     """So many faults of each of these kinds, in random order, or fewer if the time is up."""
     directory.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with live_yard(directory, engine) as live:
-        yard = Yard(live, live.hub(settings=pace.settings), seed=seed, pace=pace)
+        yard = Yard(live, live.hub(settings=SHORT_LEASES + INNOCENCE), seed=seed)
         history = suffer(yard, {kind: (faults, KINDS[kind]) for kind in kinds}, until=until)
         name = kinds[0] if len(kinds) == 1 else "all kinds"
         name += " on PostgreSQL" if engine is Engine.POSTGRES else ""

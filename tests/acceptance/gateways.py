@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.acceptance.faults import FAST, Pace, Report, Yard, suffer
+from tests.acceptance.faults import INNOCENCE, Report, Yard, suffer
 from tests.acceptance.history import Kind
 from tests.support.engines import Engine
-from tests.support.live import GATEWAYS, live_yard, wait_until
+from tests.support.live import GATEWAYS, SHORT_LEASES, live_yard, wait_until
 
 BACK_S: Final = 60.0
 STOPPED_S: Final = (0.2, 4.0)
-# Shorter and longer than the 2 s lease of the soak's yards.
+# Shorter and longer than the 2 s lease of these yards.
 
 
 class GatewaysYard(Yard):
@@ -67,13 +67,12 @@ def run_gateways(
     seed: int,
     engine: Engine = Engine.SQLITE,
     until: float | None = None,
-    pace: Pace = FAST,
 ) -> Report:
     """So many faults of each of these kinds, on one hub with gateways."""
     directory.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with live_yard(directory, engine, gateways=GATEWAYS) as live:
-        yard = GatewaysYard(live, live.hub(settings=pace.settings), seed=seed, pace=pace)
+        yard = GatewaysYard(live, live.hub(settings=SHORT_LEASES + INNOCENCE), seed=seed)
         history = suffer(yard, {kind: (faults, KINDS[kind]) for kind, faults in planned.items()}, until=until)
         name = f"{next(iter(planned))} of gateways" if len(planned) == 1 else "all kinds with gateways"
         name += " on PostgreSQL" if engine is Engine.POSTGRES else ""

@@ -93,14 +93,13 @@ class History:
     """By task: place in the log and name, as the hub answers them at the end."""
     streamed: Sequence[tuple[str, str | None]] = ()
     """Place and task of each event that a reader of the stream saw, in its order."""
-    wake_ns: int = WAKE_NS
 
     def deaths(self) -> dict[int, int]:
         return {f.pid: f.began for f in self.faults if f.kind is Kind.DAEMON_KILL}
 
     def hurt(self, pid: int, since: int, until: int) -> bool:
         """Whether this process was killed or stopped in that time, or had just come to."""
-        return any(f.pid == pid and f.began <= until and f.ended + self.wake_ns >= since for f in self.faults)
+        return any(f.pid == pid and f.began <= until and f.ended + WAKE_NS >= since for f in self.faults)
 
     def was_deaf(self, since: int, until: int) -> bool:
         """Whether the hub was away in that time."""
@@ -252,8 +251,8 @@ def _awake(history: History, run: Run) -> list[tuple[int, int]]:
     for began, went_on in stops:
         if start < began < ended:
             spans.append((start, began))
-        if began < ended and start < went_on + history.wake_ns:
-            start = went_on + history.wake_ns
+        if began < ended and start < went_on + WAKE_NS:
+            start = went_on + WAKE_NS
     return [*spans, (start, ended)] if start < ended else spans
 
 

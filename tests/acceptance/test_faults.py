@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults import EASY, KINDS, run, table
+from tests.acceptance.faults import KINDS, run, table
 from tests.acceptance.history import Kind
 from tests.support.engines import Engine
 
@@ -25,7 +25,7 @@ SEED = 20_260
 def test_nothing_is_lost_and_nothing_runs_twice(
     on: Engine, kinds: Sequence[Kind], faults: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = run(tmp_path, kinds, faults=faults, seed=SEED, engine=on, pace=EASY)
+    report = run(tmp_path, kinds, faults=faults, seed=SEED, engine=on)
     with capsys.disabled():
         print(f"\n{table([report])}")
     assert len(report.history.faults) >= faults * len(kinds)

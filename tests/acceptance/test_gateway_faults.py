@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults import EASY, table
+from tests.acceptance.faults import table
 from tests.acceptance.gateways import run_gateways
 from tests.acceptance.history import Kind
 from tests.support.engines import Engine
@@ -21,7 +21,7 @@ SEED = 20_261
 def test_nothing_is_lost_and_nothing_runs_twice_when_gateways_die(
     on: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = run_gateways(tmp_path, PLANNED[on], seed=SEED, engine=on, pace=EASY)
+    report = run_gateways(tmp_path, PLANNED[on], seed=SEED, engine=on)
     with capsys.disabled():
         print(f"\n{table([report])}")
     assert len(report.history.faults) >= sum(PLANNED[on].values())

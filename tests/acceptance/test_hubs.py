@@ -13,8 +13,6 @@ from tests.acceptance.history import Kind
 from tests.acceptance.hubs import run_hubs
 
 SEED = 20_261
-BUSY_S = 10.0
-"""What a takeover may cost beyond what the soak asks for, where others use the machine too."""
 PLANNED = {
     Kind.LEADER_KILL: 2,
     Kind.LEADER_STOP: 2,
@@ -30,7 +28,7 @@ PLANNED = {
 def test_nothing_is_lost_and_nothing_runs_twice_whichever_hub_leads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = run_hubs(tmp_path, PLANNED, seed=SEED, name="three hubs", busy_s=BUSY_S)
+    report = run_hubs(tmp_path, PLANNED, seed=SEED, name="three hubs")
     with capsys.disabled():
         print(f"\n{table([report])}\naccepted a new task after: {report.note}")
     assert len(report.history.faults) == sum(PLANNED.values())

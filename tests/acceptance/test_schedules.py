@@ -16,8 +16,6 @@ from tests.support.engines import Engine
 from tests.support.live import SHORT_LEASES, STUBBORN, LiveHub, LiveYard, live_yard, wait_until
 
 MINUTE_MS = 60_000
-BUSY_MS = 10_000
-"""How late a run may be made where others use the machine too; the soak asks for a second."""
 
 
 @pytest.mark.slow
@@ -27,7 +25,7 @@ def test_every_due_run_is_made_once_although_the_hub_is_killed_when_it_is_due(
 ) -> None:
     engine, gateways = where
     with live_yard(tmp_path, engine, gateways=gateways) as made:
-        broken, runs = run_due(made, kills=kills, seed=7, on_time_ms=BUSY_MS)
+        broken, runs = run_due(made, kills=kills, seed=7)
     assert not broken
     assert runs > 2 * kills
 
