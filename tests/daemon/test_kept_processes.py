@@ -49,7 +49,7 @@ def test_nobody_is_left_of_hostile_work_whose_daemon_is_killed(kind: str, tmp_pa
     daemon = Abandoned(tmp_path / "kept", hostile.command(kind, roll), on_loss="kill")
     hostile.wait_begun(roll)
     daemon.kill()
-    hostile.wait_gone(roll, PATIENCE_S)
+    hostile.wait_gone(roll)
     wait_gone(keeper_of(tmp_path / "kept"))
 
 
@@ -102,7 +102,7 @@ def test_work_whose_daemon_stays_away_too_long_is_killed(tmp_path: Path) -> None
     daemon = Abandoned(tmp_path / "kept", hostile.command("setsid", roll), away_s=0.5)
     hostile.wait_begun(roll)
     daemon.kill()
-    hostile.wait_gone(roll, PATIENCE_S)
+    hostile.wait_gone(roll)
 
 
 def test_what_must_not_run_twice_is_killed_when_the_lease_is_over_although_its_daemon_stands_still(

@@ -18,7 +18,7 @@ from taskyard.daemon.process.processes import Processes
 from taskyard.daemon.process.running import Running
 from taskyard.daemon.process.sandbox import Around
 from taskyard.daemon.process.spawn import bounds
-from tests.daemon.kept import ONE, PATH, PATIENCE_S, a_hostile, keeper_of, play, said, shell, wait_gone
+from tests.daemon.kept import ONE, PATH, a_hostile, keeper_of, play, said, shell, wait_gone
 from tests.support import hostile
 from tests.support.live import ROOT
 from tests.support.measured import measured_children
@@ -252,7 +252,7 @@ async def _begun(roll: Path) -> None:
 
 
 async def _gone(roll: Path) -> None:
-    await asyncio.to_thread(hostile.wait_gone, roll, PATIENCE_S)
+    await asyncio.to_thread(hostile.wait_gone, roll)
 
 
 @pytest.mark.slow
