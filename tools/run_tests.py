@@ -41,7 +41,8 @@ STEPS: Final[Mapping[str, Sequence[Sequence[Sequence[str]]]]] = {
     "dashboard": (
         [["-m", "measured"]],
         [["-m", "not measured", "--part=1/2"], ["-m", "not measured", "--part=2/2"]],
-    )
+    ),
+    "acceptance": ([["--part=1/2"], ["--part=2/2"]],),
 }
 
 # Patterns of files, and the least percentage of lines and branches that the covered sections must visit.
@@ -88,7 +89,18 @@ def run_section(name: str, *, quick: bool, directory: Path, beside: bool) -> Ite
 
 
 def command_for(name: str, part: Sequence[str], *, quick: bool, report: Path) -> list[str]:
-    pytest = ["-m", "pytest", "-q", f"tests/{name}", *part, f"--junit-xml={report}", "-o", "junit_logging=no"]
+    pytest = [
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.support.parts",
+        f"tests/{name}",
+        *part,
+        f"--junit-xml={report}",
+        "-o",
+        "junit_logging=no",
+    ]
     if quick:
         pytest += ["-m", "not slow"]
     tracer = ["-m", "coverage", "run", "--parallel-mode"] if name in COVERED and not quick else []
@@ -115,7 +127,7 @@ def run_sections(*, quick: bool, directory: Path) -> list[Run]:
     with ThreadPoolExecutor(1) as pool:
         others = pool.submit(lane, [name for name in names if name in BESIDE], beside=True)
         alone = lane([name for name in names if name not in BESIDE and name not in STEPS], beside=False)
-        # A section that measures has to wait until the last of the others is done.
+        # In parts it takes both cores, and what measures wants them for itself: these wait for the others.
         return alone + others.result() + lane([name for name in names if name in STEPS], beside=False)
 
 

@@ -18,6 +18,8 @@ from taskyard.sdk.errors import Conflict
 from tests.support.engines import Engine
 from tests.support.live import SHORT_LEASES, LiveHub, environment, live_yard, wait_until
 
+pytestmark = pytest.mark.takes(30)
+
 LEASES = SHORT_LEASES.replace("lease_s = 2", "lease_s = 6")
 """One of them is waited for; the others must outlast what a busy machine takes to start a client."""
 Entering = Callable[[LiveHub, str], AbstractAsyncContextManager[mcp.Client]]

@@ -16,6 +16,8 @@ from tests.support.live import Said, free_port, mounted, taskyard, wait_until
 from tests.support.postgres import GUARDED, TEMPLATE, Cluster, a_cluster, binary, cluster
 from tests.support.records import Yard, a_body, a_task
 
+pytestmark = pytest.mark.takes(30)
+
 PASSWORD = "s3cret-word"
 HERE = "127.0.0.1"
 

@@ -16,6 +16,8 @@ from taskyard.sdk.client import Client
 from tests.support.live import LiveHub, get_status
 from tests.support.raw_http import Answer, connect, head, is_closed, read_answer, request
 
+pytestmark = pytest.mark.takes(15)
+
 TASKS = "/api/v1/tasks"
 MIB = 1024 * 1024
 UNKNOWN_ID = "01900000-0000-7000-8000-000000000000"

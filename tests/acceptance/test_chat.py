@@ -12,6 +12,8 @@ from tests.support.engines import Engine
 from tests.support.live import LONG_LEASES, LiveHub, LiveYard, Said, live_yard, taskyard
 from tests.support.wire_client import WireClient
 
+pytestmark = pytest.mark.takes(25)
+
 NO = 1
 QUEUES = """\
 default_queue = "work"

@@ -10,6 +10,8 @@ from taskyard.sdk.client import Client
 from taskyard.sdk.errors import HubUnreachable, Unavailable
 from tests.support.live import LONG_LEASES, STUBBORN, LiveYard
 
+pytestmark = pytest.mark.takes(5)
+
 TASKS, AGENTS = 16, 4
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.live import MEETINGS, LiveHub, LiveYard, wait_known, wait_online, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.takes(25)]
 ASKS = MEETINGS
 
 

@@ -22,6 +22,8 @@ from tests.support.live import (
 )
 from tests.support.postgres import TEMPLATE, a_cluster
 
+pytestmark = pytest.mark.takes(15)
+
 DISK_MIB = 10
 SERVER_MIB = 40
 # An empty database takes a quarter of it.

@@ -7,10 +7,13 @@ import signal
 import time
 
 import psutil  # type: ignore[import-untyped]
+import pytest
 
 from taskyard.sdk.client import Client
 from taskyard.sdk.events import EventReader
 from tests.support.live import STUBBORN, LiveHub, LiveYard, TooLate, wait_until
+
+pytestmark = pytest.mark.takes(35)
 
 FIRST = "0-0-0"
 ROUNDS, PER_ROUND = 4, 8

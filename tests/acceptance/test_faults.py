@@ -13,6 +13,8 @@ from tests.acceptance.faults import KINDS, run, table
 from tests.acceptance.history import Kind
 from tests.support.engines import Engine
 
+pytestmark = [pytest.mark.takes(120), pytest.mark.together("hasty")]
+
 SEED = 20_260
 
 

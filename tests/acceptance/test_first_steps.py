@@ -15,6 +15,8 @@ import pytest
 from tests.support.engines import Engine
 from tests.support.live import LiveHub, LiveYard, Said, free_port, live_yard, mounted, taskyard, wait_until
 
+pytestmark = pytest.mark.takes(75)
+
 NO, WRONG_USE, HUB_NOT_THERE, NOT_ALLOWED = 1, 2, 3, 4
 
 

@@ -9,6 +9,8 @@ from tests.acceptance.gateways import run_gateways
 from tests.acceptance.history import Kind
 from tests.support.engines import Engine
 
+pytestmark = [pytest.mark.takes(25), pytest.mark.together("hasty")]
+
 PLANNED = {
     Engine.SQLITE: {Kind.GATEWAY_KILL: 2, Kind.HUB_KILL: 1, Kind.DAEMON_KILL: 1},
     Engine.POSTGRES: {Kind.GATEWAY_KILL: 2, Kind.HUB_KILL: 1},

@@ -7,6 +7,8 @@ import pytest
 from tests.acceptance.history import NS, Fault, History, Kind, Run, Submission, violations
 from tests.support.fleet import result_of
 
+pytestmark = pytest.mark.takes(1)
+
 PID, OTHER = 100, 200
 
 

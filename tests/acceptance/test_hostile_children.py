@@ -7,6 +7,8 @@ from tests.support import hostile
 from tests.support.engines import Engine
 from tests.support.live import LiveYard
 
+pytestmark = [pytest.mark.takes(30), pytest.mark.together("hasty")]
+
 FEW = ("setsid", "spawns-during-kill", "kills-parent")
 # An engine or a gateway makes no difference to killing; that a cancel goes the whole way is shown by any of them.
 

@@ -12,6 +12,8 @@ from tests.acceptance.faults import table
 from tests.acceptance.history import Kind
 from tests.acceptance.hubs import run_hubs
 
+pytestmark = [pytest.mark.takes(55), pytest.mark.together("hasty")]
+
 SEED = 20_261
 PLANNED = {
     Kind.LEADER_KILL: 2,

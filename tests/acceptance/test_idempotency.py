@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.live import STUBBORN, LiveHub, LiveYard, wait_until
 
+pytestmark = pytest.mark.takes(40)
+
 KEYS, CLIENTS, KILLS = 40, 16, 4
 
 

@@ -22,7 +22,7 @@ from tests.support.foreign_queues import (
 )
 from tests.support.live import ROOT, LiveHub, LiveYard, Said, environment, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.takes(35)]
 MANY = {Engine.SQLITE: 10_000, Engine.POSTGRES: 1_500}
 """What an import does does not depend on the engine; that a killed one loses nothing does."""
 

@@ -1,8 +1,12 @@
 """Room made between tasks of one user, with real processes: preemption, and sub-tasks in their parent's place."""
 
+import pytest
+
 from taskyard.sdk.client import Client
 from taskyard.sdk.task import Task
 from tests.support.live import LONG_LEASES, LiveHub, LiveYard, wait_online, wait_until
+
+pytestmark = pytest.mark.takes(20)
 
 IMPATIENT = LONG_LEASES + "\n[preemption]\nmin_run_s = 0.3\n"
 NESTED = 3

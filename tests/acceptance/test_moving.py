@@ -11,6 +11,8 @@ from tests.support.engines import Engine
 from tests.support.live import STUBBORN, LiveHub, LiveYard, taskyard, wait_online, wait_until
 from tests.support.postgres import new_yard
 
+pytestmark = pytest.mark.takes(15)
+
 WORK_MS = 6_000
 
 

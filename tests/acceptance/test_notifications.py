@@ -7,6 +7,8 @@ import pytest
 from tests.acceptance.notified import run
 from tests.support.engines import Engine
 
+pytestmark = pytest.mark.takes(20)
+
 KILLS = {Engine.SQLITE: 2, Engine.POSTGRES: 1}
 FRONTS = {Engine.SQLITE: 1, Engine.POSTGRES: 0}
 # A file's hub is restarted behind its gateways, a database's leader is followed by the other hub. The soak makes

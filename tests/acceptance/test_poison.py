@@ -16,6 +16,8 @@ from tests.acceptance.hostile_yard import AgentDaemon
 from tests.support import hostile
 from tests.support.live import STUBBORN, LiveHub, LiveYard, Process, environment, wait_online, wait_until
 
+pytestmark = [pytest.mark.takes(25), pytest.mark.together("hasty")]
+
 BYSTANDERS = 20
 WITHIN_S = 60.0
 SETTINGS = """\

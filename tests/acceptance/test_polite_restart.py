@@ -4,6 +4,8 @@ import pytest
 
 from tests.support.live import STUBBORN, LiveYard, wait_online, wait_until
 
+pytestmark = pytest.mark.takes(15)
+
 WORK_MS = 5_000
 
 

@@ -11,6 +11,8 @@ from taskyard.sdk.client import Client
 from tests.support.engines import Engine
 from tests.support.live import LONG_LEASES, LiveHub, Process, environment, live_yard, wait_known, wait_until
 
+pytestmark = pytest.mark.takes(20)
+
 PATIENCE_S = 60.0
 
 COUNTER = """#!/bin/sh

@@ -10,6 +10,8 @@ import pytest
 from taskyard.vocabulary import ENDED
 from tests.support.live import ROOT, STUBBORN, LiveHub, LiveYard, Process, environment, wait_until
 
+pytestmark = pytest.mark.takes(5)
+
 EXAMPLE = ROOT / "examples" / "pull-agent.sh"
 LINES_MAX = 31
 WAIT_S = 60.0

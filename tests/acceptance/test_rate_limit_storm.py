@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.live import LONG_LEASES, LiveDaemon, LiveYard, wait_online, wait_until
 
+pytestmark = [pytest.mark.takes(25), pytest.mark.together("hasty")]
+
 TASKS: Final = 100
 AT_A_TIME: Final = 4
 REFUSES_S: Final = 8.0

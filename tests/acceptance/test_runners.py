@@ -21,6 +21,8 @@ from tests.support.live import (
 )
 from tests.support.openai_server import ANSWER, OpenAIServer, an_openai_server
 
+pytestmark = pytest.mark.takes(45)
+
 SETTINGS = SHORT_LEASES.replace("lease_s = 2", "lease_s = 5") + "[retry]\ndelay_s = 0.1\n[queues.busy]\nmodels = []\n"
 LEASE_S = 5.0
 WITHIN_S = 60.0

@@ -11,6 +11,8 @@ from tests.acceptance.kept_work import INNOCENCE, KeptWork
 from tests.support.agent_daemon import AgentDaemon, at_work
 from tests.support.live import SHORT_LEASES, STUBBORN, LiveHub, LiveYard, wait_online, wait_until
 
+pytestmark = [pytest.mark.takes(35), pytest.mark.together("hasty")]
+
 KILLS = 4
 """On each engine: two of the daemon, two of the hub."""
 WAIT_S = 30.0

@@ -15,6 +15,8 @@ from tests.acceptance.due import a_task, due_ms_of, run_due
 from tests.support.engines import Engine
 from tests.support.live import SHORT_LEASES, STUBBORN, LiveHub, LiveYard, live_yard, wait_until
 
+pytestmark = [pytest.mark.takes(30), pytest.mark.together("hasty")]
+
 MINUTE_MS = 60_000
 
 

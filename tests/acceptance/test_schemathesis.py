@@ -10,6 +10,8 @@ from taskyard.sdk.client import Client
 from tests.support.engines import Engine
 from tests.support.live import SHORT_LEASES, LiveHub, LiveYard, environment, get_status, wait_online
 
+pytestmark = pytest.mark.takes(50)
+
 # In which phases, and how many of each operation. Most of it is about the shape of a request, which no engine sees.
 EXTENT = {Engine.SQLITE: ("examples,coverage,fuzzing", 15), Engine.POSTGRES: ("fuzzing", 5)}
 WITHIN_S = 900

@@ -11,7 +11,7 @@ import pytest
 from taskyard.sdk.client import Client
 from tests.support.live import LONG_LEASES, LiveHub, LiveYard, taskyard, wait_online, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.takes(15)]
 
 SERVICE = LONG_LEASES
 APPLIED_S = 30.0

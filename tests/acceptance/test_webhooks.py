@@ -7,6 +7,8 @@ import pytest
 from tests.acceptance.hook_flood import TEMPLATE, Sender, flood
 from tests.support.live import LiveHub, LiveYard
 
+pytestmark = pytest.mark.takes(20)
+
 AT_ONCE = 200
 
 

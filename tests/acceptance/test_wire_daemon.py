@@ -10,6 +10,8 @@ from tests.support.engines import Engine
 from tests.support.live import LONG_LEASES, LiveHub, LiveYard, live_yard, wait_until
 from tests.support.wire_client import Closed, Message, Refused, WireClient
 
+pytestmark = pytest.mark.takes(35)
+
 PROTOCOL, SUPERSEDED = 4400, 4409
 
 

@@ -20,46 +20,22 @@ from tests.support.live import live_yard
 PATIENCE_MS = 30_000
 """Far more than any of it takes: only a machine with much else to do comes near it."""
 
-TAKES_S: Final = 10
-"""A module that does not say how long it takes."""
-
 HUB_AWAY: Final = ("ERR_",)
 """How a browser says that nobody answers, in many words; which, and whether any, depends on the moment."""
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--part", metavar="N/OF", help="only one of so many parts of about the same size")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "refused(*words): every status, or error, that requests of this test fail with")
     config.addinivalue_line("markers", "hub_away: the hub does not answer for some time of this test")
-    config.addinivalue_line("markers", "takes(seconds): about how long this module does, if it is not ten")
     config.addinivalue_line("markers", "measured: holds a clock to what it looks at, so nothing may run beside it")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps whole modules together, and those that look at the demonstration too: each of them takes a yard to make."""
-    asked = config.getoption("--part", None)
-    if asked is None:
-        return
-    number, of = map(int, asked.split("/"))
-    together: dict[str, list[pytest.Item]] = {}
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever looks at the demonstration stays together: it takes a while to make."""
     for item in items:
-        together.setdefault("demo" if "demo" in getattr(item, "fixturenames", ()) else str(item.path), []).append(item)
-    parts: list[list[pytest.Item]] = [[] for _ in range(of)]
-    for module in sorted(together.values(), key=seconds_of, reverse=True):
-        min(parts, key=seconds_of).extend(module)
-    left_out = [item for part in parts if part is not parts[number - 1] for item in part]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = parts[number - 1]
-
-
-def seconds_of(items: list[pytest.Item]) -> int:
-    """By what their modules say of themselves: the number of tests says little."""
-    modules = {item.path: item.get_closest_marker("takes") for item in items}
-    return sum(TAKES_S if mark is None else mark.args[0] for mark in modules.values())
+        if "demo" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.together("demo"))
 
 
 @pytest.fixture(scope="session")
