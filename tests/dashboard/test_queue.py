@@ -264,6 +264,22 @@ def test_nothing_moves_under_the_pointer(yard: Yard, page: Page) -> None:
     yard.client.cancel(first.id)
 
 
+def test_what_offers_new_rows_may_come_to_lie_under_the_pointer(yard: Yard, page: Page) -> None:
+    # Given a list with somebody's pointer in it, and what is new is offered right there
+    waiting(yard, "Stays put", type="pill")
+    page.goto("/queue?type=pill&status=pending")
+    until_live(page)
+    row_of(page, "Stays put").hover()
+    waiting(yard, "Comes later", type="pill")
+    page.get_by_role("button", name="1 new").hover()
+
+    # When more comes, then that is offered too, and nothing moves
+    waiting(yard, "Comes last", type="pill")
+    expect(page.get_by_role("button", name="2 new")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="Comes")).to_have_count(0)
+    expect(row_of(page, "Stays put")).to_be_visible()
+
+
 def test_a_long_list_is_walked_to_its_end_and_chosen_whole(yard: Yard, page: Page) -> None:
     tasks = [{"input": f"Number {n:03}", "type": "long", "capabilities": NOBODY} for n in range(MANY)]
     yard.client.submit_batch(tasks)

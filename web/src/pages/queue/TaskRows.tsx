@@ -97,7 +97,15 @@ export function TaskRows(props: Props) {
   }));
 
   return (
-    <div className="relative flex min-h-0 flex-1 flex-col">
+    <div
+      // Around what offers new rows too: it may come to lie under the pointer, which then has not left.
+      onPointerEnter={() => (isPointed.current = true)}
+      onPointerLeave={() => {
+        isPointed.current = false;
+        list.settle();
+      }}
+      className="relative flex min-h-0 flex-1 flex-col"
+    >
       {shown.fresh > 0 && (
         <FreshPill
           fresh={shown.fresh}
@@ -114,11 +122,6 @@ export function TaskRows(props: Props) {
         aria-label="Tasks"
         onScroll={(event) => {
           props.top.current = event.currentTarget.scrollTop;
-        }}
-        onPointerEnter={() => (isPointed.current = true)}
-        onPointerLeave={() => {
-          isPointed.current = false;
-          list.settle();
         }}
         onBlur={() => {
           list.settle();
