@@ -261,6 +261,24 @@ def test_gateways_that_do_not_come_up_are_told_of_at_once(python: str, monkeypat
     lives(scenario)
 
 
+def test_a_gateway_that_is_killed_while_it_comes_up_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given gateways of which the first to begin is killed before it has said a word
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nmkdir "{tmp_path}/began" 2>/dev/null && kill -9 $$\nexec {sys.executable} "$@"\n')
+    python.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(python))
+
+    # Then both come up: that says nothing of whether it can
+    async def scenario() -> None:
+        async with a_front(None) as front:
+            assert (await front.scene.log.line("gateway.ended"))["data"]["code"] == -signal.SIGKILL
+            assert len(gateways_of(os.getpid())) == 2
+
+    lives(scenario)
+
+
 @pytest.mark.parametrize("deep", [False, True])
 def test_gateways_without_a_place_for_their_link_say_what_to_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, deep: bool

@@ -99,11 +99,11 @@ class Gateways:
         self._keepers: list[asyncio.Task[None]] = []
         self._inputs: dict[int, asyncio.StreamWriter] = {}
         self._came: set[int] = set()
-        """Those that ever took connections: one that dies later is started again, one that never came ends all."""
+        """Those that ever took connections: one that dies later is started again, one that cannot come ends all."""
         self._stopping = asyncio.Event()
         self._news = asyncio.Event()
         """Set when one came or went."""
-        self._ends = 0
+        self._failures = 0
 
     @property
     def port(self) -> int:
@@ -121,7 +121,7 @@ class Gateways:
         self._keepers = [asyncio.create_task(self._keep(number)) for number in range(self._count)]
         with suppress(TimeoutError):
             async with asyncio.timeout(START_S):
-                while len(self._came) < self._count and not self._ends:
+                while len(self._came) < self._count and not self._failures:
                     await self._news.wait()
                     self._news.clear()
         if len(self._came) < self._count:
@@ -177,14 +177,18 @@ class Gateways:
         loop = asyncio.get_running_loop()
         while not self._stopping.is_set():
             began = loop.time()
+            was_killed = False
             try:
-                how: dict[str, object] = {"code": await self._run(number)}
+                code = await self._run(number)
+                how: dict[str, object] = {"code": code}
+                was_killed = code < 0
             except OSError as error:
                 # No process can be had at the moment, or no pipe.
                 how = {"reason": str(error)}
             if self._stopping.is_set():
                 return
-            self._ends += number not in self._came
+            # Whoever kills one while it comes up says nothing of whether it can.
+            self._failures += number not in self._came and not was_killed
             self._news.set()
             self._log.say("gateway.ended", level="error", number=number, **how)
             wait_s = AGAIN_S if loop.time() - began > AGAIN_S_MAX else min(wait_s * 2, AGAIN_S_MAX)
