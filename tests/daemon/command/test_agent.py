@@ -255,8 +255,7 @@ def test_a_result_that_was_ready_when_it_was_cancelled_counts(tmp_path: Path) ->
 
     async def scenario(shop: Workshop) -> None:
         key = shop.start()
-        while key not in shop.told.logs:
-            await shop.told.waited()
+        await shop.until_said(key)
         # When it has ended, and the cancel comes before the news of that
         (tmp_path / "go").touch()
         pid = int((tmp_path / "pid").read_text())
@@ -274,8 +273,7 @@ def test_a_cancel_stops_it(tmp_path: Path) -> None:
 
     async def scenario(shop: Workshop) -> None:
         key = shop.start()
-        while key not in shop.told.logs:
-            await shop.told.waited()
+        await shop.until_said(key)
         shop.runner.stop(Stop(key, "cancelled", 5_000))
         assert await shop.outcome(key) is None
 
@@ -291,8 +289,7 @@ def test_what_it_writes_while_it_stops_is_in_its_log_once(tmp_path: Path) -> Non
 
     async def scenario(shop: Workshop) -> None:
         key = shop.start()
-        while key not in shop.told.logs:
-            await shop.told.waited()
+        await shop.until_said(key)
         shop.runner.stop(Stop(key, "cancelled", 20_000))
         assert await shop.outcome(key) is None
         told.append(shop.told.logs[key])
@@ -311,8 +308,7 @@ def test_what_ignores_a_cancel_is_killed_after_its_grace(tmp_path: Path) -> None
 
     async def scenario(shop: Workshop) -> None:
         key = shop.start()
-        while key not in shop.told.logs:
-            await shop.told.waited()
+        await shop.until_said(key)
         shop.runner.stop(Stop(key, "cancelled", 100))
         assert await shop.outcome(key) is None
 

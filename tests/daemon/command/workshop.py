@@ -77,6 +77,11 @@ class Workshop:
         self.runner.start(Start((task_id, attempt), execute(task_id, attempt, **fields)))
         return task_id, attempt
 
+    async def until_said(self, key: Key) -> None:
+        """Until the agent has said anything at all."""
+        while key not in self.told.logs:
+            await self.told.waited()
+
     async def outcome(self, key: Key) -> Any:
         if key not in self.told.outcomes:
             self.told.ends[key] = asyncio.get_running_loop().create_future()
