@@ -9,7 +9,7 @@ import pytest
 
 from taskyard.sdk.client import Client
 from tests.support.engines import Engine
-from tests.support.live import LONG_LEASES, LiveHub, Process, environment, live_yard, wait_known, wait_until
+from tests.support.live import LONG_LEASES, LiveHub, Process, environment, live_yard, wait_until
 
 pytestmark = pytest.mark.takes(20)
 
@@ -57,9 +57,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int)
 def a_user(hub: LiveHub, name: str) -> str:
     """Their key."""
     with hub.client() as admin:
-        key = str(admin.add_key(admin.add_user(name).id, name="laptop", scopes=["tasks", "daemon"]).key)
-    wait_known(hub, key)
-    return key
+        return str(admin.add_key(admin.add_user(name).id, name="laptop", scopes=["tasks", "daemon"]).key)
 
 
 def serve(hub: LiveHub, key: str, directory: Path, program: str, *options: str) -> Process:

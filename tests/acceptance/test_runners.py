@@ -15,7 +15,6 @@ from tests.support.live import (
     LiveYard,
     Process,
     environment,
-    wait_known,
     wait_online,
     wait_until,
 )
@@ -129,7 +128,6 @@ def test_models_do_the_tasks_of_another_user_and_an_attempt_hears_of_the_one_bef
     admin = hub.client()
     ada = admin.add_user("ada")
     key = str(admin.add_key(ada.id, name="work", scopes=["tasks", "daemon"]).key)
-    wait_known(hub, key)
     config = tmp_path / "models.toml"
     sections = {"well": 'types = ["ask"]', "keeps": 'types = ["keep"]', "limited-seconds": 'types = ["busy"]'}
     sections["slow"] = 'types = ["long"]'

@@ -151,6 +151,17 @@ def test_a_key_works_at_a_gateway_by_the_time_its_making_is_answered() -> None:
     lives(scenario)
 
 
+def test_a_key_made_elsewhere_is_known_at_a_gateway_that_has_caught_up() -> None:
+    async def scenario() -> None:
+        async with linked() as both:
+            await both.lead.a_key("k_1", "secret")
+            assert both.board.directory.key("k_1") is None, "nobody has told this gateway yet"
+            await both.board.caught_up()
+            assert [key.id for key in both.board.directory.keys_of(USER)] == ["k_1"]
+
+    lives(scenario)
+
+
 def test_what_a_leader_says_in_the_breath_in_which_it_greets_is_what_holds() -> None:
     async def scenario() -> None:
         settings, ada = Settings(limits=Limits(running_per_user=7)), UserRecord(USER, "ada", 1)

@@ -21,7 +21,6 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from taskyard.sdk.client import Client
-from taskyard.sdk.errors import NotAllowed
 from taskyard.sdk.retry import NEVER, RetryPolicy
 from tests.support.engines import Engine
 from tests.support.ports import free_port
@@ -37,8 +36,6 @@ ANSWER_S: Final = 10.0
 """On a busy machine a hub that is well may need seconds."""
 GATEWAYS: Final = 2
 """How many a hub has, where it has any."""
-MEETINGS: Final = 8
-"""So many connections meet each of them."""
 
 SHORT_LEASES: Final = """\
 [lease]
@@ -319,20 +316,6 @@ def wait_online(client: Client, count: int) -> None:
         lambda: sum(daemon.status in ("online", "busy") for daemon in client.daemons()) >= count,
         within_s=START_S,
         what=f"{count} daemons online",
-    )
-
-
-def wait_known(hub: LiveHub, key: str) -> None:
-    """Until every gateway has heard of a key that was just issued; which of them is asked is chance."""
-
-    def is_known() -> bool:
-        with hub.client(key=key) as client, contextlib.suppress(NotAllowed):
-            return client.me() is not None
-        return False
-
-    # Not at once again: who comes with unknown keys too often is kept out for a minute.
-    wait_until(
-        lambda: all(is_known() for _ in range(MEETINGS)), within_s=START_S, what="a key known everywhere", every_s=0.5
     )
 
 

@@ -148,6 +148,7 @@ class GatewayApp:
             scope=scope,
             gone=partial(_gone, receive),
         )
+        await call.hear_of_named()
         return await route.handler(call, body)
 
     def _page(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Reply | None:
@@ -198,6 +199,9 @@ class GatewayApp:
             principal = await self._socket_caller(scope)
         except RequestRefused as refused:
             await _deny(_refusal(refused), send)
+            return
+        except Unavailable as unavailable:
+            await _deny(_unavailable(unavailable), send)
             return
         short_cut = scope.get("extensions", {}).get(SHORT_CUT)
         await DaemonSocket(self.door, principal, receive, send, short_cut).serve()

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from taskyard.core.changes import KeyRecord
 from taskyard.core.priority import lower_of
 from taskyard.gateway.bearer import JwtSettings, TokenReader
+from taskyard.gateway.news import key_of, user_called
 from taskyard.gateway.port import Directory, Hub
 from taskyard.gateway.sign_in import COOKIE, KeySession, Session, SignIn
 from taskyard.vocabulary import ENDED, Level, Scope, SourceType
@@ -130,7 +131,7 @@ class Authenticator:
         return self._hub.directory
 
     async def recognise(self, headers: Mapping[bytes, bytes], address: str) -> Principal:
-        """Raises `Unrecognised` or `TooManyFailures`."""
+        """Raises `Unrecognised` or `TooManyFailures`; `Unavailable` if only the hub that leads could say who it is."""
         credential = _bearer(headers)
         if credential is not None:
             principal = self._of_key(credential)
@@ -141,27 +142,28 @@ class Authenticator:
     async def _otherwise(self, credential: str | None, headers: Mapping[bytes, bytes], address: str) -> Principal:
         now = self._hub.now_ms()
         is_over = self._failures.is_over(address, now)
-        principal = None
         if credential is None:
-            principal = self._of_cookie(headers)
-        elif not credential.startswith(KEY_PREFIX):
+            principal = await self._of_cookie(headers)
+        elif credential.startswith(KEY_PREFIX):
+            principal = None if is_over else await self._of_new_key(credential)
+        else:
             principal = await self._of_token(credential)
-            # Only a signature is costly to check, so only there an address can run out of tries.
+            # Only a signature is costly to check, or a new key to ask for: there an address can run out of tries.
             if principal is None and not is_over:
-                principal = self._of_jwt(credential)
+                principal = await self._of_jwt(credential)
         if principal is not None:
             return principal
         if credential is not None:
             self._failures.note(address, now)
         raise _unknown(now, is_over=is_over, shown=bool(credential))
 
-    def holder_of(self, key: str, address: str) -> Principal:
+    async def holder_of(self, key: str, address: str) -> Principal:
         """Whoever shows a key in a body. Raises as `recognise` does, and a wrong one counts as it does there."""
-        principal = self._of_key(key)
-        if principal is not None:
-            return principal
         now = self._hub.now_ms()
         is_over = self._failures.is_over(address, now)
+        principal = self._of_key(key) or (None if is_over else await self._of_new_key(key))
+        if principal is not None:
+            return principal
         self._failures.note(address, now)
         raise _unknown(now, is_over=is_over, shown=True)
 
@@ -182,6 +184,11 @@ class Authenticator:
             return None
         principal = principal_of_key(key)
         return principal if self.is_valid(principal) else None
+
+    async def _of_new_key(self, credential: str) -> Principal | None:
+        """One that another gateway may have issued a moment ago."""
+        await self._hub.caught_up()
+        return self._of_key(credential)
 
     async def _of_token(self, credential: str) -> Principal | None:
         """A task's token dies with its task; whether its attempt is still current the core decides."""
@@ -204,13 +211,13 @@ class Authenticator:
             attempt=spoken_for,
         )
 
-    def _of_jwt(self, credential: str) -> Principal | None:
+    async def _of_jwt(self, credential: str) -> Principal | None:
         if self._jwt is None:
             return None
         bearer = self._jwt.read(credential, now_s=self._hub.now_ms() / 1000)
         if bearer is None:
             return None
-        user = self._directory.user(bearer.subject) or self._directory.user_by_name(bearer.subject)
+        user = await user_called(self._hub, bearer.subject)
         if user is None:
             return None
         return Principal(
@@ -221,7 +228,7 @@ class Authenticator:
             expires_at=bearer.expires_at,
         )
 
-    def _of_cookie(self, headers: Mapping[bytes, bytes]) -> Principal | None:
+    async def _of_cookie(self, headers: Mapping[bytes, bytes]) -> Principal | None:
         raw = headers.get(b"cookie")
         if raw is None or len(raw) > CREDENTIAL_CHARS_MAX:
             return None
@@ -230,12 +237,12 @@ class Authenticator:
         except CookieError:
             return None
         session = None if morsel is None else self._sign_in.session(morsel.value)
-        principal = self._of_key_session(session) if isinstance(session, KeySession) else _of_session(session)
+        principal = await self._of_key_session(session) if isinstance(session, KeySession) else _of_session(session)
         return principal if principal is not None and self.is_valid(principal) else None
 
-    def _of_key_session(self, session: KeySession) -> Principal | None:
+    async def _of_key_session(self, session: KeySession) -> Principal | None:
         """All that the key may do as it stands now, and nothing that it may not."""
-        key = self._directory.key(session.key_id)
+        key = await key_of(self._hub, session.key_id)
         if key is None:
             return None
         ends = session.expires_at if key.expires_at is None else min(session.expires_at, key.expires_at)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from taskyard.core.effects import Refused
 from taskyard.gateway.asgi import Scope
 from taskyard.gateway.auth import Principal, TooManyFailures, Unrecognised
+from taskyard.gateway.news import user_called
 from taskyard.gateway.port import Hub
 from taskyard.gateway.pressure import shown
 from taskyard.vocabulary import Refusal
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from taskyard.gateway.door import Door
 
 Headers = list[tuple[bytes, bytes]]
+EVERYBODY: Final = "*"
 
 
 class RequestRefused(Exception):
@@ -151,6 +153,12 @@ class Call(Generic[Q]):
         self.gone = gone
         """Returns when the caller has hung up."""
 
+    async def hear_of_named(self) -> None:
+        """Before anything else, so that `user_id` knows whom an admin names, though another gateway just made them."""
+        named = getattr(self.query, "user", None)
+        if named not in (None, EVERYBODY) and KeyScope.ADMIN in self.principal.scopes:
+            await user_called(self.hub, named)
+
     def user_id(self, named: str | None) -> str:
         """Whose things this call is about: the caller's, or those of the user an admin named."""
         principal = self.principal
@@ -165,6 +173,6 @@ class Call(Generic[Q]):
 
     def users(self, named: str | None) -> str | None:
         """The same for lists, where `*` means everybody's: None."""
-        if named == "*" and KeyScope.ADMIN in self.principal.scopes:
+        if named == EVERYBODY and KeyScope.ADMIN in self.principal.scopes:
             return None
         return self.user_id(named)

@@ -134,7 +134,10 @@ class Hub(Protocol):
     async def takes_work(self) -> bool: ...
 
     async def caught_up(self) -> None:
-        """Returns when whoever has subscribed will miss nothing that is committed from here on."""
+        """Returns when whoever has subscribed will miss nothing that is committed from here on.
+
+        Then the directory, too, has everybody whose making was answered before this was asked.
+        """
 
     async def daemons(self) -> list[DaemonView]: ...
 

@@ -11,6 +11,7 @@ from taskyard.core.effects import Imported, Refused
 from taskyard.core.settings import Queue
 from taskyard.gateway.arrivals import arrival_of, id_of, kept_id, oversize_of_end, record_of, user_id_of
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse
+from taskyard.gateway.news import user_named
 from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
@@ -61,7 +62,7 @@ async def take_in(call: Call[OfUser], body: Import) -> Reply:
 
 async def _command(call: Call[OfUser], body: Import) -> ImportTasks:
     principal, is_admin = call.principal, Scope.ADMIN in call.principal.scopes
-    user_id, user = _whose(call, body.user)
+    user_id, user = await _whose(call, body.user)
     ids = await _ids(call, body, user_id)
     return ImportTasks(
         user_id=user_id,
@@ -80,13 +81,13 @@ async def _command(call: Call[OfUser], body: Import) -> ImportTasks:
     )
 
 
-def _whose(call: Call[OfUser], named: CarriedUser | None) -> tuple[str, UserRecord | None]:
+async def _whose(call: Call[OfUser], named: CarriedUser | None) -> tuple[str, UserRecord | None]:
     """The caller, or whom an admin names; somebody who is not there yet is made."""
     if named is None:
         return call.user_id(call.query.user), None
     if Scope.ADMIN not in call.principal.scopes:
         raise RequestRefused(Refusal.FORBIDDEN, "Only an admin may import for another user; leave `user` out.")
-    found = call.hub.directory.user_by_name(named.name)
+    found = await user_named(call.hub, named.name)
     if found is not None:
         return found.id, None
     now_ms = call.hub.now_ms()

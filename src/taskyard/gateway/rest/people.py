@@ -10,6 +10,7 @@ from taskyard.core.yard_commands import ChangeUser, CreateKey, CreateUser, Revok
 from taskyard.gateway.auth import KEY_PREFIX, hash_of
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
 from taskyard.gateway.everybody import usages_of
+from taskyard.gateway.news import key_of, user_called
 from taskyard.gateway.pages import bad_cursor, link_to_next, place_of
 from taskyard.gateway.present import audit_answer
 from taskyard.gateway.rest.plans import status_of
@@ -44,7 +45,7 @@ class AuditQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 async def me(call: Call[Empty], _body: Empty) -> Reply:
-    user = _user(call, call.principal.user_id)
+    user = await _user(call, call.principal.user_id)
     scopes = sorted(call.principal.scopes)
     return Reply(MeAnswer(id=user.id, name=user.name, plan=user.plan, scopes=scopes, profile=call.hub.settings.profile))
 
@@ -68,11 +69,11 @@ async def create_user(call: Call[Empty], body: NewUser) -> Reply:
             overrides=overrides,
         ),
     )
-    return Reply(_user_answer(_user(call, user_id)), status=201)
+    return Reply(_user_answer(await _user(call, user_id)), status=201)
 
 
 async def change_user(call: Call[Empty], body: UserChange) -> Reply:
-    user = _user(call, call.id)
+    user = await _user(call, call.id)
     await ask(
         call,
         ChangeUser(
@@ -83,17 +84,17 @@ async def change_user(call: Call[Empty], body: UserChange) -> Reply:
             overrides=_overrides(body.overrides),
         ),
     )
-    return Reply(_user_answer(_user(call, user.id)))
+    return Reply(_user_answer(await _user(call, user.id)))
 
 
 async def list_keys(call: Call[Empty], _body: Empty) -> Reply:
-    user = _user(call, call.id)
+    user = await _user(call, call.id)
     keys = sorted(call.hub.directory.keys_of(user.id), key=lambda key: (key.created_at, key.id), reverse=True)
     return Reply([_key_answer(key) for key in keys])
 
 
 async def create_key(call: Call[Empty], body: NewKey) -> Reply:
-    user = _user(call, call.id)
+    user = await _user(call, call.id)
     secret = f"{KEY_PREFIX}{call.hub.mint_secret()}"
     command = CreateKey(
         key_id=f"k_{call.hub.mint()}",
@@ -120,7 +121,7 @@ async def create_key(call: Call[Empty], body: NewKey) -> Reply:
 
 
 async def revoke_key(call: Call[Empty], _body: Empty) -> Reply:
-    key = call.hub.directory.key(call.id)
+    key = await key_of(call.hub, call.id)
     if key is None:
         raise RequestRefused(Refusal.KEY_NOT_FOUND, "There is no such key.")
     await ask(call, RevokeKey(key_id=key.id, actor=call.principal.actor))
@@ -152,8 +153,8 @@ def _name_of(call: Call[AuditQuery], actor: str) -> str:
     return user.name if key is None else f"{user.name} (key {key.name})"
 
 
-def _user(call: Call[Q], user_id: str) -> UserRecord:
-    user = call.hub.directory.user(user_id) or call.hub.directory.user_by_name(user_id)
+async def _user(call: Call[Q], user_id: str) -> UserRecord:
+    user = await user_called(call.hub, user_id)
     if user is None:
         raise RequestRefused(Refusal.USER_NOT_FOUND, "There is no such user.")
     return user

@@ -12,7 +12,7 @@ from taskyard.wire.people import ShownKey, SignInLink
 async def begin(call: Call[Empty], body: ShownKey) -> Reply:
     """The cookie stands for the key, and is never worth more than it: not its ceiling, not its end."""
     try:
-        principal = call.door.authenticator.holder_of(body.key, address_of(call.scope))
+        principal = await call.door.authenticator.holder_of(body.key, address_of(call.scope))
     except (Unrecognised, TooManyFailures) as failure:
         raise not_recognised(failure) from None
     assert principal.key_id is not None, "whoever holds a key was found by it"

@@ -1,0 +1,36 @@
+"""Users and keys that this gateway may not have heard of yet.
+
+Whoever adds a user through one gateway is answered after the commit, and may name that user to another gateway before
+its news has come there. So whoever is not known is asked for once: what was committed before is here then.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from taskyard.core.changes import KeyRecord, UserRecord
+from taskyard.gateway.port import Directory, Hub
+
+T = TypeVar("T")
+
+
+async def user_called(hub: Hub, name: str) -> UserRecord | None:
+    """By id or by name. Raises `Unavailable`."""
+    return await _told(hub, lambda directory: directory.user(name) or directory.user_by_name(name))
+
+
+async def user_named(hub: Hub, name: str) -> UserRecord | None:
+    """By name alone. Raises `Unavailable`."""
+    return await _told(hub, lambda directory: directory.user_by_name(name))
+
+
+async def key_of(hub: Hub, key_id: str) -> KeyRecord | None:
+    """Raises `Unavailable`."""
+    return await _told(hub, lambda directory: directory.key(key_id))
+
+
+async def _told(hub: Hub, look: Callable[[Directory], T | None]) -> T | None:
+    found = look(hub.directory)
+    if found is None:
+        await hub.caught_up()
+        found = look(hub.directory)
+    return found
