@@ -8,8 +8,8 @@ from taskyard.core.lanes import Lane, key_of
 from taskyard.core.settings import Settings, Suspects
 from taskyard.core.task import Task
 from taskyard.vocabulary.reasons import Lack
-from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness
+from tests.support.suspects import two_busy_daemons
 
 
 def lane_of(hub: HubHarness, task: Task) -> Lane:

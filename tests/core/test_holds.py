@@ -12,8 +12,8 @@ from taskyard.core.task import Task
 from taskyard.core.yard_commands import PauseQueue
 from taskyard.vocabulary import Level, Status
 from taskyard.vocabulary.reasons import Reason
-from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, Terms
+from tests.support.suspects import two_busy_daemons
 
 
 def lane_of(hub: HubHarness, task: Task) -> Lane:

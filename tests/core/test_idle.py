@@ -10,8 +10,8 @@ from taskyard.core.yard_commands import ChangeUser, PauseQueue
 from taskyard.vocabulary import Level, Profile
 from taskyard.vocabulary.reasons import Reason
 from tests.core.test_claims import claimed, slot
-from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, a_draft
+from tests.support.suspects import two_busy_daemons
 
 MODEL = Settings(queues={"q": Queue(models=("m",))})
 

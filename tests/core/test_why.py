@@ -20,8 +20,8 @@ from taskyard.core.yard_commands import (
 )
 from taskyard.vocabulary import Level, SourceType, Status
 from taskyard.vocabulary.reasons import Reason
-from tests.core.test_suspects import two_busy_daemons
 from tests.support.harness import HubHarness, Terms, a_draft
+from tests.support.suspects import two_busy_daemons
 
 MODEL = Settings(queues={"q": Queue(models=("m",))})
 
