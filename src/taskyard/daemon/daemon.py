@@ -18,7 +18,8 @@ import signal
 import socket
 import termios
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -265,16 +266,9 @@ class Daemon:
     ) -> None:
         loop = asyncio.get_running_loop()
         self._owns_loop = True
-        patience = iter((drain_s,))
+        asked_to_leave = partial(self._asked_to_leave, iter((drain_s,)))
         changes: set[asyncio.Task[None]] = set()
         had_terminal = os.isatty(TERMINAL)
-
-        def asked_to_leave() -> None:
-            within_s = next(patience, 0.0)
-            logger.info("asked to leave: finishing within %g s", within_s)
-            self._leave_within_s = within_s
-            if self._connection is not None:
-                self._connection.drain(within_s)
 
         def asked_to_change() -> None:
             if anew is None or _has_hung_up(had_terminal):
@@ -301,6 +295,14 @@ class Daemon:
         finally:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 loop.remove_signal_handler(number)
+
+    def _asked_to_leave(self, patience: Iterator[float]) -> None:
+        """Whoever asks again has no patience left."""
+        within_s = next(patience, 0.0)
+        logger.info("asked to leave: finishing within %g s", within_s)
+        self._leave_within_s = within_s
+        if self._connection is not None:
+            self._connection.drain(within_s)
 
     async def _change(self, anew: "Callable[[], Daemon]") -> None:
         """One after the other. On a thread: what it reads takes its time, and what it asks wants a loop of its own."""

@@ -153,20 +153,13 @@ def refuse_exposure(host: str, settings: FileSettings, file: Path) -> None:
 
 
 async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], plan: Plan) -> int:
-    stopping, told = asyncio.Event(), asyncio.Event()
-    for number, event in ((signal.SIGINT, stopping), (signal.SIGTERM, stopping), (signal.SIGHUP, told)):
-        asyncio.get_running_loop().add_signal_handler(number, event.set)
+    stopping, told = _signals()
     stamp = stamp_of(source.file)
     settings = source.read()
     log = _open_log(data)
     traces = open_traces(settings.telemetry.otlp_endpoint, log)
     hub = await _hub(data, settings, log, traces, plan)
-    try:
-        await hub.start(new_era=plan.accept_rewind)
-    except (StoreUnavailable, StoreBroken) as error:
-        raise CannotStart(
-            f"{plan.place_in(data)} cannot be read ({error}). Check the disk, then start again."
-        ) from None
+    await _start(hub, data, plan)
     app = build_app(hub, _gateway_settings(settings, address))
     server = _front(hub, app, plan, data, log)
     local = LocalDaemon(data)
@@ -202,6 +195,23 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
             await asyncio.to_thread(traces.close)
     log.say("hub.stopped")
     return 0
+
+
+def _signals() -> tuple[asyncio.Event, asyncio.Event]:
+    """Set by whoever wants it to stop, and by whoever has changed its settings."""
+    stopping, told = asyncio.Event(), asyncio.Event()
+    for number, event in ((signal.SIGINT, stopping), (signal.SIGTERM, stopping), (signal.SIGHUP, told)):
+        asyncio.get_running_loop().add_signal_handler(number, event.set)
+    return stopping, told
+
+
+async def _start(hub: Hub | Node, data: Path, plan: Plan) -> None:
+    try:
+        await hub.start(new_era=plan.accept_rewind)
+    except (StoreUnavailable, StoreBroken) as error:
+        raise CannotStart(
+            f"{plan.place_in(data)} cannot be read ({error}). Check the disk, then start again."
+        ) from None
 
 
 def _open_log(data: Path) -> Log:
