@@ -17,6 +17,8 @@ interface Toast {
 }
 
 const SHOWN_MS = 6_000;
+/** What went wrong, or can be taken back, is there for whoever had looked away. */
+const SHOWN_LONGER_MS = 12_000;
 const SHOWN_MAX = 4;
 
 const store = newStore<readonly Toast[]>([]);
@@ -69,15 +71,16 @@ export function Toasts() {
 
 function Shown({ toast: { id, text, tone, undo } }: { toast: Toast }) {
   const [held, setHeld] = useState(false);
+  const shownMs = tone === "failed" || undo !== undefined ? SHOWN_LONGER_MS : SHOWN_MS;
   useEffect(() => {
     if (held) return;
     const timer = setTimeout(() => {
       drop(id);
-    }, SHOWN_MS);
+    }, shownMs);
     return () => {
       clearTimeout(timer);
     };
-  }, [id, held]);
+  }, [id, held, shownMs]);
 
   return (
     // It stays while somebody reads it or is about to press its button.
