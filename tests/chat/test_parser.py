@@ -220,6 +220,21 @@ def test_a_sentence_that_begins_with_then_and_asks_for_nothing_belongs_to_the_ta
     assert inputs("Fix the menu. Then it looks right.") == ["Fix the menu. Then it looks right."]
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Fix the login with glm5. It is broken.", "Fix the login. It is broken."),
+        ("Fix the login (glm5)! It is broken.", "Fix the login! It is broken."),
+        ("Fix the login with glm5; it is broken.", "Fix the login; it is broken."),
+        ("Fix the login with glm5.", "Fix the login"),
+        ("修复登录，用 glm5。 它坏了。", "修复登录。 它坏了。"),
+    ],
+)
+def test_a_sentence_ends_where_it_did_without_the_model_it_named(text: str, left: str) -> None:
+    (task,) = read(text).tasks
+    assert (task.input, task.model) == (left, "nvidia/z-ai/glm5")
+
+
 def test_an_abbreviation_ends_no_sentence() -> None:
     assert inputs("fix the lists, e.g. the menu. then ship it") == ["fix the lists, e.g. the menu.", "ship it"]
 

@@ -19,7 +19,7 @@ TASKS_MAX: Final = 200
 
 _POINTS_BACK: Final = re.compile(r"[a-z-]+ (?:it|this|that|them)(?=$|[.!,;])|\S{1,6}(?:它|这个|一下)$")
 _VERB_ALONE: Final = re.compile(rf"[a-z]+\W?|[{CJK}]{{2}}\W?")
-_GOES_ON: Final = re.compile(r"[:;\uff1a\uff1b]$")
+_SIGN: Final = re.compile(r"[:;.!\uff1a\uff1b\u3002\uff01]$")
 
 
 class Terms(Struct, frozen=True):
@@ -166,7 +166,8 @@ class Drafts:
             waits += terms.waits
             is_next |= terms.is_next
         follows = range(0 if clause.is_last else max(0, place - 1), place) if is_next else ()
-        sign = _GOES_ON.search((clause.sentence or clause.passage).raw.rstrip())
+        # What was taken out of it may have stood before its sign.
+        sign = None if _SIGN.search(text) else _SIGN.search((clause.sentence or clause.passage).raw.rstrip())
         draft = Draft([text], found.said.and_also(terms.said), waits, tuple(follows), sign[0] if sign else "")
         self.tasks.append(draft)
         self._here.append(place)
