@@ -1,5 +1,6 @@
 """A gateway may be asked of a key or a user that it has not heard of yet: another one made it a moment ago."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import jwt
 import pytest
 
 from taskyard.core.yard_commands import CreateKey
+from taskyard.gateway import news
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.auth import KEY_PREFIX, AuthSettings, hash_of
 from taskyard.gateway.bearer import JwtSettings
@@ -29,11 +31,14 @@ class Late(GatewayHub):
         super().__init__()
         self.asked = 0
         self.news: Callable[[], object] = lambda: None
+        self.is_stopped = False
 
     async def caught_up(self) -> None:
         self.asked += 1
         if self.down is not None:
             raise self.down
+        if self.is_stopped:
+            await asyncio.Event().wait()
         self.news()
         self.news = lambda: None
 
@@ -111,6 +116,15 @@ async def test_who_fails_too_often_cannot_make_a_gateway_ask(hub: Late, app: Gat
     answers = [(await Client(app, f"tyk_{number}").get(ME)).status for number in range(allowed + 5)]
     assert answers == [401] * allowed + [429] * 5
     assert hub.asked == allowed
+
+
+async def test_a_hub_that_has_stopped_is_not_waited_for(
+    hub: Late, app: GatewayApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(news, "TOLD_S", 0.01)
+    hub.is_stopped = True
+    answer = await Client(app, KEY).get(ME)
+    assert (answer.status, answer.json["code"]) == (503, "NO_LEADER")
 
 
 @pytest.mark.parametrize("path", [ME, "/api/v1/daemons/connect"])

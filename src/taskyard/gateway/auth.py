@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from taskyard.core.changes import KeyRecord
 from taskyard.core.priority import lower_of
 from taskyard.gateway.bearer import JwtSettings, TokenReader
-from taskyard.gateway.news import key_of, user_called
+from taskyard.gateway.news import catch_up, key_of, user_called
 from taskyard.gateway.port import Directory, Hub
 from taskyard.gateway.sign_in import COOKIE, KeySession, Session, SignIn
 from taskyard.vocabulary import ENDED, Level, Scope, SourceType
@@ -187,7 +187,7 @@ class Authenticator:
 
     async def _of_new_key(self, credential: str) -> Principal | None:
         """One that another gateway may have issued a moment ago."""
-        await self._hub.caught_up()
+        await catch_up(self._hub)
         return self._of_key(credential)
 
     async def _of_token(self, credential: str) -> Principal | None:

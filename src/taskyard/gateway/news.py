@@ -4,13 +4,28 @@ Whoever adds a user through one gateway is answered after the commit, and may na
 its news has come there. So whoever is not known is asked for once: what was committed before is here then.
 """
 
+import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from taskyard.core.changes import KeyRecord, UserRecord
-from taskyard.gateway.port import Directory, Hub
+from taskyard.gateway.port import Directory, Hub, Unavailable
+from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
+
+TOLD_S: Final = 5.0
+"""Who is not known must not wait for a hub that has stopped: nobody else could say who it is."""
+RETRY_AFTER_S: Final = 1
+
+
+async def catch_up(hub: Hub) -> None:
+    """Until the directory has everybody whose making was answered before this. Raises `Unavailable`."""
+    try:
+        async with asyncio.timeout(TOLD_S):
+            await hub.caught_up()
+    except TimeoutError:
+        raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S) from None
 
 
 async def user_called(hub: Hub, name: str) -> UserRecord | None:
@@ -31,6 +46,6 @@ async def key_of(hub: Hub, key_id: str) -> KeyRecord | None:
 async def _told(hub: Hub, look: Callable[[Directory], T | None]) -> T | None:
     found = look(hub.directory)
     if found is None:
-        await hub.caught_up()
+        await catch_up(hub)
         found = look(hub.directory)
     return found
