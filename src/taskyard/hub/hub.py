@@ -86,7 +86,6 @@ class Hub(Stamps):
         self._spent = Spent()
         self._outbox = Outbox(settings, log, self._tokens, self._readers)
         self._loop = Loop(store, settings, log, self._outbox, self._readers, mint=self._mint, clock=clock)
-        self._outbox.on_room = self._loop.resume
         self._outbox.on_failure = self._loop.fail
         self._metrics = Metrics(clock)
         self._outbox.observers.append(self._metrics.observe)
@@ -167,6 +166,10 @@ class Hub(Stamps):
 
     def depose(self, reason: str) -> None:
         self._loop.depose(reason)
+
+    def set_reachable(self, *, is_reachable: bool) -> None:
+        """Whether something listens for daemons: the time in which nothing does is not their silence."""
+        self._loop.set_reachable(is_reachable=is_reachable)
 
     def announce(self, url: str) -> None:
         """It is reached here."""

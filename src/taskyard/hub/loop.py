@@ -74,6 +74,7 @@ class Loop:
         self._settings = settings
         self._log = log
         self._outbox = outbox
+        outbox.on_room = self._decide
         self._readers = readers
         self._mint = mint
         self._clock = clock
@@ -187,10 +188,6 @@ class Loop:
         else:
             self._outbox.cut_off(getattr(command, "session", 0))
 
-    def resume(self) -> None:
-        """The outbox has room again."""
-        self._decide()
-
     def fail(self, error: BaseException) -> None:
         """Nothing more is decided or committed: only a new process can be believed, with what is on disk."""
         self._phase = Phase.FAILED
@@ -207,6 +204,11 @@ class Loop:
         self._log.say("hub.deposed", level="warning", reason=reason)
         self.deposed.set_result(None)
         self._drop_all(Refusal.NO_LEADER, in_flight=Refusal.OUTCOME_UNKNOWN)
+
+    def set_reachable(self, *, is_reachable: bool) -> None:
+        """What went by until now is settled first, as it was."""
+        self._decide()
+        self._alarm.is_deaf = not is_reachable
 
     def _decide_soon(self) -> None:
         if not self._turn_is_due:

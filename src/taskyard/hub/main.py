@@ -165,7 +165,9 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
     local = LocalDaemon(data)
     try:
         hub.is_prepared = False
+        hub.set_reachable(is_reachable=False)
         url = await _listen(server, address)
+        hub.set_reachable(is_reachable=True)
         owner = await welcome_owner(hub, data, url)
         hub.is_prepared = True
         if plan.with_daemon:

@@ -138,6 +138,7 @@ class Node(Switchboard):
         self._seen = self._remembered = position_in(data)
         self._keeps: dict[str, float] = {}
         self._new_era = False
+        self._is_reachable = True
         self._standby = Standby(database, log)
         self._beside = Beside(self._fail)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hubs")
@@ -215,6 +216,12 @@ class Node(Switchboard):
             self._links.adopt(settings)
         self._own_settings = settings
 
+    def set_reachable(self, *, is_reachable: bool) -> None:
+        """As `Hub.set_reachable`; whoever is reached by other hubs alone has a little longer to come back."""
+        self._is_reachable = is_reachable
+        if self._hub is not None:
+            self._hub.set_reachable(is_reachable=is_reachable)
+
     # Leading.
 
     async def _begin(self, on_open: Callable[[], None]) -> Hub:
@@ -238,6 +245,7 @@ class Node(Switchboard):
             raise
         self._new_era = False
         self._hub = hub
+        hub.set_reachable(is_reachable=self._is_reachable)
         hub.failure.add_done_callback(self._on_failure)
         hub.deposed.add_done_callback(lambda _: self._forget(hub))
         return hub
