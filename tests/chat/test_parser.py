@@ -235,6 +235,55 @@ def test_a_sentence_ends_where_it_did_without_the_model_it_named(text: str, left
     assert (task.input, task.model) == (left, "nvidia/z-ai/glm5")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix the bug, but not with llama3. It is too slow.",
+        "Fix the bug, but don't use llama3. It is too slow.",
+        "Fix the bug, not on remote. It is too slow.",
+        "Fix the bug and never with llama3.",
+        "修复登录，不要用 llama3。它太慢。",
+        "修复登录，别用 llama3。",
+    ],
+)
+def test_a_model_or_a_queue_that_is_ruled_out_is_not_chosen_and_stays_in_the_text(text: str) -> None:
+    (task,) = read(text).tasks
+    assert (task.input.replace("。 ", "。"), task.model, task.queue) == (text, None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cancel T-001 T-002", "cancel T-001/T-002", "取消 T-001 T-002", "cancel T-001, T-002", "cancel T-001 and 2"],
+)
+def test_tasks_are_named_one_beside_the_other(text: str) -> None:
+    assert [command.ref for command in read(text).commands] == ["T-001", "T-002"]
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("cancel T-001 if T-002 fails", Missing.AT_ONCE),
+        ("cancel T-001 when T-002 is done", Missing.AT_ONCE),
+        ("cancel T-001 tomorrow", Missing.AT_ONCE),
+        ("retry T-001 in 5 minutes", Missing.AT_ONCE),
+        ("skip T-001, unless it runs", Missing.AT_ONCE),
+        ("取消 T-001 如果 T-002 失败", Missing.AT_ONCE),
+        ("cancel T-001 or T-002", Missing.WHICH_TASK),
+        ("cancel T-001 to T-003", Missing.WHICH_TASK),
+    ],
+)
+def test_a_command_that_is_not_meant_for_this_moment_or_these_tasks_is_asked_about(text: str, asks: Missing) -> None:
+    parsed = read(text)
+    assert parsed.commands == ()
+    assert parsed.question is not None
+    assert parsed.question.missing is asks
+
+
+@pytest.mark.parametrize("text", ["cancel T-001 now", "cancel T-001 if possible", "cancel T-001, it is obsolete"])
+def test_a_command_for_this_moment_is_one(text: str) -> None:
+    assert [command.ref for command in read(text).commands] == ["T-001"]
+
+
 def test_an_abbreviation_ends_no_sentence() -> None:
     assert inputs("fix the lists, e.g. the menu. then ship it") == ["fix the lists, e.g. the menu.", "ship it"]
 

@@ -1,7 +1,8 @@
 """Control of tasks that are there: "cancel T-003", "retry task 4", 跳过 T-005.
 
 A control command begins its clause and names its tasks; "don't cancel T-003", "should I cancel T-003?" and "cancel my
-newsletter" are none. One whose task cannot be told ("cancel it") is asked about.
+newsletter" are none. One whose task cannot be told ("cancel it") is asked about, and so is one that is not meant to be
+done at once ("cancel T-003 if T-004 fails").
 """
 
 import re
@@ -44,6 +45,12 @@ _TO_A_PERSON: Final = frozenset({"stop", "drop", "kill", "停止"})
 _JOINT: Final = re.compile(
     r"\s?(?:[,.;!。]|(?:and|also|then)(?![a-z])|并且?|同时|再|然后)?\s?(?:(?:then|also|please)\s)?"
 )
+_LATER: Final = re.compile(
+    r"\s?,?\s?(?:(?:but\s)?(?:only\s)?(?:(?:when|once|unless|until|after|before|as\ssoon\sas|in\scase)(?![a-z])"
+    r"|if(?!\s(?:possible|you\scan)|[a-z]))|tomorrow|tonight|later|next\s|at\s\d|in\s(?:an?|\d+)\s"
+    r"|如果|若|要是|除非|等|当|明天|稍后|之后)"
+)
+_EITHER: Final = re.compile(r"\s{1,2}(?:or|to|through|till|或者?|到|至)\s{0,2}(?:t[-_ ]?\d|\d)")
 
 
 def _patterns(command: ChatCommand) -> Iterator[re.Pattern[str]]:
@@ -85,6 +92,10 @@ def controlled(passage: Passage) -> Controlled | None:
 
 
 def _named(command: ChatCommand, passage: Passage, found: re.Match[str]) -> Controlled:
+    if _LATER.match(passage.view, found.end()):
+        return Controlled(question=Question(Missing.AT_ONCE))
+    if _EITHER.match(passage.view, found.end()):
+        return Controlled(question=Question(Missing.WHICH_TASK))
     joint = _JOINT.match(passage.view, found.end())
     rest = passage.part(joint.end() if joint else found.end()).trimmed()
     return Controlled(tuple(ParsedCommand(command, ref) for ref in refs_in(found[0])), rest or None)

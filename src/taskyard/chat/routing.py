@@ -74,6 +74,10 @@ _END: Final = re.compile(
     r"\s?(?:上面|上|里面?|中)?(?:来?(?:处理|做|跑|运行|完成|执行))?(?:一下)?(?:吧|就行|就好|即可)?\s?[)\].!。;,]{0,3}\s{0,3}$"
 )
 _HOLDS: Final = re.compile(r"(?:把|将)(?P<what>.{1,300}?)" + _SEND_ZH + r"\s?")
+_RULED_OUT: Final = re.compile(
+    r"(?:(?<![a-z])(?:not|never|cannot|avoid|without|instead\sof|rather\sthan)|n['\u2019]?t|不要|不能|不可|不准|别|勿)\s{0,2}$"
+)
+_RULED_OUT_CHARS: Final = 16
 _CLOSED: Final = re.compile(r"\s?[)\]]\s?[.!]?$")
 _TO: Final = re.compile(r"\s?(?:来|去)")
 
@@ -165,6 +169,8 @@ def _inside(names: Names, passage: Passage) -> Routed | None:
     edges = (0, EDGE_CHARS), (max(EDGE_CHARS, len(passage.raw) - EDGE_CHARS), len(passage.raw))
     for found in (one for start, end in edges for one in _USING.finditer(passage.masked, start, end)):
         target = target_at(names, passage, found.end())
+        if _is_ruled_out(passage, found.start()):
+            continue
         if target is not None and passage.view[target.end : target.end + 1] not in ("的", "'"):
             joint = _TO.match(passage.view, target.end)
             start, end = _with_bracket(passage, found.start()), joint.end() if joint else target.end
@@ -182,7 +188,7 @@ def _with_bracket(passage: Passage, at: int) -> int:
 def _at_end(names: Names, passage: Passage) -> Routed | None:
     for found in _LAST.finditer(passage.view, max(0, len(passage.view) - TAIL_CHARS)):
         target = target_at(names, passage, found.end())
-        if target is None or not _END.match(passage.view, target.end):
+        if target is None or not _END.match(passage.view, target.end) or _is_ruled_out(passage, found.start()):
             continue
         if _is_about_routing(passage, found.lastgroup or "", target):
             left = passage.part(0, found.start()).trimmed()
@@ -190,6 +196,11 @@ def _at_end(names: Names, passage: Passage) -> Routed | None:
             left = left.part(verb.end()).trimmed() if verb else left
             return Routed(left, target.said, target.question, is_lead=verb is not None)
     return _tagged(names, passage)
+
+
+def _is_ruled_out(passage: Passage, at: int) -> bool:
+    """ "… but not with llama3", 不要用 …: it stays in the text, for whoever does the task."""
+    return _RULED_OUT.search(passage.view[max(0, at - _RULED_OUT_CHARS) : at]) is not None
 
 
 def _is_about_routing(passage: Passage, lead: str, target: Target) -> bool:
