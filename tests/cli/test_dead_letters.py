@@ -71,5 +71,5 @@ def test_a_verdict_needs_one_task_or_one_pattern(hub: StubHub, cli: Cli, argumen
 
 
 def test_a_dead_letter_is_shown_like_any_task(hub: StubHub, cli: Cli) -> None:
-    hub.on("GET", "tasks/T-2", Reply(body=a_task(failure_reason="It broke.")))
+    hub.on("GET", "tasks/T-2", Reply(body=a_task(status="permanently_failed", failure_reason="It broke.")))
     assert "because   It broke.\n" in cli("dlq", "show", "T-2").out

@@ -203,6 +203,24 @@ def test_nothing_takes_the_place_of_a_standard_stream_that_was_closed() -> None:
     assert shown.stdout.splitlines()[1:] == ["True True"]
 
 
+def test_a_command_works_though_nobody_hears_its_answer_and_nothing_can_be_read() -> None:
+    program = 'exec "$0" -m taskyard.cli --version >&- <&-'
+    done = subprocess.run(["sh", "-c", program, sys.executable], stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("No hub leads at the moment; try again.", "No hub leads at the moment; try again in 3 s."),
+        ("The queue is too long.", "The queue is too long. Try again in 3 s."),
+    ],
+)
+def test_when_to_try_again_is_said_once(hub: StubHub, cli: Cli, said: str, told: str) -> None:
+    hub.on("GET", "tasks/T-2", problem(503, "NO_LEADER", said, retry_after=3))
+    assert cli("show", "T-2").err == f"taskyard: {told}\n"
+
+
 def test_help_comes_up_without_loading_any_client() -> None:
     program = (
         "import sys, time; from taskyard.cli.main import run; run(['--help']);"

@@ -222,6 +222,36 @@ def test_one_of_several_that_is_refused_does_not_stop_the_others(hub: StubHub, c
     assert json.loads(cli("cancel", "T-1", "T-2", "--json").out) == [{"cancelled": True, "also_cancelled": []}]
 
 
+def test_a_reader_that_leaves_does_not_keep_the_others_from_it(
+    hub: StubHub, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given somebody who reads one line and goes
+    for name in ("T-1", "T-2", "T-3"):
+        hub.on("POST", f"tasks/{name}/skip", Reply(body=a_task(status="skipped")))
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        said.append(text)
+        if len(said) > 1:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("taskyard.cli.output.say", say)
+    # When several tasks are skipped, then all of them are, and the exit code says that not all was read
+    assert cli("skip", "T-1", "T-2", "T-3").code == 1
+    assert [call.path.rpartition("tasks/")[2] for call in hub.calls] == ["T-1/skip", "T-2/skip", "T-3/skip"]
+
+
+def test_a_task_that_is_tried_again_is_not_told_with_what_failed_before(hub: StubHub, cli: Cli) -> None:
+    hub.on("POST", "tasks/T-2/retry", Reply(body=a_task(status="scheduled", failure_reason="It broke.")))
+    assert cli("retry", "T-2") == (0, "T-002 is scheduled: a daemon was given it.\n", "")
+
+
+@pytest.mark.parametrize("command", ["ls", "audit"])
+def test_more_than_anybody_lists_is_refused_with_how_many_there_can_be(cli: Cli, command: str) -> None:
+    code, _, said = cli(command, "--limit", "99999999999999999999")
+    assert (code, "1000000" in said) == (2, True)
+
+
 @pytest.mark.parametrize("verb", ["retry", "skip"])
 def test_a_task_is_retried_or_skipped(hub: StubHub, cli: Cli, verb: str) -> None:
     hub.on("POST", f"tasks/T-2/{verb}", Reply(body=a_task(status="pending")))

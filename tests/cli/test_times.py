@@ -56,3 +56,5 @@ def test_what_is_no_time_is_said_so() -> None:
         instant_of("soon", NOW)
     with pytest.raises(ValueError, match="is no duration"):
         seconds_of("soon")
+    with pytest.raises(ValueError, match="further away than any calendar goes"):
+        instant_of("99999999d", NOW)

@@ -84,5 +84,6 @@ def test_a_key_is_revoked_once() -> None:
     hub.ask(CreateKey("k1", "ann", "laptop", "hash", (), "ann"))
     assert hub.ask(RevokeKey("k1", "ann")) == Done()
     assert hub.state.api_keys["k1"].revoked_at == hub.now.wall
-    assert refused(hub.ask(RevokeKey("k1", "ann"))) is Refusal.KEY_NOT_FOUND
+    again = hub.ask(RevokeKey("k1", "ann"))
+    assert again == Refused(Refusal.KEY_NOT_FOUND, "This key has been revoked already.")
     assert refused(hub.ask(RevokeKey("k2", "ann"))) is Refusal.KEY_NOT_FOUND

@@ -29,6 +29,24 @@ def test_what_is_named_wins_over_the_environment(data: Path) -> None:
     assert found == Credentials(hub="http://named", key="ty_named")
 
 
+def test_a_key_has_no_end_of_a_line_in_it(data: Path) -> None:
+    assert find_credentials(str(data), HUB, " ty_named\n", environment={}).key == "ty_named"
+    assert find_credentials(str(data), environment={"TASKYARD_KEY": "ty_env\r\n"}).key == "ty_env"
+
+
+@pytest.mark.parametrize("key", ["ty_one\nty_two", "ty_€", "ty_\x00", "ty one"])
+def test_what_can_be_no_key_is_refused_and_not_shown(data: Path, key: str) -> None:
+    with pytest.raises(CredentialsMissing) as refused:
+        find_credentials(str(data), HUB, key, environment={})
+    assert "ty_" not in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["", " "])
+def test_a_key_that_is_named_and_empty_is_not_replaced_by_another(data: Path, key: str) -> None:
+    with pytest.raises(CredentialsMissing, match="empty"):
+        find_credentials(str(data), HUB, key, environment={"TASKYARD_KEY": "ty_env"})
+
+
 def test_the_environment_wins_over_the_file(data: Path) -> None:
     environment = {"TASKYARD_HUB": "http://other", "TASKYARD_KEY": "ty_env"}
     assert find_credentials(str(data), environment=environment) == Credentials("http://other", "ty_env")

@@ -36,7 +36,9 @@ def title_of(task: "TaskRecord") -> str:
 
 def reason_of(task: "TaskRecord") -> str | None:
     """Why it stands as it does, if the hub said."""
-    said = task.failure_reason or task.blocked_reason or task.skipped_reason or task.cancel_reason
+    # What is tried again did not fail: that was the last time.
+    failed = task.failure_reason if task.ended else None
+    said = failed or task.blocked_reason or task.skipped_reason or task.cancel_reason
     return said or _awaited(task)
 
 

@@ -148,6 +148,9 @@ def _fill_standard_streams() -> None:
         except OSError:
             # The lowest free number, which is this one.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    # Python has none for what was closed when it started.
+    sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _failed(error: Exception) -> int:
@@ -205,13 +208,19 @@ def _sentence(error: "TaskyardError") -> str:
         case errors.NotAllowed(status=401):
             return " ".join([str(error), *getattr(error, "__notes__", ())])
         case errors.Limited(retry_after=float(wait_s)) | errors.Unavailable(retry_after=float(wait_s)):
-            return f"{error} Try again in {ceil(wait_s)} s."
+            return f"{_with_again(str(error))} in {ceil(wait_s)} s."
         case errors.Invalid(detail=detail, errors=faults):
             # Where the detail says it all, the faults only repeat it.
             more = [f"{fault.path}: {fault.message}" for fault in faults if fault.message not in detail]
             return " ".join([detail, *(words if words.endswith(".") else f"{words}." for words in more)])
         case _:
             return str(error)
+
+
+def _with_again(words: str) -> str:
+    """The sentences of some refusals end so already."""
+    again = "; try again."
+    return words.removesuffix(".") if words.endswith(again) else f"{words} Try again"
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from taskyard.cli import output, times
 from taskyard.cli.inputs import GIVEN, secret_of
-from taskyard.cli.options import ListsByDefault, Yard, expanded
+from taskyard.cli.options import LimitOption, ListsByDefault, Yard, expanded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -112,7 +112,7 @@ def deliveries(
     status: Annotated[
         str | None, typer.Option("--status", metavar="STATUS", help="Only pending, delivered or dead ones.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="How many.")] = DELIVERIES,
+    limit: LimitOption = DELIVERIES,
 ) -> None:
     """List what was sent, is to be, or was given up; newest first."""
     from taskyard.sdk.clock import now

@@ -30,6 +30,9 @@ DatabaseOption = Annotated[
     str | None,
     typer.Option("--database", metavar="URL", envvar="TASKYARD_DATABASE", help="postgresql://… [a file in the data]"),
 ]
+LIMIT_MAX: Final = 1_000_000
+"""Of what one command lists: more is for `taskyard export`."""
+LimitOption = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=LIMIT_MAX, help="At most so many.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON, for programs.")]
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with the task.")]
 

@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from taskyard.cli import output, times
-from taskyard.cli.options import Yard, expanded
+from taskyard.cli.options import LimitOption, Yard, expanded
 from taskyard.sdk.records import UserRecord
 
 user_app = typer.Typer(help="Users and their plans (admin).", no_args_is_help=True, rich_markup_mode=None)
@@ -254,9 +254,7 @@ def revoke_key(key_id: Annotated[str, typer.Argument(metavar="ID", help="The key
 
 
 @expanded
-def audit(
-    yard: Yard, limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50
-) -> None:
+def audit(yard: Yard, limit: LimitOption = 50) -> None:
     """Show who changed what, newest first (admin)."""
     from taskyard.sdk.clock import now
 

@@ -8,7 +8,7 @@ import typer
 
 from taskyard.cli import output
 from taskyard.cli.card import card, headline, task_table
-from taskyard.cli.options import ReasonOption, TaskArgument, TasksArgument, Yard, expanded
+from taskyard.cli.options import LimitOption, ReasonOption, TaskArgument, TasksArgument, Yard, expanded
 from taskyard.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ class Filters:
     q: Annotated[str | None, typer.Option("--search", help="With this text in title or input.")] = None
     parent_task_id: Annotated[str | None, typer.Option("--parent", help="Parts of this task.")] = None
     archived: Annotated[bool, typer.Option("--archived", help="From the archive.")] = False
-
-
-LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")]
 
 
 @expanded
@@ -127,12 +124,18 @@ def each(names: "Sequence[str]", act: "Callable[[str], object]", *, yard: Yard) 
         refused = 0
     else:
         answers, refused = [], 0
+        unread: OSError | None = None
         for name in names:
             try:
                 answers.append(act(name))
             except (NotFound, Conflict) as error:
                 output.note(f"{name}: {error}")
                 refused += 1
+            except OSError as error:
+                # Whoever reads the answers has left; the others are meant all the same.
+                unread = error
+        if unread is not None:
+            raise unread
     if yard.json:
         output.say_json(answers[0] if len(names) == 1 else answers)
     return NO if refused else 0

@@ -42,9 +42,11 @@ def seconds_of(text: str) -> float:
 
 def instant_of(text: str, now: datetime) -> datetime:
     """A duration from now, or an ISO date and time; without a zone it is this machine's."""
-    if _DURATION.fullmatch(text):
-        return now + timedelta(seconds=seconds_of(text))
     try:
+        if _DURATION.fullmatch(text):
+            return now + timedelta(seconds=seconds_of(text))
         return datetime.fromisoformat(text).astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{text!r} is further away than any calendar goes") from None
     except ValueError:
         raise ValueError(f"{text!r} is no time; write 10m, 2h or 1d for a time from now, or 2026-01-31T09:00") from None

@@ -92,7 +92,8 @@ def create_key(turn: Turn, command: CreateKey) -> None:
 def revoke_key(turn: Turn, command: RevokeKey) -> None:
     record = turn.state.api_keys.get(command.key_id)
     if record is None or record.revoked_at is not None:
-        turn.effects.append(Reply(command.reply_to, Refused(Refusal.KEY_NOT_FOUND, "There is no such key.")))
+        detail = "There is no such key." if record is None else "This key has been revoked already."
+        turn.effects.append(Reply(command.reply_to, Refused(Refusal.KEY_NOT_FOUND, detail)))
         return
     record.revoked_at = turn.now.wall
     turn.state.ledger.keys[record.id] = record

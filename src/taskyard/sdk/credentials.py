@@ -57,17 +57,20 @@ def find_credentials(
 ) -> Credentials:
     """The credentials to call with; `CredentialsMissing` says where they were looked for."""
     hub = hub or environment.get("TASKYARD_HUB")
+    if key is not None and not key.strip():
+        # From a variable that is not set, most likely; whoever names a key does not mean the machine's own.
+        raise CredentialsMissing("The key that was given is empty; leave it out to call with the one of this machine.")
     key = key or environment.get("TASKYARD_KEY")
     path = data_directory(data, environment=environment) / FILE_NAME
     if key:
-        return Credentials(hub=_address(hub or _hub_of(path)), key=key)
+        return Credentials(hub=_address(hub or _hub_of(path)), key=_key(key))
     stored = _read(path)
     # A key is for the hub it came from. Sending it to another one that was named would hand it over.
     if hub and hub.rstrip("/") != stored.hub.rstrip("/"):
         raise CredentialsMissing(
             f"No key for {hub}: the one in {path} is for {stored.hub}. Give --key or set TASKYARD_KEY."
         )
-    return Credentials(hub=_address(stored.hub), key=stored.key, user=stored.user)
+    return Credentials(hub=_address(stored.hub), key=_key(stored.key), user=stored.user)
 
 
 def place_of_key(
@@ -79,6 +82,14 @@ def place_of_key(
     if environment.get("TASKYARD_KEY"):
         return "the key in TASKYARD_KEY"
     return f"the key in {data_directory(data, environment=environment) / FILE_NAME}"
+
+
+def _key(text: str) -> str:
+    """Without the end of the line that it was read from. No message ever shows it: it may be a good one."""
+    key = text.strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise CredentialsMissing("The key has letters in it that no key has; copy it again.")
+    return key
 
 
 def _hub_of(path: Path) -> str:
