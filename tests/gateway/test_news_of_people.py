@@ -118,6 +118,24 @@ async def test_who_fails_too_often_cannot_make_a_gateway_ask(hub: Late, app: Gat
     assert hub.asked == allowed
 
 
+async def test_whoever_failed_too_often_stays_so_though_an_earlier_try_is_answered_in_the_next_minute(
+    hub: Late, app: GatewayApp
+) -> None:
+    # Given a minute in which an address failed too often, and a try of the minute before that was not answered yet
+    allowed = AuthSettings().failures_per_minute
+
+    def next_minute() -> None:
+        hub.wall_ms += 60_000
+        failures = app.door.authenticator._failures
+        for _ in range(allowed):
+            failures.note("10.0.0.1", hub.now_ms())
+
+    hub.news = next_minute
+    # When that one is refused, then the address still has none left
+    assert (await Client(app, KEY).get(ME)).status == 401
+    assert (await Client(app, KEY).get(ME)).status == 429
+
+
 async def test_a_hub_that_has_stopped_is_not_waited_for(
     hub: Late, app: GatewayApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

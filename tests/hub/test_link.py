@@ -15,6 +15,7 @@ from taskyard.core.settings import Limits, Settings
 from taskyard.gateway import port
 from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import Unavailable
+from taskyard.hub import switchboard
 from taskyard.hub.hub import Hub
 from taskyard.hub.link import messages as m
 from taskyard.hub.link.remote import Remote, dial
@@ -216,6 +217,18 @@ def test_a_gateway_whose_leader_takes_no_work_says_so() -> None:
             await both.connect()
             assert await both.board.takes_work()
             both.lead.hub.is_prepared = False
+            assert not await both.board.takes_work()
+
+    lives(scenario)
+
+
+def test_a_leader_that_does_not_answer_takes_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switchboard, "HOLD_S", 0.05)
+
+    async def scenario() -> None:
+        async with linked() as both:
+            never = asyncio.Event()
+            monkeypatch.setattr(both.lead.hub, "takes_work", never.wait)
             assert not await both.board.takes_work()
 
     lives(scenario)

@@ -154,7 +154,7 @@ class Authenticator:
         if principal is not None:
             return principal
         if credential is not None:
-            self._failures.note(address, now)
+            self._failures.note(address, self._hub.now_ms())
         raise _unknown(now, is_over=is_over, shown=bool(credential))
 
     async def holder_of(self, key: str, address: str) -> Principal:
@@ -164,7 +164,7 @@ class Authenticator:
         principal = self._of_key(key) or (None if is_over else await self._of_new_key(key))
         if principal is not None:
             return principal
-        self._failures.note(address, now)
+        self._failures.note(address, self._hub.now_ms())
         raise _unknown(now, is_over=is_over, shown=True)
 
     def is_valid(self, principal: Principal) -> bool:

@@ -18,7 +18,7 @@ _ALWAYS: Final = (Refusal.INVALID_INPUT, Refusal.FORBIDDEN)
 _WITH_KEY: Final = (Refusal.UNAUTHENTICATED, Refusal.RATE_LIMITED)
 _WITH_BODY: Final = (Refusal.TOO_LARGE,)
 _OF_USER: Final = (Refusal.USER_NOT_FOUND,)
-_BY_HUB: Final = (Refusal.OVERLOADED, Refusal.STORE_UNAVAILABLE, Refusal.OUTCOME_UNKNOWN)
+_BY_HUB: Final = (Refusal.OVERLOADED, Refusal.STORE_UNAVAILABLE, Refusal.OUTCOME_UNKNOWN, Refusal.NO_LEADER)
 _BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
 _NAMES: Final = re.compile(r"\{(\w+)\}")
 

@@ -39,7 +39,7 @@ Answered = tuple[Answer, dict[str, StoredTask]]
 
 
 class Unavailable(Exception):
-    """The hub cannot answer now: `OVERLOADED`, `STORE_UNAVAILABLE` or `OUTCOME_UNKNOWN`."""
+    """The hub cannot answer now: `OVERLOADED`, `STORE_UNAVAILABLE`, `OUTCOME_UNKNOWN` or `NO_LEADER`."""
 
     def __init__(self, code: str, retry_after_s: int) -> None:
         super().__init__(code)

@@ -276,8 +276,9 @@ class Switchboard(Stamps, LiveViews):
 
     async def takes_work(self) -> bool:
         try:
-            return self.ready and await super().takes_work()
-        except Unavailable:
+            async with asyncio.timeout(HOLD_S):
+                return self.ready and await super().takes_work()
+        except (Unavailable, TimeoutError):
             return False
 
     async def figures(self) -> Figures:
