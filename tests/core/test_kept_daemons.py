@@ -118,16 +118,22 @@ def test_a_suspect_that_is_cancelled_keeps_no_daemon() -> None:
     assert (one.alone, two.alone) == (None, None)
 
 
-def test_two_suspects_do_not_wait_for_each_other() -> None:
-    # Given a fleet of one that is busy and kept for one suspect
-    hub = HubHarness()
-    daemon = hub.daemon()
+def two_suspects(hub: HubHarness) -> tuple[Task, Task]:
+    """Of the one daemon that is there, which they shared each time that it died."""
     first, second = hub.run(hub.submit()), hub.run(hub.submit())
     for _ in range(3):
         kill(hub, first)
         for task in (first, second):
             if task.status is Status.SCHEDULED:
                 hub.run(task)
+    return first, second
+
+
+def test_two_suspects_do_not_wait_for_each_other() -> None:
+    # Given a fleet of one that is busy and kept for one suspect
+    hub = HubHarness()
+    daemon = hub.daemon()
+    first, second = two_suspects(hub)
     assert (first.status, second.status) == (Status.RUNNING, Status.QUEUED)
     hub.reject(first, drained=True)
     running, kept = (second, first) if daemon.alone == second.id else (first, second)
@@ -145,12 +151,7 @@ def test_a_daemon_kept_for_one_suspect_is_not_held_up_by_a_more_urgent_one() -> 
     # Given two suspects in the queue, and the one daemon kept for the less urgent
     hub = HubHarness()
     daemon = hub.daemon()
-    first, second = hub.run(hub.submit()), hub.run(hub.submit())
-    for _ in range(3):
-        kill(hub, first)
-        for task in (first, second):
-            if task.status is Status.SCHEDULED:
-                hub.run(task)
+    first, second = two_suspects(hub)
     busy = hub.submit(level=Level.CRITICAL)
     hub.reject(first, drained=True)
     assert (first.status, second.status, busy.status) == (Status.QUEUED, Status.QUEUED, Status.SCHEDULED)

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from taskyard.cli import output
-from taskyard.cli.options import EVERYBODY
+from taskyard.vocabulary import EVERYBODY
 
 if TYPE_CHECKING:
     from taskyard.sdk.answers import HeldOfUser

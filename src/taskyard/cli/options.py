@@ -37,10 +37,6 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON, for pr
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with the task.")]
 
 
-EVERYBODY: Final = "*"
-"""As a user, where an admin asks for a list."""
-
-
 class ListsByDefault(TyperGroup):
     """Commands of which `ls` is meant where none is named: `taskyard breakers --json`."""
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taskyard.cli import output, times
-from taskyard.cli.options import EVERYBODY, ListsByDefault, Yard, expanded
+from taskyard.cli.options import ListsByDefault, Yard, expanded
+from taskyard.vocabulary import EVERYBODY
 
 if TYPE_CHECKING:
     from datetime import datetime

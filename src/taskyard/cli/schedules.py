@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from taskyard.cli import output, times
-from taskyard.cli.options import EVERYBODY, ListsByDefault, Yard, expanded
+from taskyard.cli.options import ListsByDefault, Yard, expanded
 from taskyard.cli.schedule_options import CronOption, EveryOption, PresetOption, ScheduleOptions, ZoneOption, times_of
+from taskyard.vocabulary import EVERYBODY
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -11,7 +11,7 @@ from taskyard.gateway.auth import Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.news import user_called
 from taskyard.gateway.port import Hub
 from taskyard.gateway.pressure import shown
-from taskyard.vocabulary import Refusal
+from taskyard.vocabulary import EVERYBODY, Refusal
 from taskyard.vocabulary import Scope as KeyScope
 from taskyard.wire.frames import Backpressure
 from taskyard.wire.problems import NO_SUCH_TASK, FieldError
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from taskyard.gateway.door import Door
 
 Headers = list[tuple[bytes, bytes]]
-EVERYBODY: Final = "*"
 
 
 class RequestRefused(Exception):

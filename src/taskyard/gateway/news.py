@@ -9,14 +9,13 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from taskyard.core.changes import KeyRecord, UserRecord
-from taskyard.gateway.port import Directory, Hub, Unavailable
+from taskyard.gateway.port import RETRY_AFTER_S, Directory, Hub, Unavailable
 from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
 
 TOLD_S: Final = 5.0
 """Who is not known must not wait for a hub that has stopped: nobody else could say who it is."""
-RETRY_AFTER_S: Final = 1
 
 
 async def catch_up(hub: Hub) -> None:

@@ -6,7 +6,7 @@ nothing and keeps nothing that matters.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from taskyard.core.changes import KeyRecord, UserRecord
 from taskyard.core.commands import Command, SubmitTasks
@@ -36,6 +36,10 @@ T = TypeVar("T")
 
 Answered = tuple[Answer, dict[str, StoredTask]]
 """An answer, with the tasks that the very commit wrote which it was given after."""
+
+
+RETRY_AFTER_S: Final = 1
+"""When to ask again of a hub that cannot answer now, where nobody knows better."""
 
 
 class Unavailable(Exception):

@@ -7,11 +7,9 @@ from typing import Final
 import msgspec
 
 from taskyard.core.effects import Answer, Effect, Reply
-from taskyard.gateway.port import Answered, Unavailable
+from taskyard.gateway.port import RETRY_AFTER_S, Answered, Unavailable
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Refusal
-
-RETRY_AFTER_S = 1
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 read_answer: Final = msgspec.msgpack.Decoder(Answer).decode

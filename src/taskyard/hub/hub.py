@@ -16,8 +16,8 @@ from taskyard.core.why import Why
 from taskyard.core.yard_commands import ChangeSettings
 from taskyard.gateway import views
 from taskyard.gateway.figures import Figures, Requests
-from taskyard.gateway.port import Answered, Session, Subscriber, Unavailable
-from taskyard.hub.askers import RETRY_AFTER_S, read_answer
+from taskyard.gateway.port import RETRY_AFTER_S, Answered, Session, Subscriber, Unavailable
+from taskyard.hub.askers import read_answer
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, heirs, idle_because, overview_of, ties, why_of

@@ -25,9 +25,8 @@ from taskyard.core.hub import Core
 from taskyard.core.lookups import Lookup
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now
-from taskyard.gateway.port import Answered, Unavailable
+from taskyard.gateway.port import RETRY_AFTER_S, Answered, Unavailable
 from taskyard.hub.alarm import Alarm
-from taskyard.hub.askers import RETRY_AFTER_S
 from taskyard.hub.beside import Beside
 from taskyard.hub.chores import Chores
 from taskyard.hub.clock import read_stopwatch

@@ -16,9 +16,8 @@ from msgspec.structs import replace
 
 from taskyard.core.eras import is_behind
 from taskyard.core.settings import Settings
-from taskyard.gateway.port import Unavailable
+from taskyard.gateway.port import RETRY_AFTER_S, Unavailable
 from taskyard.gateway.views import HubView
-from taskyard.hub.askers import RETRY_AFTER_S
 from taskyard.hub.beside import Beside
 from taskyard.hub.clock import SharedClock, read_clock
 from taskyard.hub.hub import Hub

@@ -18,8 +18,7 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
 from taskyard.gateway.exposition import process_figures
 from taskyard.gateway.figures import Figures, Requests
-from taskyard.gateway.port import Answered, Directory, Session, Subscriber, Unavailable
-from taskyard.hub.askers import RETRY_AFTER_S
+from taskyard.gateway.port import RETRY_AFTER_S, Answered, Directory, Session, Subscriber, Unavailable
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.link.views import LiveViews

@@ -11,14 +11,13 @@ from typing import Final
 from taskyard.core.daemon_commands import AcceptTask, Beat, Held, JoinDaemon, LeaveDaemon, StartTask
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
-from taskyard.gateway.port import Hub, Unavailable
+from taskyard.gateway.port import RETRY_AFTER_S, Hub, Unavailable
 from taskyard.vocabulary import Refusal
 from taskyard.wire import frames
 from taskyard.wire.claims import Claim, ClaimAnswer
 from taskyard.wire.problems import FieldError
 
 NOTHING_STATUS: Final = 204
-RETRY_AFTER_S: Final = 1
 ANSWER_S: Final = 5.0
 # How long beyond the caller's own time the hub may take to say anything at all.
 _NAME_BYTES: Final = 15

@@ -13,8 +13,7 @@ from taskyard.core.commands import Command, SubmitTasks
 from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
 from taskyard.gateway.figures import Requests
-from taskyard.gateway.port import Answered, Session, Subscriber, Unavailable
-from taskyard.hub.askers import RETRY_AFTER_S
+from taskyard.gateway.port import RETRY_AFTER_S, Answered, Session, Subscriber, Unavailable
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.link import messages as m
 from taskyard.hub.link.views import VALUES, LiveViews

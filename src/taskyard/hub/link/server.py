@@ -19,8 +19,7 @@ from taskyard.core.changes import Batch, KeyRecord, UserRecord
 from taskyard.core.commands import NOTHING, BeginWait, Command, EndWait, SubmitTasks
 from taskyard.core.daemon_commands import JoinDaemon, LeaveDaemon
 from taskyard.core.settings import Settings
-from taskyard.gateway.port import Unavailable
-from taskyard.hub.askers import RETRY_AFTER_S
+from taskyard.gateway.port import RETRY_AFTER_S, Unavailable
 from taskyard.hub.hub import Hub
 from taskyard.hub.link import messages as m
 from taskyard.hub.link.views import ARGUMENTS
