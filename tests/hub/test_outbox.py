@@ -104,6 +104,59 @@ def test_whoever_made_room_is_told_after_each_release_that_others_waited_behind(
     asyncio.run(scenario())
 
 
+def test_what_is_packed_while_its_commit_is_written_stays_until_that_is_done_and_leaves_once() -> None:
+    async def scenario() -> None:
+        line = Line()
+        session = line.session()
+        release = a_release(1, AcknowledgeBeat(1), CloseSession(1, "BAD_MESSAGE", "not understood"))
+        line.out.prepare(release)
+        line.out.pack()
+        assert session.types == []
+        line.out.send_work(release)
+        assert session.types == ["heartbeat.ack", "error"]
+        line.out.put(release)
+        assert session.types == ["heartbeat.ack", "error"]
+        line.readers.close()
+
+    asyncio.run(scenario())
+
+
+def test_work_that_is_packed_does_not_pass_a_release_that_is_reading_bodies() -> None:
+    async def scenario() -> None:
+        line = Line()
+        session = line.session()
+        line.store.reads.shut()
+        line.out.put(reads(1))
+        second = a_release(2, AcknowledgeBeat(1))
+        line.out.prepare(second)
+        line.out.pack()
+        line.out.send_work(second)
+        line.out.put(second)
+        await line.store.reads.reached()
+        assert session.types == []
+        line.store.reads.open()
+        await line.out.drain()
+        assert session.types == ["heartbeat.ack"]
+        line.readers.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_was_packed_for_a_commit_that_failed_does_not_leave_with_the_next_of_its_number() -> None:
+    async def scenario() -> None:
+        line = Line()
+        session = line.session()
+        line.out.prepare(a_release(1, AcknowledgeBeat(1)))
+        line.out.pack()
+        after = a_release(1)
+        line.out.send_work(after)
+        line.out.put(after)
+        assert session.types == []
+        line.readers.close()
+
+    asyncio.run(scenario())
+
+
 # --- bodies that cannot be read ----------------------------------------------------------------------------
 
 

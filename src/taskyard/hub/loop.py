@@ -231,12 +231,9 @@ class Loop:
         if jump_ms:
             # What came due by it is settled as if it had been missed; no attempt and no lease goes by the calendar.
             self._log.say("clock.jumped", level="warning", by_s=jump_ms // 1000)
-        lag_ms = self._alarm.lag_ms(turn.now)
-        if lag_ms:
+        if (lag_ms := self._alarm.lag_ms(turn.now)) or is_due:
             # Whatever woke us: before anyone is judged late, the time we slept is taken off.
             core.decide(turn, Tick(lag_ms))
-        elif is_due:
-            core.decide(turn, Tick())
         left, room = COMMANDS_PER_TURN_MAX, partial(has_room, core.state.ledger)
         while left and (command := inbox.take(room)) is not None:
             left -= 1
@@ -290,6 +287,7 @@ class Loop:
         release = self._begin()
         if release is not None:
             self._outbox.put(release)
+        self._outbox.pack()
 
     def _begin(self) -> Release | None:
         """As `_commit`; what needs no writing, and may leave at once, is returned."""
@@ -330,11 +328,13 @@ class Loop:
         took_s = read_stopwatch() - self._began_writing
         release = self._committer.committed()
         try:
-            # The writer goes on with what was gathered meanwhile, before we turn to what may leave now.
+            self._outbox.send_work(release)
+            # The writer goes on with what was gathered meanwhile, before we turn to what else may leave now.
             following = self._begin()
             self._outbox.put(release)
             if following is not None:
                 self._outbox.put(following)
+            self._outbox.pack()
             self._looks.note(release.batch)
             self._core.forget(through_seq=self._looks.seen_by_all(release.seq))
             self.on_commit(release.batch, took_s)

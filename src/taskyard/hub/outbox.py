@@ -12,10 +12,7 @@ from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
 from taskyard.core.effects import (
     Answer,
     AskProbe,
-    CloseSession,
     Done,
-    Execute,
-    Progressed,
     Reply,
     Submitted,
 )
@@ -27,10 +24,10 @@ from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.observe import Log
 from taskyard.hub.progress import ProgressBoard
 from taskyard.hub.readers import Readers
-from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, HandedContext, Parcel
+from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, HandedContext, Packed, Parcel, packed
 from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Release
-from taskyard.store.port import Identity, Load, Numbered, StoredTask, StoreUnavailable
+from taskyard.store.port import Identity, Numbered, StoredTask, StoreUnavailable
 from taskyard.vocabulary import HELD, Refusal
 from taskyard.wire import frames
 
@@ -109,13 +106,25 @@ class Outbox:
             # If it fails, what is missing is read again when its turn has come.
             parcel.fetching.add_done_callback(_retrieve)
 
+    def pack(self) -> None:
+        """It is being written, and nothing else may leave: meanwhile write down what will leave with it."""
+        for parcel in self._prepared.values():
+            if parcel.is_complete and parcel.packed is None:
+                parcel.packed = packed(parcel, self._frames)
+
+    def send_work(self, release: Release) -> None:
+        """It is committed: what it has for daemons leaves first if nothing is before it, the rest by `put`."""
+        parcel = self._prepared.get(release.seq)
+        if not self._line and parcel is not None and parcel.release is release and parcel.packed is not None:
+            self._send(parcel.packed)
+
     def put(self, release: Release) -> None:
         """Let it out now if nothing has to be read for it and nothing is before it; else it queues."""
         prepared = self._prepared.pop(release.seq, None)
         is_it = prepared is not None and prepared.release is release
         parcel = prepared if prepared is not None and is_it else Parcel(release, self._bodies)
         if not self._line and parcel.is_complete:
-            self._let_out(release, parcel.loads)
+            self._let_out(parcel)
             return
         self._line.append(parcel)
         if self._worker is None and not self._is_broken:
@@ -129,7 +138,7 @@ class Outbox:
                 parcel = self._line[0]
                 if not parcel.is_complete:
                     await self._fill(parcel)
-                self._let_out(parcel.release, parcel.loads)
+                self._let_out(parcel)
                 self._line.popleft()
                 self.on_room()
         finally:
@@ -196,36 +205,25 @@ class Outbox:
             if not waiters:
                 del self._waiters[task_id]
 
-    def _let_out(self, release: Release, loads: dict[str, Load]) -> None:
-        batch = release.batch
+    def _let_out(self, parcel: Parcel) -> None:
+        batch = parcel.release.batch
         self.directory.update(batch.users, batch.keys)
-        frame_of = self._frames.of
-        outgoing: dict[int, list[bytes]] = {}
-        closing: list[CloseSession] = []
-        replies: list[Reply] = []
-        for effect in release.effects:
-            if isinstance(effect, Reply):
-                replies.append(effect)
-            elif isinstance(effect, Progressed):
-                self.progress.note(effect)
-            elif isinstance(effect, Execute) and effect.task_id not in loads:
-                # It ended before its body was read (cancelled in a later commit): there is nothing to send.
-                continue
-            elif isinstance(effect, AskProbe):
-                self.on_probe(effect)
-            else:
-                outgoing.setdefault(effect.session, []).append(frame_of(effect, release.seq, loads))
-                if isinstance(effect, CloseSession):
-                    closing.append(effect)
+        contents = parcel.packed or packed(parcel, self._frames)
         # Work first: a daemon that gets its task a moment earlier starts it a moment earlier.
-        self._send(outgoing, closing)
-        if replies:
+        self._send(contents)
+        for progressed in contents.progressed:
+            self.progress.note(progressed)
+        for probe in contents.probes:
+            self.on_probe(probe)
+        if contents.replies:
             written = Written(batch)
-            for reply in replies:
+            for reply in contents.replies:
                 self.askers.answer(reply, written.of(reply.answer))
         self._publish(batch)
 
-    def _send(self, outgoing: dict[int, list[bytes]], closing: list[CloseSession]) -> None:
+    def _send(self, contents: Packed) -> None:
+        outgoing, contents.outgoing = contents.outgoing, {}
+        closing, contents.closing = contents.closing, []
         for number, messages in outgoing.items():
             session = self.sessions.get(number)
             if session is not None:

@@ -9,13 +9,18 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from msgspec import Struct
+
 from taskyard.core.effects import (
     Acknowledge,
     AcknowledgeBeat,
+    AskProbe,
     CancelWork,
     CloseSession,
     Effect,
     Execute,
+    Progressed,
+    Reply,
     SignalPressure,
     SlowDown,
     Welcome,
@@ -64,6 +69,17 @@ class Bodies:
         return body
 
 
+class Packed(Struct):
+    """What a release lets out, by where it goes."""
+
+    outgoing: dict[int, list[bytes]]
+    """Messages to daemons, by session; gone from here when they are sent."""
+    closing: list[CloseSession]
+    replies: list[Reply]
+    progressed: list[Progressed]
+    probes: list[AskProbe]
+
+
 class Parcel:
     """A release and the loads of the tasks it sends: what is at hand at once, the rest when it is filled."""
 
@@ -72,6 +88,8 @@ class Parcel:
         self.loads: dict[str, Load] = {}
         self.fetching: asyncio.Future[None] | None = None
         """Set while `fetch` is under way."""
+        self.packed: Packed | None = None
+        """Set once it is ready to leave; it does not before its commit."""
         self._plain: dict[str, Task] = {}
         """Tasks of which only the body is missing."""
         self._others: list[str] = []
@@ -120,6 +138,28 @@ class Parcel:
         if self._others:
             self.loads.update(reader.loads(tuple(self._others)))
             self._others = []
+
+
+def packed(parcel: Parcel, frames: "Frames") -> Packed:
+    """All of it is at hand."""
+    release, loads, frame_of = parcel.release, parcel.loads, frames.of
+    found = Packed({}, [], [], [], [])
+    outgoing = found.outgoing
+    for effect in release.effects:
+        if isinstance(effect, Reply):
+            found.replies.append(effect)
+        elif isinstance(effect, Progressed):
+            found.progressed.append(effect)
+        elif isinstance(effect, AskProbe):
+            found.probes.append(effect)
+        elif isinstance(effect, Execute) and effect.task_id not in loads:
+            # It ended before its body was read (cancelled in a later commit): there is nothing to send.
+            continue
+        else:
+            outgoing.setdefault(effect.session, []).append(frame_of(effect, release.seq, loads))
+            if isinstance(effect, CloseSession):
+                found.closing.append(effect)
+    return found
 
 
 class Frames:
