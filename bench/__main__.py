@@ -8,6 +8,7 @@ Real sockets, separate processes, durable settings; one measurement at a time. N
 import argparse
 import asyncio
 import json
+import platform
 import statistics
 import sys
 import time
@@ -91,8 +92,8 @@ def drain(bench: Bench) -> None:
 def _drain(yard: BenchYard, tasks: int, daemons: int, slots: int) -> tuple[float, float]:
     tasks = tasks // 500 * 500
     asyncio.run(submit_batched(yard.address, tasks))
+    yard.daemons_together(daemons, slots)
     cpu = yard.cpu_s()
-    yard.daemons(daemons, slots)
     runs = yard.wait_for_runs(tasks)
     assert len(runs) == tasks, f"{len(runs)} runs of {tasks} tasks"
     cpu_us = (yard.cpu_s() - cpu) / tasks * 1e6
@@ -250,7 +251,7 @@ def _drains(bench: Bench, tasks: int) -> tuple[float, float, float]:
 
 
 def _rate_of_a_drain(yard: BenchYard, tasks: int, *options: str) -> float:
-    yard.daemons(4, 64, *options)
+    yard.daemons_together(4, 64, *options)
     runs = yard.wait_for_runs(tasks)
     return (len(runs) - 1) / (runs[-1][0] - runs[0][0])
 
@@ -295,6 +296,7 @@ def main() -> None:
     if unknown := [name for name in names if name not in PARTS]:
         parser.error(f"no part is called {', '.join(unknown)}; there are {', '.join(PARTS)}")
     bench = Bench(quick=options.quick, gateways=options.gateways, on_postgres=options.postgres)
+    sys.stdout.write(f"Python {platform.python_version()}, of {sys.base_prefix}\n")
     begun = time.perf_counter()
     for name in names:
         PARTS[name](bench)

@@ -105,6 +105,26 @@ class BenchYard:
             ]
             self._workers.append(subprocess.Popen([sys.executable, "-m", "bench.worker", *arguments]))
 
+    def daemons_together(self, count: int, slots: int, *options: str) -> None:
+        """As `daemons`; nothing starts before the last of them is there, as in a yard whose daemons have long been."""
+        queues = [queue["name"] for queue in self._ask("GET", "/queues")]
+        for queue in queues:
+            self._ask("POST", f"/queues/{queue}/pause")
+        self.daemons(count, slots, *options)
+        _until(lambda: self._connected() >= count, f"{count} daemons to connect")
+        for queue in queues:
+            self._ask("POST", f"/queues/{queue}/resume")
+
+    def _connected(self) -> int:
+        return sum(daemon["status"] == "online" for daemon in self._ask("GET", "/daemons"))
+
+    def _ask(self, method: str, path: str) -> list[dict[str, str]]:
+        address = f"http://127.0.0.1:{self.port}/api/v1{path}"
+        head = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        request = urllib.request.Request(address, method=method, headers=head, data=b"{}" if method == "POST" else None)
+        with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
+            return json.loads(answer.read())  # type: ignore[no-any-return]
+
     def send_daemons_home(self) -> None:
         """They finish what they have: a killed one would make its tasks suspect."""
         for worker in self._workers:
