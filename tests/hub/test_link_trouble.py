@@ -324,3 +324,34 @@ def test_a_peer_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -
             assert remote.lost.result() == "it does not read what it is sent"
 
     lives(scenario)
+
+
+# --- a leader that hangs -----------------------------------------------------------------------------------
+
+
+def test_a_leader_that_is_there_and_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("taskyard.hub.link.remote.ANSWER_S", 0.05)
+    monkeypatch.setattr("taskyard.hub.switchboard.UNANSWERED_S", 0.05)
+
+    async def scenario() -> None:
+        async with linked() as both:
+            never = asyncio.Event()
+            for name in ("submit", "ask", "daemons"):
+                monkeypatch.setattr(both.lead.hub, name, lambda *_, **__: never.wait())
+            submitted, asked = both.far.submit(), both.far.cancel("t_one")
+            assert await refused_with(asyncio.ensure_future(submitted)) == Refusal.OUTCOME_UNKNOWN
+            assert await refused_with(asyncio.ensure_future(asked)) == Refusal.OUTCOME_UNKNOWN
+            assert await refused_with(asyncio.ensure_future(both.board.daemons())) == Refusal.NO_LEADER
+
+    lives(scenario)
+
+
+def test_who_waits_for_an_end_is_given_that_time_by_a_leader_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with linked() as both:
+            task_id = await both.far.submit()
+            monkeypatch.setattr("taskyard.hub.link.remote.ANSWER_S", 0.05)
+            monkeypatch.setattr(both.lead.hub, "ended", lambda task_id, wait_s: asyncio.sleep(wait_s / 2))
+            await both.board.ended(task_id, 0.2)
+
+    lives(scenario)

@@ -22,6 +22,8 @@ from taskyard.store.port import Identity, Numbered
 from taskyard.vocabulary import Refusal
 
 GREETING_S: Final = 10.0
+ANSWER_S: Final = 30.0
+# A leader that is there and says nothing for so long is not waited for: it hangs, and nobody else knows of it.
 WAITING_MAX: Final = 20_000
 # What a gateway may wait for at a time: as many as it may have connections, and as many again.
 ASKED_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -87,10 +89,13 @@ class Remote(LiveViews):
 
     async def _ask(self, command: Command, request: str, *, again: bool) -> tuple[Answered, Forecast | None]:
         number = next(self._numbers)
-        answered: m.Answered = await self._call(number, m.Ask(number, request, command, again))
+        ask = m.Ask(number, request, command, again)
+        answered: m.Answered = await self._call(ask, ANSWER_S, silence=Refusal.OUTCOME_UNKNOWN)
         return (answered.answer, answered.tasks), answered.forecast
 
-    async def _call(self, number: int, message: m.Ask | m.View) -> Any:
+    async def _call(self, message: m.Ask | m.View, within_s: float, *, silence: Refusal) -> Any:
+        """`silence`: what it means that nothing was answered."""
+        number = message.id
         if self.lost.done():
             raise LinkLost(self.lost.result())
         if len(self._waiting) >= WAITING_MAX or self._wire.unsent_bytes > ASKED_BYTES_MAX:
@@ -98,17 +103,26 @@ class Remote(LiveViews):
         self._wire.post(message)
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
-            return await future
+            async with asyncio.timeout(within_s):
+                return await future
+        except TimeoutError:
+            self._wire.post(m.Drop(number))
+            raise Unavailable(silence, RETRY_AFTER_S) from None
         except asyncio.CancelledError:
             self._wire.post(m.Drop(number))
             raise
         finally:
             del self._waiting[number]
 
+    async def ended(self, task_id: str, wait_s: float) -> None:
+        await self._view("ended", (task_id, wait_s), wait_s + ANSWER_S)
+
     async def _look(self, name: str, *arguments: object) -> Any:
-        number = next(self._numbers)
-        raw = await self._call(number, m.View(number, name, Raw(msgspec.msgpack.encode(arguments))))
-        return VALUES[name](raw)
+        return await self._view(name, arguments, ANSWER_S)
+
+    async def _view(self, name: str, arguments: tuple[object, ...], within_s: float) -> Any:
+        view = m.View(next(self._numbers), name, Raw(msgspec.msgpack.encode(arguments)))
+        return VALUES[name](await self._call(view, within_s, silence=Refusal.NO_LEADER))
 
     def mirror(self, on_wrote: Callable[[m.Wrote], None]) -> None:
         """Be told what every commit from now on writes into the hot table."""
