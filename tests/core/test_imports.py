@@ -343,6 +343,7 @@ def test_nobody_is_made_under_a_name_or_with_a_plan_that_cannot_be() -> None:
     hub = HubHarness()
     assert refusal(hub, an_arrival("a"), user="u_2").code is Refusal.USER_NOT_FOUND
     assert refusal(hub, user="u_2", as_new=UserRecord("u_2", "ann", 0)).code is Refusal.NAME_TAKEN
+    assert refusal(hub, user="u_2", as_new=UserRecord("u_2", "*", 0)).code is Refusal.NAME_TAKEN
     assert refusal(hub, user="u_2", as_new=UserRecord("u_2", "eve", 0, "gold")).field == "plan"
 
 

@@ -1,5 +1,7 @@
 """Users and their keys."""
 
+import pytest
+
 from taskyard.core.changes import UserRecord
 from taskyard.core.effects import Done, Refused
 from taskyard.core.yard_commands import ChangeUser, CreateKey, CreateUser, RevokeKey
@@ -28,6 +30,22 @@ def test_a_name_is_given_once() -> None:
     assert refused(hub.ask(CreateUser("u1", "ann", "root"))) is Refusal.NAME_TAKEN
     assert refused(hub.ask(ChangeUser("bob", "root", name="ann"))) is Refusal.NAME_TAKEN
     assert hub.batches[-1].is_empty()
+
+
+@pytest.mark.parametrize("word", ["*", "me"])
+def test_nobody_is_called_by_a_word_that_stands_for_others(word: str) -> None:
+    hub = HubHarness(users=("ann",))
+    answer = hub.ask(CreateUser("u1", word, "root"))
+    assert refused(answer) is refused(hub.ask(ChangeUser("ann", "root", name=word))) is Refusal.NAME_TAKEN
+    assert isinstance(answer, Refused)
+    assert "choose another name" in answer.detail
+    assert hub.batches[-1].is_empty()
+
+
+def test_who_was_called_by_such_a_word_before_can_still_be_changed() -> None:
+    hub = HubHarness(users=("me",))
+    assert hub.ask(ChangeUser("me", "root", overrides={"max_pending": 5})) == Done()
+    assert hub.ask(ChangeUser("me", "root", name="meg")) == Done()
 
 
 def test_a_user_can_be_renamed_and_the_old_name_is_free() -> None:

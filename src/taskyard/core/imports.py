@@ -32,7 +32,7 @@ from taskyard.core.intake import (
     task_of,
 )
 from taskyard.core.lifecycle import arrive
-from taskyard.core.people import add_user, name_taken
+from taskyard.core.people import add_user, refused_name
 from taskyard.core.plans import allowance_of, unknown_plan
 from taskyard.core.queues import queue_of, set_queue
 from taskyard.core.state import State, Turn, User
@@ -222,9 +222,8 @@ def _whole(one: Import) -> Refused | None:
     if user is None:
         return Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
     if user.id not in one.state.users:
-        if user.record.name in one.state.names:
-            return name_taken(user.record.name)
-        if (refusal := unknown_plan(one.state, user.record.plan)) is not None:
+        refusal = refused_name(one.state, user.record.name, of=user.id)
+        if refusal is not None or (refusal := unknown_plan(one.state, user.record.plan)) is not None:
             return refusal
     graph = {i: list(a.draft.depends_on) for i, a in one.fresh.items() if a.status not in ENDED}
     if cycle := find_cycle(graph):

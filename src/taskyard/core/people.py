@@ -3,17 +3,17 @@
 from taskyard.core.changes import KeyRecord, UserRecord
 from taskyard.core.effects import Done, Refused, Reply
 from taskyard.core.plans import unknown_plan
-from taskyard.core.state import Turn, User
+from taskyard.core.state import State, Turn, User
 from taskyard.core.told import Keep
 from taskyard.core.yard_commands import ChangeUser, CreateKey, CreateUser, RevokeKey
-from taskyard.vocabulary import Refusal
+from taskyard.vocabulary import EVERYBODY, MYSELF, Refusal
 
 NO_USER = Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
 
 
 def create_user(turn: Turn, command: CreateUser) -> None:
     state = turn.state
-    refusal = name_taken(command.name) if command.name in state.names else unknown_plan(state, command.plan)
+    refusal = refused_name(state, command.name, of=command.user_id) or unknown_plan(state, command.plan)
     if refusal is not None:
         turn.effects.append(Reply(command.reply_to, refusal))
         return
@@ -38,9 +38,8 @@ def change_user(turn: Turn, command: ChangeUser) -> None:
         turn.effects.append(Reply(command.reply_to, NO_USER))
         return
     old = user.record
-    name = old.name if isinstance(command.name, Keep) else command.name
-    refusal = name_taken(name) if state.names.get(name, old.id) != old.id else None
-    plan = old.plan
+    name, plan = old.name if isinstance(command.name, Keep) else command.name, old.plan
+    refusal = None if name == old.name else refused_name(state, name, of=old.id)
     if not isinstance(command.plan, Keep):
         plan, refusal = command.plan, refusal or unknown_plan(state, command.plan)
     if refusal is not None:
@@ -58,8 +57,15 @@ def change_user(turn: Turn, command: ChangeUser) -> None:
     turn.effects.append(Reply(command.reply_to, Done()))
 
 
-def name_taken(name: str) -> Refused:
-    return Refused(Refusal.NAME_TAKEN, f"There is a user {name} already; choose another name.", field="name")
+def refused_name(state: State, name: str, *, of: str) -> Refused | None:
+    """Why this user cannot be called so, if that is so."""
+    if name in (EVERYBODY, MYSELF):
+        detail = f"`{EVERYBODY}` stands for everybody and `{MYSELF}` for whoever asks; choose another name."
+    elif state.names.get(name, of) != of:
+        detail = f"There is a user {name} already; choose another name."
+    else:
+        return None
+    return Refused(Refusal.NAME_TAKEN, detail, field="name")
 
 
 def _told(record: UserRecord) -> str:

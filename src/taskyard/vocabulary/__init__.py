@@ -358,6 +358,8 @@ class EventName(StrEnum):
 
 EVERYBODY: Final = "*"
 """In place of a user's name, where an admin asks for a list."""
+MYSELF: Final = "me"
+"""In place of a user's id, in an address: whoever asks."""
 SESSIONS_PER_GATEWAY: Final = 1 << 56
 # Sessions are numbered in the order in which sockets were opened, by each gateway within numbers of its own; those of
 # two gateways have no order. Gateways of one machine share theirs and number by its clock, in microseconds.
