@@ -41,9 +41,11 @@ def test_new_work_is_refused_beyond_a_number() -> None:
     assert not inbox.submit(a_submission())
     taken = inbox.take(room)
     assert taken is not None
+    inbox.look_up(taken)
     assert not inbox.submit(a_submission()), "taken is not decided"
-    inbox.settle(taken)
+    inbox.looked_up(taken)
     assert inbox.submit(a_submission())
+    assert not inbox.submit(a_submission())
 
 
 def test_new_work_is_refused_beyond_a_number_of_bytes() -> None:
@@ -53,7 +55,9 @@ def test_new_work_is_refused_beyond_a_number_of_bytes() -> None:
     assert inbox.submit(a_submission(5))
     taken = inbox.take(room)
     assert taken is big
-    inbox.settle(big)
+    inbox.look_up(big)
+    assert not inbox.submit(a_submission())
+    inbox.looked_up(big)
     assert inbox.submit(a_submission(NEW_BYTES_MAX - 5))
 
 
@@ -85,5 +89,8 @@ def test_what_daemons_say_is_bounded_by_bytes_too(command: Command) -> None:
     assert inbox.hear(command)
     assert not inbox.hear(command)
     assert inbox.hear(Beat(1, "d_one")), "a heartbeat weighs nothing"
-    inbox.settle(command)
+    assert inbox.take(room) is command
+    inbox.look_up(command)
+    assert not inbox.hear(command), "taken is not decided"
+    inbox.looked_up(command)
     assert inbox.hear(command)

@@ -132,6 +132,12 @@ class DaemonSession:
 
     def _frame(self) -> bytes:
         waiting = self._waiting
+        if len(waiting) <= frames.FRAME_MESSAGES_MAX and self._bytes + len(waiting) < self._frame_bytes_max:
+            # All of it, as nearly always.
+            taken = list(waiting)
+            waiting.clear()
+            self._bytes = 0
+            return frames.join(taken)
         taken = [waiting.popleft()]
         size = len(taken[0]) + 2
         while waiting and len(taken) < frames.FRAME_MESSAGES_MAX:

@@ -1,8 +1,8 @@
 """What waits to be decided, bounded by number and by bytes. Whatever ends work goes first and is never refused for want
 of room to those who ask for it; new work waits behind it.
 
-A command counts from the moment it comes in until it is decided, also while the store is asked what it names: else
-a slow reader would let everything in. There is one inbox per life of the state. A look-up that outlives its state
+A command counts from the moment it comes in until it is taken to be decided, and on while the store is asked what it
+names: else a slow reader would let everything in. There is one inbox per life of the state. A look-up that outlives its state
 settles with the inbox it came from, and the new one never hears of it.
 """
 
@@ -33,19 +33,26 @@ _WEIGHTS: Final[dict[type, Callable[[Any], int]]] = {
 
 
 class Waiting:
-    """One line, and what of it is still to be decided."""
+    """One line, and how much there is to be decided."""
 
     __slots__ = ("bytes", "count", "line")
 
     def __init__(self) -> None:
-        self.line: deque[Command] = deque()
+        self.line: deque[tuple[Command, int]] = deque()
+        """Each with its weight."""
         self.count = 0
         self.bytes = 0
 
     def add(self, command: Command, weight: int) -> None:
-        self.line.append(command)
+        self.line.append((command, weight))
         self.count += 1
         self.bytes += weight
+
+    def take(self) -> Command:
+        command, weight = self.line.popleft()
+        self.count -= 1
+        self.bytes -= weight
+        return command
 
 
 class Inbox:
@@ -77,23 +84,24 @@ class Inbox:
     def take(self, has_room: Callable[[], bool]) -> Command | None:
         """The next to decide; new work only while the batch has room for it."""
         if self._urgent.line:
-            return self._urgent.line.popleft()
+            return self._urgent.take()
         if self._new.line and self._lookups < NEW_LOOKUPS_MAX and has_room():
-            return self._new.line.popleft()
+            return self._new.take()
         return None
 
     def look_up(self, command: Command) -> None:
-        """It was taken, but has to wait for the store."""
-        self._lookups += isinstance(command, SubmitTasks)
+        """It was taken, but has to wait for the store: it counts on."""
+        self._count_looked_up(command, 1)
 
     def looked_up(self, command: Command) -> None:
-        self._lookups -= isinstance(command, SubmitTasks)
+        self._count_looked_up(command, -1)
 
-    def settle(self, command: Command) -> None:
-        """It is decided, or dropped: it waits no more."""
-        waiting = self._new if isinstance(command, SubmitTasks) else self._urgent
-        waiting.count -= 1
-        waiting.bytes -= _weight(command)
+    def _count_looked_up(self, command: Command, change: int) -> None:
+        is_new = isinstance(command, SubmitTasks)
+        waiting = self._new if is_new else self._urgent
+        self._lookups += change * is_new
+        waiting.count += change
+        waiting.bytes += change * _weight(command)
 
 
 def has_room(gathered: Ledger) -> bool:

@@ -239,7 +239,6 @@ class Loop:
             left -= 1
             lookup = self._looks.wanted(core.state, command)
             if lookup is None:
-                inbox.settle(command)
                 core.decide(turn, command)
             else:
                 inbox.look_up(command)
@@ -266,7 +265,6 @@ class Loop:
             self._give_up(core, command)
         finally:
             inbox.looked_up(command)
-            inbox.settle(command)
         self._decide()
 
     def _give_up(self, core: Core, command: Command) -> None:
