@@ -2,8 +2,8 @@
 of room to those who ask for it; new work waits behind it.
 
 A command counts from the moment it comes in until it is taken to be decided, and on while the store is asked what it
-names: else a slow reader would let everything in. There is one inbox per life of the state. A look-up that outlives its state
-settles with the inbox it came from, and the new one never hears of it.
+names: else a slow reader would let everything in. There is one inbox per life of the state. A look-up that outlives
+its state is counted off the inbox it came from, and the new one never hears of it.
 """
 
 from collections import deque

@@ -4,7 +4,7 @@ import gc
 import sys
 from typing import Final
 
-SWITCH_S: Final = 0.000_05
+SWITCH_S: Final = 0.000_01
 # How long a thread that wants the interpreter waits for the one that has it. The default of 5 ms is longer than most
 # commits: the writer would stand still while the loop decides. What it gains is in bench/README.md: a few per cent.
 
