@@ -24,7 +24,10 @@ class Contest:
         """Of the first level that has anybody: the user whose turn it is, and what they would run first."""
         if len(self.lines) == 1:
             line = self.lines[0]
-            return next((line.parties[rank].first() for rank in ranks if line.waiting[rank]), None)
+            for rank in ranks:
+                if line.waiting[rank]:
+                    return line.parties[rank].first()
+            return None
         for rank in ranks:
             parties = self._parties(rank)
             if parties:
