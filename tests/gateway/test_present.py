@@ -163,7 +163,7 @@ def test_a_batch_of_encoded_tasks_is_a_batch_answer() -> None:
     tasks = [a_stored(said) for said in ODD]
     rejected = [Rejected(index=3, status=422, code="INVALID_INPUT", detail='"no"')]
     whole = msgspec.json.encode(BatchAnswer([task_answer(one) for one in tasks], rejected))
-    assert batch_json([task_json(one) for one in tasks], rejected) == whole
+    assert batch_json([(one, False) for one in tasks], rejected) == whole
     assert batch_json([], []) == msgspec.json.encode(BatchAnswer([], []))
 
 

@@ -51,24 +51,24 @@ def stored(*tasks: Task) -> MemoryStore:
 
 def test_a_body_is_taken_once() -> None:
     bodies = Bodies()
-    bodies.keep([("t_1", b"one")])
+    bodies.keep({"t_1": b"one"})
     assert bodies.take("t_1") == b"one"
     assert bodies.take("t_1") is None
 
 
 def test_who_came_first_keeps_its_place_when_there_are_too_many_bytes() -> None:
     bodies, half = Bodies(), b"x" * (BODIES_BYTES_MAX // 2)
-    bodies.keep([("t_1", half), ("t_2", b"small"), ("t_3", half)])
+    bodies.keep({"t_1": half, "t_2": b"small", "t_3": half})
     assert bodies.take("t_1") == half
     assert bodies.take("t_2") == b"small"
     assert bodies.take("t_3") is None
-    bodies.keep([("t_4", half)])
+    bodies.keep({"t_4": half})
     assert bodies.take("t_4") == half
 
 
 def test_small_bodies_are_counted_with_what_they_cost() -> None:
     bodies, most = Bodies(), BODIES_BYTES_MAX // BODY_OVERHEAD_BYTES
-    bodies.keep((f"t_{n}", b"{}") for n in range(most + 100))
+    bodies.keep({f"t_{n}": b"{}" for n in range(most + 100)})
     assert bodies.take("t_0") == b"{}"
     assert bodies.take(f"t_{most + 99}") is None
 

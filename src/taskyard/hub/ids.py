@@ -20,6 +20,8 @@ class Mint:
     def __init__(self) -> None:
         self._ms = 0
         self._counter = 0
+        self._head = (0, "")
+        """A millisecond, and how every id of it begins."""
         self._ends: Iterator[str] = iter(())
 
     def pass_by(self, newest: str | None) -> None:
@@ -41,7 +43,9 @@ class Mint:
             # 4,096 ids within a millisecond: borrow from the next one.
             self._ms, self._counter = self._ms + 1, 0
         end = next(self._ends, None) or self._draw()
-        return f"{self._ms >> 16:08x}-{self._ms & 0xFFFF:04x}-7{self._counter:03x}-{end}"
+        if self._head[0] != self._ms:
+            self._head = (self._ms, f"{self._ms >> 16:08x}-{self._ms & 0xFFFF:04x}-7")
+        return f"{self._head[1]}{self._counter:03x}-{end}"
 
     def _draw(self) -> str:
         """The random ends of the ids to come: one by one, each would give up the interpreter to the system."""

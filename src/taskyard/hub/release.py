@@ -6,7 +6,7 @@ overtakes (a `cancel_task` never passes its `task.execute`). Bodies that came in
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
@@ -55,8 +55,13 @@ class Bodies:
         self._bodies: dict[str, bytes] = {}
         self._bytes = 0
 
-    def keep(self, bodies: Iterable[tuple[str, bytes]]) -> None:
-        for task_id, body in bodies:
+    def keep(self, bodies: dict[str, bytes]) -> None:
+        whole = sum(map(len, bodies.values())) + len(bodies) * BODY_OVERHEAD_BYTES
+        if self._bytes + whole <= BODIES_BYTES_MAX:
+            self._bodies.update(bodies)
+            self._bytes += whole
+            return
+        for task_id, body in bodies.items():
             cost = len(body) + BODY_OVERHEAD_BYTES
             if self._bytes + cost <= BODIES_BYTES_MAX:
                 self._bodies[task_id] = body
@@ -103,7 +108,7 @@ class Parcel:
             # Most were taken when they were sent; what ended otherwise must not hold its place for ever.
             if fresh.pop(row.task.id, None) is None:
                 bodies.take(row.task.id)
-        bodies.keep(fresh.items())
+        bodies.keep(fresh)
 
     def _sort(self, sent: list[str], fresh: dict[str, bytes], bodies: Bodies) -> None:
         batch = self.release.batch

@@ -48,9 +48,8 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
 
 async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
     taken, rejected = await take_in(call, call.user_id(call.query.user), body)
-    answers = [task_json(stored, deduplicated=was_known) for stored, was_known in taken]
     is_new = not all(was_known for _, was_known in taken)
-    return Reply(batch_json(answers, rejected), status=201 if is_new else 200)
+    return Reply(batch_json(taken, rejected), status=201 if is_new else 200)
 
 
 async def take_in(
