@@ -85,12 +85,12 @@ class Translator:
     def command_of(self, message: frames.FromDaemon, now_ms: int) -> Command:
         session, daemon_id = self._session, self.daemon_id
         match message:
+            case frames.TaskCompleted():
+                return self._completed(message)
             case frames.TaskAccepted():
                 return AcceptTask(session, daemon_id, message.task_id, message.attempt)
             case frames.TaskStarted():
                 return StartTask(session, daemon_id, message.task_id, message.attempt)
-            case frames.TaskCompleted():
-                return self._completed(message)
             case frames.Heartbeat():
                 return self._beat(message)
             case frames.TaskProgress():

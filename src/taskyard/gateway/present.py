@@ -30,7 +30,6 @@ from taskyard.wire.tasks import (
     LIST_BODY_BYTES_MAX,
     AttemptAnswer,
     Content,
-    ContextInput,
     ErrorAnswer,
     EventAnswer,
     ExecutionAnswer,
@@ -64,6 +63,7 @@ _TIMES: Final = (
     "started_at",
     "completed_at",
 )
+_NO_MORE: Final = b'[],"checkpoint":null,"previous_attempts":[]}'
 _UNFORESEEN: Final = b',"queue_position":null,"estimated_start":null'
 _ENDS_MAX: Final = 64
 # Of answers to tasks that came in at one instant, which a batch and those beside it share.
@@ -366,32 +366,24 @@ def execute_frame(
     load: Load, attempt: int, timeout_ms: int, token: str, size: Sizes = BUILT_IN, *, traceparent: str | None = None
 ) -> bytes:
     """The encoded `task.execute`. Every id in it is minted or was read by the hub, so it needs no escaping."""
-    task = load.task
-    context = previous = b"[]"
-    if task.depends is not None or task.trouble is not None:
-        entries: list[ContextInput] = context_input_of(task, load.parents, size)
-        context = _encoder.encode(entries)
-    if attempt > 1:
-        earlier = [attempt_answer(one) for one in task.attempts or () if one.number < attempt]
-        previous = _encoder.encode(earlier)
+    task, rest = load.task, _NO_MORE
+    if task.depends is not None or task.trouble is not None or attempt > 1 or load.checkpoint is not None:
+        rest = _more_of(load, attempt, size)
     parent = "" if task.parent_id is None else f',"parent_task_id":"{task.parent_id}"'
+    trace = "" if traceparent is None else f',"traceparent":"{traceparent}"'
     head = (
         f'{{"type":"task.execute","task":{{"id":"{task.id}","ref":"T-{task.number:03d}"'
-        f',"user_id":"{task.user_id}","status":"scheduled","priority":"{task.level.value}"{parent},'
+        f',"user_id":"{task.user_id}","status":"scheduled","priority":"{task.level}"{parent}{trace},'
     )
-    if traceparent is not None:
-        head += f'"traceparent":"{traceparent}",'
     tail = f',"attempt":{attempt},"timeout":{timeout_ms / 1000},"token":"{token}","context_input":'
-    return b"".join(
-        (
-            head.encode(),
-            memoryview(load.body)[1:],
-            tail.encode(),
-            context,
-            b',"checkpoint":',
-            load.checkpoint or NULL,
-            b',"previous_attempts":',
-            previous,
-            b"}",
-        )
-    )
+    return b"".join((head.encode(), memoryview(load.body)[1:], tail.encode(), rest))
+
+
+def _more_of(load: Load, attempt: int, size: Sizes) -> bytes:
+    """What came before this attempt: of other tasks, and of this one. As `_NO_MORE` if nothing did."""
+    task, context = load.task, b"[]"
+    if task.depends is not None or task.trouble is not None:
+        context = _encoder.encode(context_input_of(task, load.parents, size))
+    earlier = [attempt_answer(one) for one in task.attempts or () if one.number < attempt]
+    previous = _encoder.encode(earlier)
+    return b"".join((context, b',"checkpoint":', load.checkpoint or NULL, b',"previous_attempts":', previous, b"}"))
