@@ -2,7 +2,8 @@
 
 Releases form one line. A release that sends tasks first loads their bodies; those behind it wait, so that nothing
 overtakes (a `cancel_task` never passes its `task.execute`). Bodies that came in a moment ago are still in memory
-(`Bodies`, bounded); the rest is read in one go.
+(`Bodies`, bounded); the rest is read in one go. While a commit is written, what will leave with it is read and written
+down (`packed`), so that it leaves the moment it may.
 """
 
 import asyncio
