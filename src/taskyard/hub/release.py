@@ -74,6 +74,12 @@ class Bodies:
             self._bytes -= len(body) + BODY_OVERHEAD_BYTES
         return body
 
+    def drop(self, task_ids: list[str]) -> None:
+        held = self._bodies
+        for task_id in task_ids:
+            if task_id in held:
+                self.take(task_id)
+
 
 class Packed(Struct):
     """What a release lets out, by where it goes."""
@@ -105,11 +111,13 @@ class Parcel:
         sent = [effect.task_id for effect in release.effects if isinstance(effect, Execute)]
         if sent:
             self._sort(sent, fresh, bodies)
-        for row in batch.ended:
-            # Most were taken when they were sent; what ended otherwise must not hold its place for ever.
-            if fresh.pop(row.task.id, None) is None:
-                bodies.take(row.task.id)
-        bodies.keep(fresh)
+        # Most were taken when they were sent; what ended otherwise must not hold its place for ever.
+        ended = [row.task.id for row in batch.ended]
+        bodies.drop(ended)
+        if fresh:
+            for task_id in ended:
+                fresh.pop(task_id, None)
+            bodies.keep(fresh)
 
     def _sort(self, sent: list[str], fresh: dict[str, bytes], bodies: Bodies) -> None:
         batch = self.release.batch

@@ -7,6 +7,7 @@ out: everybody can read it, and only a hub of this yard can make it.
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import b2a_base64
 from hashlib import blake2b
 from typing import Final
 
@@ -14,6 +15,7 @@ from taskyard.vocabulary import TOKEN_PREFIX
 
 _MAC_BYTES: Final = 18
 # A multiple of 3, so that base64 needs no padding.
+_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 _PERSON: Final = b"taskyard seal"
 # Keeps the keys of seals apart from everything else that is hashed with the yard's secret.
 
@@ -27,7 +29,8 @@ class Tokens:
         name = f"{task_id}.{attempt}"
         mac = self._keyed.copy()
         mac.update(_bytes(name))
-        return f"{TOKEN_PREFIX}{name}.{urlsafe_b64encode(mac.digest()).decode()}"
+        # As `urlsafe_b64encode`, with two calls less: every start of every task has one.
+        return f"{TOKEN_PREFIX}{name}.{b2a_base64(mac.digest(), newline=False).translate(_URL_SAFE).decode()}"
 
     def read(self, token: str) -> tuple[str, int] | None:
         """The attempt a token was made for; None if we did not make it."""

@@ -77,6 +77,8 @@ def has_wild_number(text: bytes) -> bool:
     Values that we only pass on are not decoded here. One such number would make every list that shows it
     unreadable, ours included.
     """
+    if len(text) < len(_LARGE_ROUGHLY):
+        return False
     roughly = text.translate(_DIGITS_ALIKE, b"+")
     if _LARGE_ROUGHLY not in roughly and _LONG_ROUGHLY not in roughly:
         return False
