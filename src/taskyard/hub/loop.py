@@ -300,7 +300,7 @@ class Loop:
         if isinstance(begun, Release):
             return begun if effects else None
         self._began_writing = read_stopwatch()
-        self._writing = self._loop.run_in_executor(self._writer, self._store.write, begun)
+        self._writing = self._loop.run_in_executor(self._writer, self._store.writing(begun))
         self._writing.add_done_callback(self._on_written)
         release = self._committer.in_flight
         assert release is not None, "a batch is being written"

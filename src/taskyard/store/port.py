@@ -5,7 +5,7 @@ only what is committed, and never blocks the writer. Engines hold no rules: a ba
 values, decided in the core. `tests/store/` holds the contract that every engine passes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct, field
@@ -249,6 +249,10 @@ class Store(Protocol):
 
     def write(self, batch: Batch) -> None:
         """All of it, durably, or nothing (`StoreUnavailable`, `StoreBroken`). `seq` follows the last."""
+
+    def writing(self, batch: Batch) -> Callable[[], None]:
+        """The same in two steps: what needs no disk is done here, by whoever has the batch and while nothing else is
+        written; what comes back does the rest, on the writer's thread."""
 
     def probe(self) -> None:
         """A small durable commit that changes nothing a reader sees; raises as `write` does."""

@@ -1,6 +1,7 @@
 """One writer over a `Disk` in memory, with the faults that a simulator asks for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from taskyard.core.changes import Batch, Kept
 from taskyard.core.eras import next_epoch
@@ -70,6 +71,9 @@ class MemoryStore:
         self._raise_fault()
         write_batch(self._disk, batch)
         self._raise_lost_answer()
+
+    def writing(self, batch: Batch) -> Callable[[], None]:
+        return partial(self.write, batch)
 
     def probe(self) -> None:
         assert self._opened, "the store is not open"

@@ -7,6 +7,7 @@ that place.
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, Self, TypeVar
 
 from psycopg.errors import UniqueViolation
@@ -170,15 +171,30 @@ class PostgresStore:
     # --- writing ---
 
     def write(self, batch: Batch) -> None:
+        self.writing(batch)()
+
+    def writing(self, batch: Batch) -> Callable[[], None]:
+        versions = self._versions
+        if versions is None:
+            # Of another hub's making: they have to be asked for first.
+            return partial(self._write_unprepared, batch)
+        return partial(self._write, batch, self._commit_of(batch, versions), versions)
+
+    def _write_unprepared(self, batch: Batch) -> None:
+        versions = self._versions = self._asked_twice(versions_of)
+        self._write(batch, self._commit_of(batch, versions), versions)
+
+    def _commit_of(self, batch: Batch, versions: Versions) -> Commit:
         lead = self._led
         assert batch.seq == lead.identity.seq + 1, "a batch follows the last commit"
         assert batch.epoch == lead.identity.epoch, "a batch belongs to the epoch of its hub"
-        if self._versions is None:
-            self._versions = self._asked_twice(versions_of)
-        commit = Commit(batch, after=lead.batch_id, versions=self._versions)
+        return Commit(batch, after=lead.batch_id, versions=versions)
+
+    def _write(self, batch: Batch, commit: Commit, versions: Versions) -> None:
+        lead = self._led
         dropped = self._send(batch, commit)
-        self._versions.note_dropped(dropped)
-        self._versions.note(batch, commit.raised, commit.kept)
+        versions.note_dropped(dropped)
+        versions.note(batch, commit.raised, commit.kept)
         identity = Identity(cluster_id=lead.identity.cluster_id, epoch=batch.epoch, seq=batch.seq)
         self._lead = Lead(identity=identity, batch_id=batch.batch_id)
         self._at = batch.at

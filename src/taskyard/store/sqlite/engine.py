@@ -7,8 +7,9 @@ work gets lost. It happens between commits (`tend`), where nobody waits for it.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
@@ -22,7 +23,7 @@ from taskyard.store.sqlite.faults import BREAKING, PASSING, translated
 from taskyard.store.sqlite.image import begin_epoch, load_image
 from taskyard.store.sqlite.migrate import migrate, missing_from_schema, version_of
 from taskyard.store.sqlite.reader import SqliteReader
-from taskyard.store.sqlite.rows import write_rows
+from taskyard.store.sqlite.rows import Steps, steps_of, write_rows
 from taskyard.store.sqlite.statements import SQL
 
 PAGE_BYTES: Final = 8192
@@ -148,11 +149,17 @@ class SqliteStore:
         return image
 
     def write(self, batch: Batch) -> None:
+        self.writing(batch)()
+
+    def writing(self, batch: Batch) -> Callable[[], None]:
+        return partial(self._write, batch, steps_of(batch))
+
+    def _write(self, batch: Batch, steps: Steps) -> None:
         connection, identity = self._connection, self._identity
         assert batch.seq == identity.seq + 1, "a batch follows the last commit"
         assert batch.epoch == identity.epoch, "a batch belongs to the epoch of its hub"
         with self._transaction():
-            write_rows(connection, batch)
+            write_rows(connection, batch, steps)
         self._identity = Identity(cluster_id=identity.cluster_id, epoch=identity.epoch, seq=batch.seq)
         if self._log_pages >= UNTENDED_FACTOR * self._log_pages_kept:
             self.tend()

@@ -1,12 +1,14 @@
 """A batch as rows: what `write` does inside its transaction, in a handful of bulk statements.
 
-Each kind of change is written in bulk (`bulk.py`), so a commit of five hundred tasks is a few dozen calls into
-SQLite. Row counts are checked where the core claims to know them: a batch that
-does not fit the table is a bug, and is rolled back rather than half believed.
+Nearly all of it is known before the transaction begins, and is put together by then (`Steps`, `bulk.py`): a commit of
+five hundred tasks is a few dozen of them. Only what touches the past has to look at what is there. Row counts are
+checked where the core claims to know them: a batch that does not fit the table is a bug, and is rolled back rather than
+half believed.
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import NamedTuple
 from zlib import crc32
 
 import apsw
@@ -14,45 +16,54 @@ import apsw
 from taskyard.core.changes import Batch, DaemonRecord, Kept, KeyRecord, LogChunk, TaskRow, UserRecord
 from taskyard.store.port import ARCHIVE_ROWS_MAX, REQUESTS_KEPT_MS
 from taskyard.store.records import checksum, columns_of, encode, encode_events, ended_at, numbered
-from taskyard.store.sqlite.bulk import Row, write_many
+from taskyard.store.sqlite.bulk import Row, Step, one_by_one, together
 from taskyard.store.sqlite.statements import SQL
 
 
-def write_rows(connection: apsw.Connection, batch: Batch) -> None:
+class Steps(NamedTuple):
+    """What a batch does to tables, whatever is in them."""
+
+    changes: list[Step]
+    """Of tasks that are hot already: each changes a row for each of `Batch.changed`."""
+    others: list[Step]
+
+
+def steps_of(batch: Batch) -> Steps:
+    changes = together(SQL["update_task"], [_changed_row(row) for row in batch.changed])
+    others = (_tasks(batch), _contents(batch), _people(batch), _kept(batch.kept), _requests(batch), _log(batch))
+    return Steps(list(changes), list(chain.from_iterable(others)))
+
+
+def write_rows(connection: apsw.Connection, batch: Batch, steps: Steps) -> None:
     """Everything of the batch. The caller holds the transaction."""
-    _write_tasks(connection, batch)
-    _write_contents(connection, batch)
-    _write_people(connection, batch)
-    if batch.kept:
-        _write_kept(connection, batch.kept)
-    if batch.requests:
-        _write_requests(connection, batch)
+    if batch.revived:
+        _leave_the_past(connection, batch.revived)
+    if batch.amended:
+        _amend(connection, batch)
     if batch.archive is not None:
         ended_before, events_before = batch.archive
         _archive(connection, ended_before=ended_before)
         _drop_events(connection, events_before=events_before)
-    events = encode_events(batch.events)
-    crc = checksum(events, batch.seq, batch.epoch)
-    connection.execute(SQL["insert_commit"], (batch.seq, batch.epoch, batch.batch_id, batch.at, events, crc))
+    before = connection.total_changes()
+    for statement, parameters in steps.changes:
+        connection.execute(statement, parameters)
+    changed = connection.total_changes() - before
+    assert changed == len(batch.changed), "every changed task is in the hot table"
+    for statement, parameters in steps.others:
+        connection.execute(statement, parameters)
 
 
-def _write_tasks(connection: apsw.Connection, batch: Batch) -> None:
-    if batch.revived:
-        _leave_the_past(connection, batch.revived)
+# What is known before.
+
+
+def _tasks(batch: Batch) -> Iterator[Step]:
     if batch.created or batch.revived:
-        write_many(connection, SQL["insert_task"], list(_hot_rows(batch)))
+        yield from together(SQL["insert_task"], list(_hot_rows(batch)))
     if batch.bodies:
-        connection.executemany(SQL["raise_number"], _highest_numbers(batch))
-    if batch.changed:
-        before = connection.total_changes()
-        write_many(connection, SQL["update_task"], [_changed_row(row) for row in batch.changed])
-        changed = connection.total_changes() - before
-        assert changed == len(batch.changed), "every changed task is in the hot table"
+        yield from one_by_one(SQL["raise_number"], _highest_numbers(batch))
     if batch.ended:
-        write_many(connection, SQL["delete_task"], [(row.task.id,) for row in batch.ended])
-        write_many(connection, SQL["insert_history"], [_ended_row(row, at=batch.at) for row in batch.ended])
-    if batch.amended:
-        _amend(connection, batch)
+        yield from together(SQL["delete_task"], [(row.task.id,) for row in batch.ended])
+        yield from together(SQL["insert_history"], [_ended_row(row, at=batch.at) for row in batch.ended])
 
 
 def _hot_rows(batch: Batch) -> Iterator[Row]:
@@ -81,6 +92,66 @@ def _highest_numbers(batch: Batch) -> Iterator[Row]:
         yield user_id, number, checksum(b"", user_id, number)
 
 
+def _contents(batch: Batch) -> Iterator[Step]:
+    for statement, contents in (
+        (SQL["insert_body"], batch.bodies),
+        (SQL["upsert_outcome"], batch.outcomes),
+        (SQL["upsert_checkpoint"], batch.checkpoints),
+    ):
+        if contents:
+            yield from together(statement, [(id_, content, crc32(content)) for id_, content in contents])
+    for late in batch.late:
+        crc = checksum(late.body, late.attempt, late.at)
+        yield SQL["upsert_late_result"], (late.task_id, late.attempt, late.at, late.body, crc)
+    yield from one_by_one(SQL["insert_log_chunk"], _log_rows(batch.logs, seq=batch.seq))
+
+
+def _log_rows(chunks: list[LogChunk], *, seq: int) -> Iterator[Row]:
+    for n, chunk in numbered(chunks, seq=seq):
+        text = chunk.text.encode()
+        yield chunk.task_id, chunk.attempt, n, chunk.at, text, checksum(text, chunk.attempt, n, chunk.at)
+
+
+def _people(batch: Batch) -> Iterator[Step]:
+    """Users, keys, daemons and what was done to them."""
+    yield from one_by_one(SQL["upsert_user"], _record_rows(batch.users))
+    yield from one_by_one(SQL["upsert_key"], _record_rows(batch.keys))
+    yield from one_by_one(SQL["upsert_daemon"], _record_rows(batch.daemons))
+    for n, entry in numbered(batch.audit, seq=batch.seq):
+        record = encode(entry)
+        yield SQL["insert_audit"], (n, entry.subject, record, checksum(record, n))
+
+
+def _record_rows(records: Iterable[UserRecord | KeyRecord | DaemonRecord]) -> Iterator[Row]:
+    for record in records:
+        encoded = encode(record)
+        yield record.id, encoded, crc32(encoded)
+
+
+def _kept(kept: list[Kept]) -> Iterator[Step]:
+    written = [(each.kind, each.name, each.record, crc32(each.record)) for each in kept if each.record is not None]
+    yield from together(SQL["upsert_kept"], written)
+    yield from one_by_one(SQL["delete_kept"], ((each.kind, each.name) for each in kept if each.record is None))
+
+
+def _requests(batch: Batch) -> Iterator[Step]:
+    if batch.requests:
+        yield SQL["drop_requests"], (batch.at - REQUESTS_KEPT_MS,)
+        yield from together(
+            SQL["upsert_request"],
+            [(name, batch.at, answer, checksum(answer, batch.at)) for name, answer in batch.requests],
+        )
+
+
+def _log(batch: Batch) -> Iterator[Step]:
+    events = encode_events(batch.events)
+    crc = checksum(events, batch.seq, batch.epoch)
+    yield SQL["insert_commit"], (batch.seq, batch.epoch, batch.batch_id, batch.at, events, crc)
+
+
+# What touches the past.
+
+
 def _leave_the_past(connection: apsw.Connection, revived: list[TaskRow]) -> None:
     ids = [(row.task.id,) for row in revived]
     before = connection.total_changes()
@@ -107,66 +178,6 @@ def _amend(connection: apsw.Connection, batch: Batch) -> None:
     if connection.total_changes() - before < len(rows):
         connection.executemany(SQL["amend_archive"], rows)
     assert connection.total_changes() - before == len(rows), "every amended task is in history or archive"
-
-
-def _write_contents(connection: apsw.Connection, batch: Batch) -> None:
-    for statement, contents in (
-        (SQL["insert_body"], batch.bodies),
-        (SQL["upsert_outcome"], batch.outcomes),
-        (SQL["upsert_checkpoint"], batch.checkpoints),
-    ):
-        if contents:
-            write_many(connection, statement, [(id_, content, crc32(content)) for id_, content in contents])
-    if batch.late:
-        connection.executemany(
-            SQL["upsert_late_result"],
-            [
-                (late.task_id, late.attempt, late.at, late.body, checksum(late.body, late.attempt, late.at))
-                for late in batch.late
-            ],
-        )
-    if batch.logs:
-        connection.executemany(SQL["insert_log_chunk"], _log_rows(batch.logs, seq=batch.seq))
-
-
-def _log_rows(chunks: list[LogChunk], *, seq: int) -> Iterator[Row]:
-    for n, chunk in numbered(chunks, seq=seq):
-        text = chunk.text.encode()
-        yield chunk.task_id, chunk.attempt, n, chunk.at, text, checksum(text, chunk.attempt, n, chunk.at)
-
-
-def _write_people(connection: apsw.Connection, batch: Batch) -> None:
-    """Users, keys, daemons and what was done to them: rare, so one look suffices most of the time."""
-    if not (batch.users or batch.keys or batch.daemons or batch.audit):
-        return
-    connection.executemany(SQL["upsert_user"], _record_rows(batch.users))
-    connection.executemany(SQL["upsert_key"], _record_rows(batch.keys))
-    connection.executemany(SQL["upsert_daemon"], _record_rows(batch.daemons))
-    entries = ((n, entry.subject, encode(entry)) for n, entry in numbered(batch.audit, seq=batch.seq))
-    connection.executemany(
-        SQL["insert_audit"], [(n, subject, record, checksum(record, n)) for n, subject, record in entries]
-    )
-
-
-def _write_kept(connection: apsw.Connection, kept: list[Kept]) -> None:
-    written = [(each.kind, each.name, each.record, crc32(each.record)) for each in kept if each.record is not None]
-    write_many(connection, SQL["upsert_kept"], written)
-    connection.executemany(SQL["delete_kept"], [(each.kind, each.name) for each in kept if each.record is None])
-
-
-def _write_requests(connection: apsw.Connection, batch: Batch) -> None:
-    connection.execute(SQL["drop_requests"], {"before": batch.at - REQUESTS_KEPT_MS})
-    write_many(
-        connection,
-        SQL["upsert_request"],
-        [(name, batch.at, answer, checksum(answer, batch.at)) for name, answer in batch.requests],
-    )
-
-
-def _record_rows(records: Iterable[UserRecord | KeyRecord | DaemonRecord]) -> Iterator[Row]:
-    for record in records:
-        encoded = encode(record)
-        yield record.id, encoded, crc32(encoded)
 
 
 def _archive(connection: apsw.Connection, *, ended_before: int) -> None:
