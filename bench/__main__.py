@@ -12,9 +12,10 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.ceiling import measure, measure_postgres
 from bench.gateways import compare
@@ -22,14 +23,12 @@ from bench.load import submit_as_crowd, submit_batched, submit_paced, submit_sin
 from bench.policy import decision_costs
 from bench.processes import run_programs
 from bench.snapshot import beside_a_snapshot
-from bench.yard import BenchYard, a_yard, rest
-from tests.support.postgres import cluster, new_yard
+from bench.yard import BenchYard, a_database, a_yard, rest
+from tests.support.postgres import cluster
 
 Figures = dict[str, float]
 
 
-BARE_SQLITE = "bare SQLite, same rows, commits of 256"
-BARE_POSTGRES = "bare PostgreSQL, same rows, commits of 500"
 ROUNDS = 3
 WINDOW = (2_000, 20_000)
 # Starts that are timed, by a yard that is nearly empty at their end and by one with a backlog. Fewer would last a tenth
@@ -48,8 +47,13 @@ class Bench:
         self.programs = 1_000 if quick else 20_000
         self.figures: Figures = {}
 
-    def yard(self, settings: str = "") -> AbstractContextManager[BenchYard]:
-        return a_yard(settings, gateways=self._gateways, database=new_yard() if self.on_postgres else None)
+    @contextmanager
+    def yard(self, settings: str = "") -> Iterator[BenchYard]:
+        """On a disk that has had its rest."""
+        with ExitStack() as stack:
+            database = stack.enter_context(a_database()) if self.on_postgres else None
+            rest(database)
+            yield stack.enter_context(a_yard(settings, gateways=self._gateways, database=database))
 
     def note(self, name: str, value: float, unit: str) -> None:
         self.figures[name] = value
@@ -59,14 +63,19 @@ class Bench:
 
 def ceiling(bench: Bench) -> None:
     for size in (64, 256):
-        lives = max(measure(min(bench.drained, 200 * size), size) for _ in range(2))
-        bench.note(f"bare SQLite, same rows, commits of {size}", lives, "tasks/s")
+        bench.note(f"bare SQLite, same rows, commits of {size}", _bare(bench, size, on_postgres=False), "tasks/s")
 
 
 def ceiling_postgres(bench: Bench) -> None:
     for size in (50, 500):
-        lives = max(measure_postgres(min(bench.drained, 400 * size), size) for _ in range(2))
-        bench.note(f"bare PostgreSQL, same rows, commits of {size}", lives, "tasks/s")
+        bench.note(f"bare PostgreSQL, same rows, commits of {size}", _bare(bench, size, on_postgres=True), "tasks/s")
+
+
+def _bare(bench: Bench, size: int, *, on_postgres: bool) -> float:
+    """The better of two: what the store does if nothing comes in between."""
+    rest(cluster().url() if on_postgres else None)
+    once = measure_postgres if on_postgres else measure
+    return max(once(min(bench.drained, 400 * size), size) for _ in range(2))
 
 
 def submission(bench: Bench) -> None:
@@ -79,30 +88,37 @@ def submission(bench: Bench) -> None:
 
 
 def drain(bench: Bench) -> None:
-    ceiling = BARE_POSTGRES if bench.on_postgres else BARE_SQLITE
     for daemons, slots in ((1, 64), (4, 64), (4, 256), (20, 5)):
         with bench.yard() as yard:
-            rate, cpu_us = _drain(yard, bench.drained, daemons, slots)
-            bench.note(f"drain, {daemons} daemons of {slots}", rate, "tasks/s")
-            bench.note(f"hub CPU per task, {daemons} daemons of {slots}", cpu_us, "µs")
-            if (daemons, slots) == (4, 64) and ceiling in bench.figures:
-                bench.note("drain as a share of the bare store", rate / bench.figures[ceiling], "")
+            drained = _drain(yard, bench.drained, daemons, slots)
+        bench.note(f"drain, {daemons} daemons of {slots}", drained.rate, "tasks/s")
+        bench.note(f"hub CPU per task, {daemons} daemons of {slots}", drained.cpu_us, "µs")
+        bench.note("  tasks in a commit", drained.per_commit, "")
+        if (daemons, slots) == (4, 64):
+            bare = _bare(bench, round(drained.per_commit), on_postgres=bench.on_postgres)
+            bench.note("  bare store, same rows, commits of as many", bare, "tasks/s")
+            bench.note("drain as a share of the bare store", drained.rate / bare, "")
 
 
-def _drain(yard: BenchYard, tasks: int, daemons: int, slots: int) -> tuple[float, float]:
+class Drained(NamedTuple):
+    rate: float
+    cpu_us: float
+    per_commit: float
+
+
+def _drain(yard: BenchYard, tasks: int, daemons: int, slots: int) -> Drained:
     tasks = tasks // 500 * 500
     asyncio.run(submit_batched(yard.address, tasks))
     yard.daemons_together(daemons, slots)
-    cpu = yard.cpu_s()
+    cpu, commits = yard.cpu_s(), yard.commits()
     runs = yard.wait_for_runs(tasks)
     assert len(runs) == tasks, f"{len(runs)} runs of {tasks} tasks"
     cpu_us = (yard.cpu_s() - cpu) / tasks * 1e6
-    return (tasks - 1) / (runs[-1][0] - runs[0][0]), cpu_us
+    return Drained((tasks - 1) / (runs[-1][0] - runs[0][0]), cpu_us, tasks / (yard.commits() - commits))
 
 
 def latency(bench: Bench) -> None:
     with bench.yard() as yard:
-        rest(cluster().url() if bench.on_postgres else None)
         yard.daemons(1, 64)
         asyncio.run(submit_paced(yard.address, 20, 50))
         yard.wait_for_runs(20)
@@ -130,10 +146,11 @@ async def _latencies(yard: BenchYard, bench: Bench, load: float) -> list[float]:
 
 def snapshot(bench: Bench) -> None:
     """What somebody costs who keeps an old view of the database open: p99 by the minute, against a hub beside it."""
-    for when, p99_ms, other_p99_ms in beside_a_snapshot(new_yard(), new_yard()):
-        bench.note(f"p99, {when}", p99_ms, "ms")
-        bench.note("  of a hub beside it, without one", other_p99_ms, "ms")
-        bench.note(f"  as a ratio, {when}", p99_ms / other_p99_ms, "")
+    with a_database() as url, a_database() as other_url:
+        for when, p99_ms, other_p99_ms in beside_a_snapshot(url, other_url):
+            bench.note(f"p99, {when}", p99_ms, "ms")
+            bench.note("  of a hub beside it, without one", other_p99_ms, "ms")
+            bench.note(f"  as a ratio, {when}", p99_ms / other_p99_ms, "")
 
 
 def backlog(bench: Bench) -> None:

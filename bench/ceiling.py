@@ -16,13 +16,13 @@ from pathlib import Path
 
 import msgspec
 
+from bench.yard import a_database
 from taskyard.core.changes import Batch, Event, TaskRow
 from taskyard.core.task import Attempt, Kind, Task, Terms
 from taskyard.store.port import Identity, Store
 from taskyard.store.postgres import Candidate, PostgresStore
 from taskyard.store.sqlite import SqliteStore
 from taskyard.vocabulary import AttemptStatus, EventName, Status
-from tests.support.postgres import new_yard
 
 START_MS = 1_750_000_000_000
 BODY = msgspec.json.encode({"title": "Q1 sales", "input": "Analyse the sales data " * 4, "context": {}})
@@ -101,8 +101,9 @@ def measure(tasks: int, batch: int, *, directory: str | None = None) -> float:
 
 def measure_postgres(tasks: int, batch: int) -> float:
     """The same on PostgreSQL, over one connection to a server on this machine."""
-    store = PostgresStore(new_yard(), new_cluster_id="c_bench", candidate=Candidate("h_bench"))
-    return _timed(store, tasks, batch)
+    with a_database() as url:
+        store = PostgresStore(url, new_cluster_id="c_bench", candidate=Candidate("h_bench"))
+        return _timed(store, tasks, batch)
 
 
 def _timed(store: Store, tasks: int, batch: int) -> float:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import struct
@@ -17,6 +18,8 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import psycopg
+
+from tests.support.postgres import cluster
 
 WAIT_S = 120.0
 RUN = struct.Struct("<2d")
@@ -118,12 +121,21 @@ class BenchYard:
     def _connected(self) -> int:
         return sum(daemon["status"] == "online" for daemon in self._ask("GET", "/daemons"))
 
+    def commits(self) -> int:
+        """How many the hub has made since it was started."""
+        found = re.search(rb"^taskyard_commit_tasks_count ([0-9.]+)$", self._read("GET", "/metrics"), re.MULTILINE)
+        assert found is not None, "the hub counts its commits"
+        return round(float(found[1]))
+
     def _ask(self, method: str, path: str) -> list[dict[str, str]]:
-        address = f"http://127.0.0.1:{self.port}/api/v1{path}"
+        return json.loads(self._read(method, f"/api/v1{path}"))  # type: ignore[no-any-return]
+
+    def _read(self, method: str, path: str) -> bytes:
+        address = f"http://127.0.0.1:{self.port}{path}"
         head = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
         request = urllib.request.Request(address, method=method, headers=head, data=b"{}" if method == "POST" else None)
         with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
-            return json.loads(answer.read())  # type: ignore[no-any-return]
+            return bytes(answer.read())
 
     def send_daemons_home(self) -> None:
         """They finish what they have: a killed one would make its tasks suspect."""
@@ -168,6 +180,17 @@ class BenchYard:
                 self._hub.wait(20)
             except subprocess.TimeoutExpired:
                 self.kill()
+
+
+@contextlib.contextmanager
+def a_database() -> Iterator[str]:
+    """The URL of one that nobody has used. It is gone afterwards: the server would tidy it up while the next one is
+    measured, which took a fifth of that one's rate."""
+    name = cluster().new_database()
+    try:
+        yield cluster().url(name)
+    finally:
+        cluster().administer(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @contextlib.contextmanager
