@@ -266,6 +266,18 @@ def test_a_mistake_in_the_middle_of_a_decision_is_never_committed() -> None:
     asyncio.run(scenario())
 
 
+def test_a_mistake_in_putting_a_commit_together_stops_the_hub_before_anything_is_written() -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            before = scene.held.seq
+            scene.held.writing = None  # type: ignore[assignment, method-assign]
+            assert await refused_with(scene.asked(scene.submission())) == Refusal.OUTCOME_UNKNOWN
+            assert isinstance(await failure_of(scene), TypeError)
+        assert scene.held.seq == before
+
+    asyncio.run(scenario())
+
+
 def test_a_mistake_in_whoever_listens_stops_the_hub_instead_of_telling_half() -> None:
     async def scenario() -> None:
         async with a_scene() as scene:

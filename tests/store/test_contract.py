@@ -56,6 +56,18 @@ def test_what_is_loaded_is_what_was_written(yard: Yard) -> None:
     assert (image.users, image.keys, image.daemons) == ([user], [key], [daemon])
 
 
+def test_what_is_put_together_is_written_when_it_is_run_and_not_before(yard: Yard) -> None:
+    # Given a task, of which a change was put together
+    task = a_task()
+    yard.has(task)
+    batch = a_batch(yard.identity, changed=[assigned(task)])
+    write = yard.store.writing(batch)
+    # Then nothing is known of it until that is run
+    assert yard.store.load().tasks == [task]
+    write()
+    assert yard.store.load().tasks == [assigned(task)]
+
+
 def test_records_of_people_and_daemons_are_replaced_by_newer_ones(yard: Yard) -> None:
     yard.write(users=[UserRecord(id=USER, name="Ada", created_at=NOW)])
     newer = UserRecord(id=USER, name="Ada L.", created_at=NOW, plan="pro")
