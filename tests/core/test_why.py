@@ -299,6 +299,9 @@ def test_without_anything_nearer_a_daemon_that_fits_would_help() -> None:
     assert only(hub, hub.submit(capabilities=("gpu",), model="m")).would_help == (
         "a daemon that has gpu, serves m and runs tasks of type general"
     )
+    assert only(hub, hub.submit(capabilities=("gpu",), memory_mb=4096)).would_help == (
+        "a daemon that has gpu, has 4096 MB of memory free and runs tasks of type general"
+    )
     full = HubHarness(users=("ann", "bob"))
     full.daemon("b", shared=True, user="bob", slots=1)
     full.submit(user="bob")

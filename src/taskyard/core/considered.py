@@ -103,6 +103,7 @@ def wanted(lane: Lane) -> str:
     """What a daemon would have to be."""
     needs = lane.kind.needs
     parts = [f"has {listed(needs.capabilities)}"] if needs.capabilities else []
+    parts += [f"has {needs.memory_mb} MB of memory free"] if needs.memory_mb else []
     parts += [f"serves {needs.model}"] if needs.model is not None else []
     return f"a daemon that {listed([*parts, f'runs tasks of type {needs.type}'])}"
 
