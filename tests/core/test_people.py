@@ -28,6 +28,7 @@ def test_a_user_is_created_and_it_is_kept_who_did_it() -> None:
 def test_a_name_is_given_once() -> None:
     hub = HubHarness(users=("ann", "bob"))
     assert refused(hub.ask(CreateUser("u1", "ann", "root"))) is Refusal.NAME_TAKEN
+    assert refused(hub.ask(CreateUser("ann", "ann", "root"))) is Refusal.NAME_TAKEN
     assert refused(hub.ask(ChangeUser("bob", "root", name="ann"))) is Refusal.NAME_TAKEN
     assert hub.batches[-1].is_empty()
 

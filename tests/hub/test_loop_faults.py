@@ -2,10 +2,13 @@
 
 import asyncio
 
+import pytest
+
 from taskyard.core.commands import CancelTask, SubmitTasks
 from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Done, Submitted
 from taskyard.hub.chores import TEND_EVERY
+from taskyard.hub.outbox import Outbox
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
 from taskyard.vocabulary import Refusal, Status
 from tests.support.hub_scene import USER, WAIT_S, a_draft, a_scene, refused_with
@@ -274,6 +277,25 @@ def test_a_mistake_in_putting_a_commit_together_stops_the_hub_before_anything_is
             assert await refused_with(scene.asked(scene.submission())) == Refusal.OUTCOME_UNKNOWN
             assert isinstance(await failure_of(scene), TypeError)
         assert scene.held.seq == before
+
+    asyncio.run(scenario())
+
+
+def test_a_mistake_in_putting_the_last_commit_together_is_told_and_the_rest_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        async with a_scene() as scene:
+            # Given something decided that waits for room among what leaves
+            monkeypatch.setattr(Outbox, "is_full", True)
+            answer = scene.asked(scene.submission())
+            await scene.settled()
+            monkeypatch.setattr(Outbox, "is_full", False)
+            scene.held.writing = None  # type: ignore[assignment, method-assign]
+        # Then whoever asked is told that nobody knows, and the store is closed
+        assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+        assert isinstance(await failure_of(scene), TypeError)
+        assert scene.held.is_closed
 
     asyncio.run(scenario())
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from taskyard.core.changes import Batch, Event
+from taskyard.core.changes import Batch, Event, UserRecord
 from taskyard.core.commands import CancelTask
 from taskyard.core.daemon_commands import DrainDaemon
 from taskyard.core.effects import AcknowledgeBeat, CloseSession, Done, Execute, Reply
@@ -136,6 +136,24 @@ def test_work_that_is_packed_does_not_pass_a_release_that_is_reading_bodies() ->
         assert session.types == []
         line.store.reads.open()
         await line.out.drain()
+        assert session.types == ["heartbeat.ack"]
+        line.readers.close()
+
+    asyncio.run(scenario())
+
+
+def test_who_is_new_is_known_before_any_work_of_theirs_leaves() -> None:
+    async def scenario() -> None:
+        line = Line()
+        session = line.session()
+        release = a_release(1, AcknowledgeBeat(1))
+        release.batch.users = [UserRecord("u_new", "zoe", 0)]
+        line.out.prepare(release)
+        line.out.pack()
+        line.out.send_work(release)
+        assert (line.out.directory.user("u_new"), session.types) == (None, [])
+        line.out.put(release)
+        assert line.out.directory.user("u_new") is not None
         assert session.types == ["heartbeat.ack"]
         line.readers.close()
 

@@ -13,7 +13,7 @@ NO_USER = Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
 
 def create_user(turn: Turn, command: CreateUser) -> None:
     state = turn.state
-    refusal = refused_name(state, command.name, of=command.user_id) or unknown_plan(state, command.plan)
+    refusal = refused_name(state, command.name, of="") or unknown_plan(state, command.plan)
     if refusal is not None:
         turn.effects.append(Reply(command.reply_to, refusal))
         return
@@ -58,7 +58,7 @@ def change_user(turn: Turn, command: ChangeUser) -> None:
 
 
 def refused_name(state: State, name: str, *, of: str) -> Refused | None:
-    """Why this user cannot be called so, if that is so."""
+    """Why this user cannot be called so, if that is so. Of nobody's (""): by anyone who is there."""
     if name in (EVERYBODY, MYSELF):
         detail = f"`{EVERYBODY}` stands for everybody and `{MYSELF}` for whoever asks; choose another name."
     elif state.names.get(name, of) != of:

@@ -131,7 +131,11 @@ class Loop:
     async def _finish(self) -> None:
         """What was decided is committed, and leaves."""
         while self._phase is Phase.STOPPING:
-            self._commit()
+            try:
+                self._commit()
+            except Exception as error:  # noqa: BLE001 - whoever stops us would not close the rest
+                self.fail(error)
+                return
             if self._writing is not None:
                 # Its callback was added first, so it has been called when this returns.
                 await asyncio.wait((self._writing,))

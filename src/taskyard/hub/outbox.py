@@ -75,8 +75,9 @@ class Outbox:
     def begin(self, identity: Identity, users: list[UserRecord], keys: list[KeyRecord], missed: list[Numbered]) -> None:
         """The state was loaded: this is who we are, whom we know, and what happened without anyone hearing of it."""
         self._identity = identity
-        # What was never committed has left its bodies behind.
+        # What was never committed has left its bodies behind, and what would have left with it.
         self._bodies = Bodies()
+        self._prepared.clear()
         self._frames = Frames(identity, self._settings, self._tokens, self.handed_context)
         # Copies: the core goes on changing its own, and authentication may see only what is committed.
         self.directory.update(deepcopy(users), deepcopy(keys))
@@ -111,9 +112,16 @@ class Outbox:
         for parcel in self._prepared.values():
             if parcel.is_complete and parcel.packed is None:
                 parcel.packed = packed(parcel, self._frames)
+                # They are in its frames now.
+                parcel.loads = {}
 
     def send_work(self, release: Release) -> None:
-        """It is committed: what it has for daemons leaves first if nothing is before it, the rest by `put`."""
+        """It is committed: what it has for daemons leaves first if nothing is before it, the rest by `put`.
+
+        Not if somebody is new: who they are is to be known before what they may do.
+        """
+        if release.batch.users or release.batch.keys:
+            return
         parcel = self._prepared.get(release.seq)
         if not self._line and parcel is not None and parcel.release is release and parcel.packed is not None:
             self._send(parcel.packed)

@@ -100,9 +100,10 @@ class Remote(LiveViews):
             raise LinkLost(self.lost.result())
         if len(self._waiting) >= WAITING_MAX or self._wire.unsent_bytes > ASKED_BYTES_MAX:
             raise Unavailable(Refusal.OVERLOADED, RETRY_AFTER_S)
-        self._wire.post(message)
+        # Before it is posted: the link may be lost by that.
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
+            self._wire.post(message)
             async with asyncio.timeout(within_s):
                 return await future
         except TimeoutError:
