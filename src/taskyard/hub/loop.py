@@ -137,8 +137,7 @@ class Loop:
                 self.fail(error)
                 return
             if self._writing is not None:
-                # Its callback was added first, so it has been called when this returns.
-                await asyncio.wait((self._writing,))
+                await asyncio.wait((self._writing,))  # its callback was added first, and has been called by then
             elif self._outbox.backlog:
                 await self._outbox.drain()
             else:
