@@ -15,6 +15,10 @@ CODE := src tests tools hatch_build.py $(wildcard bench)
 # What `make up` hands on to `taskyard up`, and `make bench` to the benchmark.
 ARGS ?=
 SEED ?= 1
+# A directory, a file or a test below tests/ that `make test` runs instead of everything.
+ONLY ?=
+# How often `make steady` runs everything.
+ROUNDS ?= 6
 # How long `make soak` goes on at most, how many simulated lives it runs, and how many faults of each kind it makes.
 BUDGET_S ?= 3600
 SEEDS ?= 300
@@ -129,9 +133,12 @@ quick: setup $(VENV)/.installed-postgres ## core, wire, store and shells without
 	@$(PY) -m tools.run_tests --quick
 
 .PHONY: test
-test: check web $(VENV)/.installed-postgres $(VENV)/.installed-chromium ## everything: check, every test, the coverage gates
-	@$(PY) -m tools.web test & web=$$!; \
-	  $(PY) -m tools.run_tests || { wait $$web || true; exit 1; }; wait $$web
+test: setup web $(VENV)/.installed-postgres $(VENV)/.installed-chromium ## everything: check, every test, the coverage gates (ONLY=core/test_why.py: a part)
+	@$(PY) -m tools.run_tests $(if $(ONLY),--only '$(ONLY)')
+
+.PHONY: steady
+steady: setup web $(VENV)/.installed-postgres $(VENV)/.installed-chromium ## run everything ROUNDS times, every second round beside busy loops, and list what failed
+	@$(PY) -m tools.steady --rounds $(ROUNDS)
 
 .PHONY: sim
 sim: setup ## live one simulated life again (SEED=n)
@@ -151,6 +158,7 @@ soak: setup web $(VENV)/.installed-postgres $(VENV)/.installed-chromium ## many 
 	@$(PY) -m tests.acceptance.kept_work --kills $(FAULTS)
 	@$(PY) -m tests.acceptance.flat_memory
 	@$(PY) -m tests.dashboard.load --seconds 600
+	@$(PY) -m pytest -q -m soak tests
 
 .PHONY: bench
 bench: setup ## measure through real sockets with durable commits (ARGS="…")

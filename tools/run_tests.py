@@ -1,182 +1,226 @@
-"""Runs the tests in sections, then the coverage gates, then says in one line how it went.
+"""Run the tests section by section, then the coverage gates, and say in the last line how it went.
 
-A section is a directory of `tests/`, in a process of its own: a leaked thread, an open socket or a patched
-module cannot reach the next one, and one that fails does not hide what the others would say. Directories
-are found, not listed, so that a new one cannot be forgotten.
-
-Those that ask no clock but their own run beside the others, one by one, and say what they have to say when they are
-done: the smallest machine that this is for has two cores. One that mostly waits is run in parts beside each other.
-
-Coverage is measured where a module's own tests run. The simulator, the acceptance tests and the seeds visit
-most lines too, but proving nothing about them; they are also the ones that tracing would slow down most.
+A section is a directory of `tests/`, in processes of its own: a leaked thread, an open socket or a patched module
+cannot reach the next one. Its processes share its modules (`tests/support/parts.py`): two where tests compute, more
+where they wait. Coverage is measured only where a package's own tests run, and only of that package: other tests visit
+most lines too without proving anything about them.
 """
 
 import argparse
 import os
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from xml.etree import ElementTree
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+import msgspec
+from msgspec import Struct, field
 
-# Cheapest first, so that a mistake shows early. What is not named here runs last.
-COVERED: Final = ("core", "wire", "chat", "store", "hub", "gateway", "daemon", "sdk", "cli")
-UNCOVERED: Final = ("seeds", "simulation", "acceptance", "dashboard")
-# `make check` runs tidy; support has no tests of its own.
-ELSEWHERE: Final = frozenset({"tidy", "support"})
+from tests.support.postgres import lent_cluster
+from tools.sections import GATES, ROOT, TESTS, Section, budgets, sections
 
-# Pure, or in time that they make themselves, or patient: a busy machine cannot make them fail. About half of the time.
-BESIDE: Final = ("core", "wire", "chat", "gateway", "sdk", "cli", "seeds", "simulation")
-
-# What is asked of pytest beyond the directory, in steps; the parts of a step run beside each other. What is measured is
-# measured alone.
-STEPS: Final[Mapping[str, Sequence[Sequence[Sequence[str]]]]] = {
-    "dashboard": (
-        [["-m", "measured"]],
-        [["-m", "not measured", "--part=1/2"], ["-m", "not measured", "--part=2/2"]],
-    ),
-    "acceptance": ([["--part=1/2"], ["--part=2/2"]],),
-}
-
-# Patterns of files, and the least percentage of lines and branches that the covered sections must visit.
-GATES: Final[Mapping[str, tuple[int, Sequence[str]]]] = {
-    "core and words": (100, ("src/taskyard/core/*", "src/taskyard/vocabulary/*")),
-    "wire": (100, ("src/taskyard/wire/*",)),
-    "chat": (100, ("src/taskyard/chat/*",)),
-    "store": (90, ("src/taskyard/store/*",)),
-    "shells": (90, tuple(f"src/taskyard/{name}/*" for name in ("hub", "gateway", "mcp", "daemon", "sdk", "cli"))),
-}
-
-NOTHING_COLLECTED: Final = 5  # pytest's exit status; in `make quick` a section may have slow tests only
+TIMES: Final = ROOT / "build" / "times.json"
+SLOWEST: Final = 10
+NOTHING_COLLECTED: Final = 5
+"""pytest's exit status; a process may find that the others have claimed all modules."""
 
 
-def sections(*, quick: bool) -> Iterator[str]:
-    """The directories that have tests, in the order to run them."""
-    found = {path.parent.relative_to(ROOT / "tests").parts[0] for path in ROOT.glob("tests/*/**/test_*.py")}
-    found -= ELSEWHERE
-    known = [name for name in (*COVERED, *UNCOVERED) if name in found]
-    unknown = sorted(found - set(known))
-    yield from (name for name in (*known, *unknown) if not quick or name in COVERED)
-
-
-class Run(NamedTuple):
-    """One section's."""
+class Outcome(Struct):
+    """How a section went."""
 
     name: str
-    passed: bool
-    tally: Counter[str]
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    cpu_s: float = 0.0
+    tests: dict[str, float] = field(default_factory=dict)
+    """Seconds of each test."""
+    failures: list[str] = field(default_factory=list)
+    is_green: bool = True
 
 
-def run_section(name: str, *, quick: bool, directory: Path, beside: bool) -> Iterator[Run]:
-    """Run one section, in as many parts as it has; what is run beside another is told in one piece."""
-    for step, parts in enumerate(STEPS.get(name, [[[]]])):
+class Run(Struct):
+    """What a process of a section left."""
 
-        def run(number: int, step: int = step, parts: Sequence[Sequence[str]] = parts) -> Run:
-            report = directory / f"{name}-{step}-{number}.xml"
-            command = command_for(name, parts[number], quick=quick, report=report)
-            returned = run_loudly(name, command) if not beside and len(parts) == 1 else run_quietly(name, command)
-            return Run(name, returned == 0 or (quick and returned == NOTHING_COLLECTED), count(report))
-
-        with ThreadPoolExecutor(len(parts)) as pool:
-            yield from pool.map(run, range(len(parts)))
-
-
-def command_for(name: str, part: Sequence[str], *, quick: bool, report: Path) -> list[str]:
-    pytest = [
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "tests.support.parts",
-        f"tests/{name}",
-        *part,
-        f"--junit-xml={report}",
-        "-o",
-        "junit_logging=no",
-    ]
-    if quick:
-        pytest += ["-m", "not slow"]
-    tracer = ["-m", "coverage", "run", "--parallel-mode"] if name in COVERED and not quick else []
-    return [sys.executable, *tracer, *pytest]
-
-
-def run_loudly(name: str, command: Sequence[str]) -> int:
-    print(f"\n== {name}", flush=True)
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
-
-
-def run_quietly(name: str, command: Sequence[str]) -> int:
-    done = subprocess.run(command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    print(f"\n== {name} (beside the others)\n{done.stdout}", flush=True)
-    return done.returncode
-
-
-def run_sections(*, quick: bool, directory: Path) -> list[Run]:
-    names = list(sections(quick=quick))
-
-    def lane(mine: Iterable[str], *, beside: bool) -> list[Run]:
-        return [run for name in mine for run in run_section(name, quick=quick, directory=directory, beside=beside)]
-
-    with ThreadPoolExecutor(1) as pool:
-        others = pool.submit(lane, [name for name in names if name in BESIDE], beside=True)
-        alone = lane([name for name in names if name not in BESIDE and name not in STEPS], beside=False)
-        # In parts it takes both cores, and what measures wants them for itself: these wait for the others.
-        return alone + others.result() + lane([name for name in names if name in STEPS], beside=False)
-
-
-def count(report: Path) -> Counter[str]:
-    """How many tests of a section passed, failed and were skipped; one failed if it died before it told."""
-    if not report.exists():
-        return Counter(failed=1)
-    total: Counter[str] = Counter()
-    for suite in ElementTree.parse(report).getroot().iter("testsuite"):
-        tests, failures, errors, skipped = (
-            int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped")
-        )
-        total["failed"] += failures + errors
-        total["skipped"] += skipped
-        total["passed"] += tests - failures - errors - skipped
-    return total
-
-
-def gates_hold() -> bool:
-    """Whether every package is covered as far as it must be; says what is missing."""
-    coverage = [sys.executable, "-m", "coverage"]
-    subprocess.run([*coverage, "combine", "--quiet"], cwd=ROOT, check=True)
-    held = True
-    for name, (least, patterns) in GATES.items():
-        print(f"\n== coverage of {name}: at least {least} %", flush=True)
-        report = [*coverage, "report", f"--fail-under={least}", f"--include={','.join(patterns)}"]
-        held &= subprocess.run(report, cwd=ROOT, check=False).returncode == 0
-    return held
+    process: subprocess.Popen[bytes]
+    output: Path
+    report: Path
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.run_tests", description="Run the tests in sections.")
     parser.add_argument("--quick", action="store_true", help="leave out slow tests, slow sections and coverage")
-    quick: bool = parser.parse_args(arguments).quick
-
+    parser.add_argument("--only", metavar="PART", help="a part of tests/: acceptance, core/test_why.py, …::test_name")
+    parser.add_argument("--times", type=Path, default=TIMES, help="where to write what each section took")
+    asked = parser.parse_args(arguments)
+    if asked.only:
+        return run_part(asked.only)
+    chosen = [section for section in sections() if section.is_quick or not asked.quick]
+    directory = Path(tempfile.mkdtemp(prefix="taskyard-"))
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as directory:
-        os.environ["COVERAGE_FILE"] = str(Path(directory, "coverage"))
-        runs = run_sections(quick=quick, directory=Path(directory))
-        failed = list(dict.fromkeys(run.name for run in runs if not run.passed))
-        if not quick and not gates_hold():
-            failed.append("coverage")
-    tally = sum((run.tally for run in runs), Counter[str]())
+    with lent_cluster():
+        outcomes = [told(run(section, directory, quick=asked.quick)) for section in chosen]
+    outcomes += [] if asked.quick else [told(check_coverage(directory))]
+    seconds = time.monotonic() - began
+    if all(outcome.is_green for outcome in outcomes):
+        shutil.rmtree(directory, ignore_errors=True)
+    return close(outcomes, seconds, None if asked.quick else asked.times)
 
-    if failed:
-        print(f"\nfailed: {', '.join(failed)}")
-    words = ", ".join(f"{tally[word]} {word}" for word in ("passed", "failed", "skipped"))
-    print(f"\n{words} in {time.monotonic() - began:.0f}s")
+
+def run_part(part: str) -> int:
+    """Run some tests as pytest does; only what they print is different from `pytest tests/PART`."""
+    if not (TESTS / part.partition("::")[0]).exists():
+        print(f"There is no tests/{part.partition('::')[0]}. Name a directory or a file of tests/.", file=sys.stderr)
+        return 2
+    began = time.monotonic()
+    directory = Path(tempfile.mkdtemp(prefix="taskyard-"))
+    report = directory / "report.xml"
+    command = [*pytest_command(f"tests/{part}", directory / "tests", report)]
+    with lent_cluster():
+        code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    outcome = Outcome(part)
+    read_report(outcome, report)
+    outcome.is_green = code == 0
+    if outcome.is_green:
+        shutil.rmtree(directory, ignore_errors=True)
+    return close([outcome], time.monotonic() - began, None)
+
+
+def run(section: Section, directory: Path, *, quick: bool) -> Outcome:
+    """Run a section in all its processes, side by side."""
+    outcome = Outcome(section.name)
+    began, cpu_before = time.monotonic(), cpu_of_children_s()
+    with ExitStack() as stack:
+        runs = [start(section, number, directory, stack, quick=quick) for number in range(section.processes)]
+        codes = [run.process.wait() for run in runs]
+    outcome.seconds, outcome.cpu_s = time.monotonic() - began, cpu_of_children_s() - cpu_before
+    for one, code in zip(runs, codes, strict=True):
+        is_green = code == 0 or (code == NOTHING_COLLECTED and not section.command)
+        outcome.is_green &= is_green
+        if section.command:
+            outcome.failed += not is_green
+        else:
+            read_report(outcome, one.report, died=not is_green)
+        if not is_green:
+            print(f"\n== {section.name}\n{one.output.read_text(errors='replace')}", flush=True)
+    return outcome
+
+
+def start(section: Section, number: int, directory: Path, stack: ExitStack, *, quick: bool) -> Run:
+    base = directory / f"{section.name}-{number}"
+    output, report = base.with_suffix(".out"), base.with_suffix(".xml")
+    if section.command:
+        command = [sys.executable if word == "python" else word for word in section.command]
+    else:
+        claims = directory / f"{section.name}-claims"
+        claims.mkdir(exist_ok=True)
+        command = pytest_command(f"tests/{section.name}", base, report, f"--claims={claims}")
+        if quick:
+            command += ["-m", "not slow and not soak"]
+        elif section.measured:
+            tracer = ["-m", "coverage", "run", "--parallel-mode", f"--source={section.sources}"]
+            command = [sys.executable, *tracer, *command[1:]]
+    env = {**os.environ, "COVERAGE_FILE": str(directory / "coverage")}
+    file = stack.enter_context(output.open("wb"))
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+    return Run(process, output, report)
+
+
+def pytest_command(path: str, base: Path, report: Path, *more: str) -> list[str]:
+    """The logs of what failed stay below `base`."""
+    plugins = ["-p", "tests.support.parts", "-p", "tests.support.hints"]
+    kept = [f"--basetemp={base}", "-o", "tmp_path_retention_policy=failed"]
+    told_ = [f"--junit-xml={report}", "-o", "junit_logging=no", "-o", "junit_duration_report=total"]
+    return [sys.executable, "-m", "pytest", "-q", *plugins, *kept, *told_, path, *more]
+
+
+def cpu_of_children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def read_report(outcome: Outcome, report: Path, *, died: bool = False) -> None:
+    """Add what a process of pytest reports; one that left no report counts as a failed test."""
+    if not report.exists():
+        outcome.failed += died
+        return
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        name = f"{case.get('classname', '').removeprefix('tests.').replace('.', '/')}.py::{case.get('name')}"
+        bad = case.find("failure") is not None or case.find("error") is not None
+        seconds = float(case.get("time", "0"))
+        outcome.tests[name] = outcome.tests.get(name, 0.0) + seconds
+        if bad:
+            outcome.failed += 1
+            outcome.failures.append(name)
+        elif case.find("skipped") is not None:
+            outcome.skipped += 1
+        else:
+            outcome.passed += 1
+
+
+def told(outcome: Outcome) -> Outcome:
+    """Print a section's line as it ends."""
+    figures = f"{outcome.passed:6} passed {outcome.failed:4} failed {outcome.skipped:4} skipped"
+    verdict = "" if outcome.is_green else "   FAILED"
+    print(f"{outcome.name:<12}{figures}  {outcome.seconds:6.1f} s  {outcome.cpu_s:6.1f} s of CPU{verdict}", flush=True)
+    return outcome
+
+
+def check_coverage(directory: Path) -> Outcome:
+    """Whether every package is visited by its own section as far as it must be."""
+    outcome = Outcome("coverage")
+    began, cpu_before = time.monotonic(), cpu_of_children_s()
+    env = {**os.environ, "COVERAGE_FILE": str(directory / "coverage")}
+    coverage = [sys.executable, "-m", "coverage"]
+    subprocess.run([*coverage, "combine", "--quiet"], cwd=ROOT, env=env, check=True)
+    for name, (least, packages) in GATES.items():
+        patterns = ",".join(f"src/taskyard/{package}/*" for package in packages)
+        command = [*coverage, "report", f"--fail-under={least}", f"--include={patterns}"]
+        done = subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"\n== coverage of {name}: at least {least} %\n{done.stdout}{done.stderr}", flush=True)
+            outcome.is_green = False
+            outcome.failed += 1
+    outcome.seconds, outcome.cpu_s = time.monotonic() - began, cpu_of_children_s() - cpu_before
+    return outcome
+
+
+def close(outcomes: Sequence[Outcome], seconds: float, times: Path | None) -> int:
+    """Say what took long and what failed; the last line is the verdict."""
+    if times is not None:
+        times.parent.mkdir(parents=True, exist_ok=True)
+        times.write_bytes(msgspec.json.format(msgspec.json.encode({"seconds": seconds, "sections": outcomes})))
+        for line in over_budget(outcomes):
+            print(line)
+    tests = Counter({name: took for outcome in outcomes for name, took in outcome.tests.items()})
+    if len(tests) > SLOWEST:
+        print("\nThe slowest tests:")
+        for name, took in tests.most_common(SLOWEST):
+            print(f"  {took:6.1f} s  {name}")
+    cpu_s = sum(outcome.cpu_s for outcome in outcomes)
+    print(f"\n{seconds:.0f} s in all" + (f", {cpu_s / 60:.1f} minutes of CPU" if cpu_s else ""))
+    if failed := [outcome.name for outcome in outcomes if not outcome.is_green]:
+        print(f"failed: {', '.join(failed)}")
+    words = ("passed", "failed", "skipped")
+    print(", ".join(f"{sum(getattr(outcome, word) for outcome in outcomes)} {word}" for word in words))
     return 1 if failed else 0
+
+
+def over_budget(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    allowed = budgets()
+    for outcome in outcomes:
+        if outcome.seconds > allowed.get(outcome.name, 0):
+            took, may = f"{outcome.seconds:.0f} s", allowed.get(outcome.name, 0)
+            yield f"{outcome.name} took {took}; tests/README.md allows it {may} s: make its tests faster, or fewer."
 
 
 if __name__ == "__main__":

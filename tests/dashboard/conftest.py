@@ -27,7 +27,6 @@ HUB_AWAY: Final = ("ERR_",)
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "refused(*words): every status, or error, that requests of this test fail with")
     config.addinivalue_line("markers", "hub_away: the hub does not answer for some time of this test")
-    config.addinivalue_line("markers", "measured: holds a clock to what it looks at, so nothing may run beside it")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -89,7 +89,7 @@ def test_the_first_view_needs_little_script(yard: Yard, context: BrowserContext)
     assert sum(scripts.values()) <= SCRIPT_BYTES_MAX, scripts
 
 
-@pytest.mark.measured
+@pytest.mark.soak
 def test_a_cold_first_view_is_soon_usable(yard: Yard, context: BrowserContext) -> None:
     page = context.new_page()
     page.add_init_script(WATCH)

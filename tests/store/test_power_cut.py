@@ -14,7 +14,7 @@ from tests.support.store_disk import Acknowledge, Cut, Disk, Operation, Wreck, a
 from tests.support.store_script import State, expected_states, script, state_of
 
 # Every point of a longer script is for the soak: POWER_CUT_STEP=1 POWER_CUT_BATCHES=400.
-STEP = int(os.environ.get("POWER_CUT_STEP", "13"))
+STEP = int(os.environ.get("POWER_CUT_STEP", "29"))
 BATCHES = int(os.environ.get("POWER_CUT_BATCHES", "40"))
 LOG_PAGES = 60  # so that the script meets several copies of the log into the file
 

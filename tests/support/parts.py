@@ -1,43 +1,69 @@
-"""A plugin of pytest, `-p tests.support.parts`: with `--part=1/2`, a section runs in parts beside each other.
+"""A pytest plugin, `-p tests.support.parts`: several processes share the modules of one section, `--claims DIR`.
 
-A module stays whole, since what its tests share takes long to make; so do modules that are marked as `together`.
+A process claims a module before it runs the first test of it, by making a file, and leaves alone what another has
+claimed: no process idles while there is work, however long each module takes. A module stays whole, since what its
+tests share takes long to make; so do modules of one `together` mark. Those that take long (`takes`) are begun first.
 """
 
+import os
+from pathlib import Path
 from typing import Final
 
 import pytest
 
-TAKES_S: Final = 10
-"""A module that does not say how long it takes."""
+CLAIMS: Final = pytest.StashKey["Claims"]()
+
+
+class Claims:
+    """The modules, or groups of modules, that belong to this process."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._mine: dict[str, bool] = {}
+
+    def is_mine(self, item: pytest.Item) -> bool:
+        group = _group_of(item)
+        if group not in self._mine:
+            self._mine[group] = self._claim(group)
+        return self._mine[group]
+
+    def _claim(self, group: str) -> bool:
+        try:
+            os.close(os.open(self._directory / group.replace(os.sep, "%"), os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        return True
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--part", metavar="N/OF", help="only one of so many parts of about the same size")
+    parser.addoption("--claims", type=Path, metavar="DIR", help="share the modules with other processes")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    asked = config.getoption("--part")
-    if asked is None:
-        return
-    number, of = map(int, asked.split("/"))
-    together: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        together.setdefault(_group_of(item), []).append(item)
-    parts: list[list[pytest.Item]] = [[] for _ in range(of)]
-    for group in sorted(together.values(), key=_seconds_of, reverse=True):
-        min(parts, key=_seconds_of).extend(group)
-    left_out = [item for part in parts if part is not parts[number - 1] for item in part]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = parts[number - 1]
+    directory = config.getoption("--claims")
+    if directory is not None:
+        config.stash[CLAIMS] = Claims(directory)
+        # Sorting keeps the order of equals, so a module's tests stay as they stand; a group's modules come together.
+        first = {_group_of(item): number for number, item in reversed(list(enumerate(items)))}
+        longest: dict[str, int] = {}
+        for item in items:
+            longest[_group_of(item)] = max(longest.get(_group_of(item), 0), _seconds_of(item))
+        items.sort(key=lambda item: (-longest[_group_of(item)], first[_group_of(item)]))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """True, "it was run", for a test that another process runs."""
+    claims = item.config.stash.get(CLAIMS, None)
+    return None if claims is None or claims.is_mine(item) else True
 
 
 def _group_of(item: pytest.Item) -> str:
     mark = item.get_closest_marker("together")
-    return str(item.path) if mark is None else str(mark.args[0])
+    return item.nodeid.partition("::")[0] if mark is None else str(mark.args[0])
 
 
-def _seconds_of(items: list[pytest.Item]) -> int:
-    """By what their modules say of themselves: the number of tests says little."""
-    modules = {item.path: item.get_closest_marker("takes") for item in items}
-    return sum(TAKES_S if mark is None else mark.args[0] for mark in modules.values())
+def _seconds_of(item: pytest.Item) -> int:
+    mark = item.get_closest_marker("takes")
+    return 0 if mark is None else int(mark.args[0])

@@ -1,7 +1,8 @@
 """A PostgreSQL of the tests' own: a cluster in a temporary directory, started when first asked for.
 
 It is as durable as one in production, so that what the tests see of it is true. The server refuses to run as root;
-where the tests do, it runs as somebody without rights. A test gets a database of its own, copied from a migrated one.
+where the tests do, it runs as a user without rights. A test gets a database of its own, copied from a migrated one.
+`make test` starts one cluster and lends it to all its processes; a test that stops its server makes one of its own.
 """
 
 import atexit
@@ -27,6 +28,8 @@ from tests.support.ports import free_port
 START_S = 60
 LOOKS_MAX = 2_000
 TEMPLATE = "yard_template"
+LENT = "TESTS_POSTGRES"
+"""Where the cluster lies that this process was lent, and its port."""
 GUARDED = "guarded"
 """A user who needs the password `open sesame`."""
 
@@ -51,16 +54,17 @@ def _user_of_the_server() -> str | None:
 
 
 class Cluster:
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, port: int | None = None) -> None:
+        """`port` is that of a server which runs already."""
         self.directory = directory
-        self.port = free_port()
+        self.port = port or free_port()
         self._data = directory / "data"
         self._user = _user_of_the_server()
         self.prefix: Sequence[str] = ()
         """What the server's own command is put behind, from its next start on."""
         self._numbers = count(1)
         self._process: subprocess.Popen[bytes] | None = None
-        if self._user is not None:
+        if self._user is not None and port is None:
             shutil.chown(directory, self._user)
 
     def _command(self, *command: str) -> list[str]:
@@ -81,7 +85,7 @@ class Cluster:
             "unix_socket_directories": f"'{self.directory}'",
             "shared_buffers": "256MB",
             "max_wal_size": "2GB",
-            "max_connections": 200,
+            "max_connections": 400,
             "password_encryption": "'scram-sha-256'",
         }
         with (self._data / "postgresql.conf").open("a") as file:
@@ -128,7 +132,7 @@ class Cluster:
 
     def new_database(self, *, template: str = TEMPLATE) -> str:
         """The name of a database that nobody has used."""
-        name = f"yard_{next(self._numbers)}"
+        name = f"yard_{os.getpid()}_{next(self._numbers)}"
         self.administer(f'CREATE DATABASE {name} TEMPLATE "{template}"')
         return name
 
@@ -176,8 +180,25 @@ atexit.register(_until_exit.close)
 
 @cache
 def cluster() -> Cluster:
-    """The one of this process, which ends with it."""
+    """The one that was lent to this process, or its own, which ends with it."""
+    if lent := os.environ.get(LENT):
+        directory, _, port = lent.rpartition(":")
+        return Cluster(Path(directory), port=int(port))
     return _until_exit.enter_context(a_cluster())
+
+
+@contextmanager
+def lent_cluster() -> Iterator[None]:
+    """One for all processes that are started meanwhile."""
+    with a_cluster() as made:
+        # Its workers would visit hundreds of databases that no test uses any more.
+        made.administer("ALTER SYSTEM SET autovacuum = off")
+        made.administer("SELECT pg_reload_conf()")
+        os.environ[LENT] = f"{made.directory}:{made.port}"
+        try:
+            yield
+        finally:
+            del os.environ[LENT]
 
 
 def new_yard() -> str:
