@@ -53,10 +53,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """True, "it was run", for a test that another process runs."""
-    claims = item.config.stash.get(CLAIMS, None)
-    return None if claims is None or claims.is_mine(item) else True
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run what this process claims. The test after each is known, so that pytest tears down all that it does not share.
+
+    So a module is claimed when the last test of the module before it begins.
+    """
+    claims = session.config.stash.get(CLAIMS, None)
+    if claims is None or session.testsfailed:
+        return None
+    mine = filter(claims.is_mine, session.items)
+    item = next(mine, None)
+    while item is not None:
+        following = next(mine, None)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail or session.shouldstop:
+            raise session.Failed(session.shouldfail) if session.shouldfail else session.Interrupted(session.shouldstop)
+        item = following
+    return True
 
 
 def _group_of(item: pytest.Item) -> str:
