@@ -45,9 +45,7 @@ def faults() -> list[Fault]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.planted_faults", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.planted_faults", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--at", metavar="REV", help="plant them in this commit instead of the working tree")
     parser.add_argument("--only", metavar="TEXT", default="", help="faults whose area or name contains this")
     asked = parser.parse_args(arguments)
