@@ -5,7 +5,6 @@ from typing import Final
 
 SQLITE_ONLY: Final[Mapping[str, str]] = {
     "test_a_full_disk_refuses_new_work_loses_nothing_and_recovers_by_itself": "the disk of the hub, not of a server",
-    "test_a_database_with_a_damaged_page": "the database's file",
     "test_slow_heads_and_silent_sockets_are_closed_while_others_are_served": "the door, before anything is asked",
     "test_an_agent_that_runs_a_task_splits_it_reports_and_hands_in_its_result": "what a token opens, and the gateways",
     "test_what_agents_pull_is_done_once_although_the_hub_is_killed": "what a claim is to the core",
@@ -17,6 +16,5 @@ SQLITE_ONLY: Final[Mapping[str, str]] = {
     "test_the_shell_agent_does_tasks_tells_failures_and_stops_what_was_cancelled": "a shell at the door",
     "test_the_shell_agent_says_why_it_is_refused_and_leaves": "a shell at the door",
     "test_nothing_is_left_of_a_function_in_a_process_when_it_is_cancelled_or_its_daemon_killed": "the daemon",
-    "test_a_daemon_does_not_grow_with_the_tasks_it_has_done": "the daemon's memory",
     "test_a_daemon_reads_its_file_anew_while_its_agents_work": "the daemon's file",
 }

@@ -82,9 +82,3 @@ def test_a_reader_that_is_cut_off_and_whose_hub_dies_misses_and_repeats_nothing(
     kept = all_places(client)
     assert set(kept) <= set(seen)
     assert len({place_of(place)[0] for place in kept}) > 1, "the hubs had epochs of their own"
-
-
-def test_a_place_in_no_log_is_answered_with_resync(yard: LiveYard) -> None:
-    client = yard.hub().client()
-    client.submit("something", scheduled_for="2099-01-01T00:00:00Z")
-    assert next(client.events(last_event_id="999999-999999-0")).event == "resync"
