@@ -63,12 +63,3 @@ def test_after_a_kill_of_the_hub_the_next_one_has_one_local_daemon_and_what_ran_
     # And when that hub is stopped, nothing is left.
     assert hub.process.terminate() == 0
     assert local_daemons(hub) == []
-
-
-def test_a_hub_that_is_stopped_at_once_after_a_kill_leaves_nobody_behind(yard: LiveYard) -> None:
-    hub = yard.hub(options=())
-    with hub.client() as client:
-        wait_online(client, 1)
-    hub.restart()
-    assert hub.process.terminate() == 0
-    wait_until(lambda: not local_daemons(hub), within_s=60, what="no daemon without a hub")

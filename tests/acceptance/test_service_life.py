@@ -8,13 +8,10 @@ import pytest
 
 from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED, AttemptStatus
-from tests.acceptance.flat_memory import GROWTH_BYTES_MAX, measured
 from tests.support.agent_daemon import AgentDaemon, at_work
 from tests.support.live import STUBBORN, LiveYard, wait_online, wait_until
 
 WAIT_S = 30.0
-TASKS = 2_000
-"""`make soak` does 20,000."""
 
 
 def capabilities(client: Client) -> list[str]:
@@ -74,8 +71,3 @@ def test_what_a_leaving_daemon_cannot_finish_is_handed_back_and_costs_no_attempt
         assert task.status == "completed"
         assert [attempt.status for attempt in task.attempts] == [AttemptStatus.DRAINED, AttemptStatus.SUCCESS]
         assert first.noted("end")[id] == 0
-
-
-@pytest.mark.slow
-def test_a_daemon_does_not_grow_with_the_tasks_it_has_done(yard: LiveYard) -> None:
-    assert measured(yard, TASKS).growth_bytes <= GROWTH_BYTES_MAX

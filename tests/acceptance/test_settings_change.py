@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,15 +10,10 @@ import pytest
 from taskyard.sdk.client import Client
 from tests.support.live import LONG_LEASES, LiveHub, LiveYard, taskyard, wait_online, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.takes(15)]
+pytestmark = [pytest.mark.slow, pytest.mark.takes(8)]
 
-SERVICE = LONG_LEASES
 APPLIED_S = 30.0
 """A file is looked at twice a second; the rest is for a busy machine."""
-
-
-def settings_of(yard: LiveYard, hub: LiveHub) -> Path:
-    return yard.directory / f"{hub.data.name}.toml"
 
 
 def said(hub: LiveHub, event: str) -> list[dict[str, Any]]:
@@ -36,13 +30,13 @@ def running(client: Client) -> int:
 
 
 def limit(count: int) -> str:
-    return f"{SERVICE}[limits]\nrunning_per_user = {count}\n[limits.running_per_source]\nuser = 100\n"
+    return f"{LONG_LEASES}[limits]\nrunning_per_user = {count}\n[limits.running_per_source]\nuser = 100\n"
 
 
 def test_a_limit_is_lowered_raised_and_written_wrong_while_tasks_run(yard: LiveYard) -> None:
     # Given a service whose user may run two tasks, and does, with others waiting
     hub = yard.hub(settings=limit(2), options=("--no-daemon", "--profile", "service"))
-    file = settings_of(yard, hub)
+    file = yard.directory / "yard.toml"
     assert "profile    service" in hub.process.said
     with hub.client() as client:
         assert client.me().profile == "service"
@@ -82,12 +76,3 @@ def test_a_limit_is_lowered_raised_and_written_wrong_while_tasks_run(yard: LiveY
         assert client.me().profile == "service"
         # It would wait for its sleepers.
         daemon.process.kill()
-
-
-def test_a_profile_in_the_file_changes_with_the_file(yard: LiveYard) -> None:
-    hub = yard.hub(settings=SERVICE)
-    assert "profile    local — your own tasks are not limited" in hub.process.said
-    with hub.client() as client:
-        settings_of(yard, hub).write_text('profile = "service"\n' + SERVICE)
-        wait_until(lambda: client.me().profile == "service", within_s=APPLIED_S, what="it is a service")
-        assert await_said(hub, "settings.changed", 1)["data"] == {"names": ["profile"]}
