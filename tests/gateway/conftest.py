@@ -2,11 +2,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from taskyard.core.settings import Settings
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.vocabulary import Scope
 from tests.support.gateway_client import HELLO, Client, Connection
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import GatewayHub, a_hub
 
 
 @pytest.fixture
@@ -15,8 +16,15 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def hub() -> GatewayHub:
-    return GatewayHub()
+def settings() -> Settings:
+    """Those of the hub; a test that needs others says which."""
+    return Settings()
+
+
+@pytest.fixture
+async def hub(settings: Settings) -> AsyncIterator[GatewayHub]:
+    async with a_hub(settings) as made:
+        yield made
 
 
 @pytest.fixture
@@ -27,15 +35,15 @@ async def app(hub: GatewayHub) -> AsyncIterator[GatewayApp]:
 
 
 @pytest.fixture
-def ann(hub: GatewayHub, app: GatewayApp) -> Client:
+async def ann(hub: GatewayHub, app: GatewayApp) -> Client:
     """An ordinary user."""
-    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS))
+    return Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS))
 
 
 @pytest.fixture
-def owner(hub: GatewayHub, app: GatewayApp) -> Client:
+async def owner(hub: GatewayHub, app: GatewayApp) -> Client:
     """The same, who has daemons too."""
-    return Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+    return Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
 
 
 @pytest.fixture
@@ -50,11 +58,11 @@ async def daemon(owner: Client) -> AsyncIterator[Connection]:
 
 
 @pytest.fixture
-def bob(hub: GatewayHub, app: GatewayApp) -> Client:
+async def bob(hub: GatewayHub, app: GatewayApp) -> Client:
     """Another one."""
-    return Client(app, hub.a_key(hub.a_user("bob"), Scope.TASKS))
+    return Client(app, await hub.a_key(await hub.a_user("bob"), Scope.TASKS))
 
 
 @pytest.fixture
-def admin(hub: GatewayHub, app: GatewayApp) -> Client:
-    return Client(app, hub.a_key(hub.a_user("root"), Scope.TASKS, Scope.ADMIN))
+async def admin(hub: GatewayHub, app: GatewayApp) -> Client:
+    return Client(app, await hub.a_key(await hub.a_user("root"), Scope.TASKS, Scope.ADMIN))

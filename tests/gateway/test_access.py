@@ -66,7 +66,7 @@ async def test_the_dashboards_pages_are_open_to_all_and_hold_nothing_of_anybodys
 async def test_a_key_opens_what_its_scopes_say(
     hub: GatewayHub, app: GatewayApp, route: Route[Any, Any], scopes: tuple[Scope, ...]
 ) -> None:
-    response = await call(Client(app, hub.a_key(hub.a_user("eve"), *scopes)), route)
+    response = await call(Client(app, await hub.a_key(await hub.a_user("eve"), *scopes)), route)
     is_open = route.policy.public or bool(route.policy.scopes & set(scopes))
     assert (response.status == 403) is not is_open
     assert response.status < 500
@@ -76,8 +76,8 @@ async def test_a_key_opens_what_its_scopes_say(
 async def test_a_task_token_opens_its_callbacks_and_sub_tasks_only(
     hub: GatewayHub, app: GatewayApp, route: Route[Any, Any]
 ) -> None:
-    user = hub.a_user("eve")
-    task = (await Client(app, hub.a_key(user, Scope.TASKS)).post(TASKS, {"input": "a"})).json
+    user = await hub.a_user("eve")
+    task = (await Client(app, await hub.a_key(user, Scope.TASKS)).post(TASKS, {"input": "a"})).json
     # No attempt is current, so not even sub-tasks can be made.
     response = await call(Client(app, hub.token_for(task["id"], 1)), route)
     if not route.policy.public:
@@ -106,12 +106,12 @@ async def test_how_to_send_a_key_is_said_to_who_sent_none(app: GatewayApp, heade
 
 
 async def test_an_expired_or_revoked_key_opens_nothing(hub: GatewayHub, app: GatewayApp) -> None:
-    user = hub.a_user("eve")
-    expiring = hub.a_key(user, Scope.TASKS, expires_at=START_MS + 1000)
-    revoked = hub.a_key(user, Scope.TASKS)
+    user = await hub.a_user("eve")
+    expiring = await hub.a_key(user, Scope.TASKS, expires_at=START_MS + 1000)
+    revoked = await hub.a_key(user, Scope.TASKS)
     assert (await Client(app, expiring).get(TASKS)).status == 200
     hub.wall_ms += 1000
-    hub.decide(RevokeKey(hub.key_named(revoked).id, actor="test"))
+    await hub.decide(RevokeKey(hub.key_named(revoked).id, actor="test"))
     assert (await Client(app, expiring).get(TASKS)).status == 401
     assert (await Client(app, revoked).get(TASKS)).status == 401
 
@@ -135,7 +135,7 @@ def a_token(**claims: Any) -> str:
 async def test_a_web_token_is_its_subject(hub: GatewayHub) -> None:
     settings = JwtSettings(algorithm="HS256", secret=SECRET, issuer="i", audience="a")
     app = build_app(hub, GatewaySettings(auth=AuthSettings(jwt=settings)))
-    hub.a_user("ann")
+    await hub.a_user("ann")
     assert (await Client(app, a_token()).get("/api/v1/users/me")).json["scopes"] == ["tasks"]
     assert (await Client(app, a_token(scope="agent admin")).get("/api/v1/users/me")).json["scopes"] == ["agent"]
     now = START_MS // 1000
@@ -155,7 +155,7 @@ async def test_a_web_token_is_its_subject(hub: GatewayHub) -> None:
 
 
 async def test_a_one_time_link_signs_a_browser_in_once(hub: GatewayHub, app: GatewayApp) -> None:
-    user = hub.a_user("ann")
+    user = await hub.a_user("ann")
     link = app.door.sign_in_link(user_id=user, base_url="")
     browser = Client(app)
     response = await browser.get(link)
@@ -168,7 +168,7 @@ async def test_a_one_time_link_signs_a_browser_in_once(hub: GatewayHub, app: Gat
 
 
 async def test_a_cookie_alone_changes_nothing(hub: GatewayHub, app: GatewayApp) -> None:
-    ticket = app.door.sign_in_link(user_id=hub.a_user("ann"), base_url="")
+    ticket = app.door.sign_in_link(user_id=await hub.a_user("ann"), base_url="")
     cookie = (await Client(app).get(ticket)).headers["set-cookie"].partition(";")[0]
     for method, path in (("POST", TASKS), ("DELETE", f"{TASKS}/T-001"), ("PATCH", f"{TASKS}/T-001")):
         response = await Client(app).request(method, path, {"input": "a"}, headers={"cookie": cookie})

@@ -7,10 +7,10 @@ from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.settings import Breaker, Breakers, Settings
 from taskyard.core.task import Failure
 from taskyard.gateway.present import event_answer
-from taskyard.store.port import Numbered
 from taskyard.wire.fields import instant_of
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import GatewayHub
+from tests.support.hub_scene import ASubscriber
 
 pytestmark = pytest.mark.anyio
 BREAKERS = "/api/v1/breakers"
@@ -31,20 +31,20 @@ CLOSED = {
 
 
 @pytest.fixture
-def hub() -> GatewayHub:
+def settings() -> Settings:
     overrides = {"ops-security": Breaker(failure_threshold=3, cooldown=120)}
-    return GatewayHub(Settings(breakers=Breakers(overrides=overrides)))
+    return Settings(breakers=Breakers(overrides=overrides))
 
 
-def a_daemon(hub: GatewayHub, user_id: str) -> None:
-    hub.decide(JoinDaemon(1, user_id, "d_1", "boot", "mac", slots=20))
+async def a_daemon(hub: GatewayHub, user_id: str) -> None:
+    await hub.decide(JoinDaemon(1, user_id, "d_1", "boot", "mac", slots=20))
 
 
 async def fail(hub: GatewayHub, client: Client, times: int, **fields: object) -> None:
     for _ in range(times):
         task = (await client.post(TASKS, {"input": "a", "execution": {"max_attempts": 1}, **fields})).json
         assert task["status"] == "scheduled"
-        hub.decide(FailTask("d_1", task["id"], 1, Failure("BOOM", "it broke"), session=1))
+        await hub.decide(FailTask("d_1", task["id"], 1, Failure("BOOM", "it broke"), session=1))
 
 
 async def test_nothing_failed_nothing_is_listed(ann: Client) -> None:
@@ -52,7 +52,7 @@ async def test_nothing_failed_nothing_is_listed(ann: Client) -> None:
 
 
 async def test_a_breaker_is_shown_from_its_first_failure_to_its_probe(hub: GatewayHub, ann: Client) -> None:
-    a_daemon(hub, "u_ann")
+    await a_daemon(hub, "u_ann")
     await fail(hub, ann, 1)
     assert (await ann.get(BREAKERS)).json == [{**CLOSED, "failures": 1, "last_failure_at": AT}]
 
@@ -69,7 +69,7 @@ async def test_a_breaker_is_shown_from_its_first_failure_to_its_probe(hub: Gatew
 
 
 async def test_the_newest_is_first_and_a_types_own_numbers_are_shown(hub: GatewayHub, ann: Client) -> None:
-    a_daemon(hub, "u_ann")
+    await a_daemon(hub, "u_ann")
     await fail(hub, ann, 1)
     hub.wall_ms += 1000
     await fail(hub, ann, 3, type="ops-security")
@@ -84,7 +84,7 @@ async def test_the_newest_is_first_and_a_types_own_numbers_are_shown(hub: Gatewa
 
 
 async def test_a_person_opens_and_resets_one(hub: GatewayHub, ann: Client) -> None:
-    a_daemon(hub, "u_ann")
+    await a_daemon(hub, "u_ann")
     forced = await ann.post(f"{BREAKERS}/general/open")
     assert forced.status == 200
     assert forced.json == {**CLOSED, "state": "open", "opened_at": AT, "half_open_at": "2027-01-15T08:05:00Z"}
@@ -132,24 +132,12 @@ async def test_who_opened_and_who_reset_is_in_the_audit(hub: GatewayHub, ann: Cl
     assert reset["actor"] == f"key:{hub.key_named(admin.key).id}"
 
 
-class Watcher:
-    """Whoever follows the events."""
-
-    user_id = None
-
-    def __init__(self) -> None:
-        self.seen: list[Numbered] = []
-
-    def offer(self, events: list[Numbered]) -> None:
-        self.seen += events
-
-
 async def test_its_events_say_until_when_as_an_instant(hub: GatewayHub, ann: Client) -> None:
-    watcher = Watcher()
+    watcher = ASubscriber()
     hub.subscribe(watcher)
     await ann.post(f"{BREAKERS}/general/open")
-    (event,) = [event_answer(each) for each in watcher.seen]
-    assert (event.event, event.user_id, event.data["type"]) == ("breaker.opened", "u_ann", "general")
+    event = event_answer(await watcher.event("breaker.opened"))
+    assert (event.user_id, event.data["type"]) == ("u_ann", "general")
     assert event.data["until"] == instant_of(hub.wall_ms + 300_000)
 
 

@@ -9,7 +9,7 @@ from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.port import Unavailable
 from taskyard.vocabulary import Level, Refusal, Scope
 from tests.support.gateway_client import Client, Response
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import GatewayHub, refusing
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
@@ -90,7 +90,7 @@ async def test_whoever_cancels_a_task_and_what_depends_on_it_is_refused_neither(
 
 
 async def test_many_are_given_another_priority_up_to_the_keys_ceiling(hub: GatewayHub, app: GatewayApp) -> None:
-    bound = Client(app, hub.a_key(hub.a_user("eve"), Scope.TASKS, max_priority=Level.NORMAL))
+    bound = Client(app, await hub.a_key(await hub.a_user("eve"), Scope.TASKS, max_priority=Level.NORMAL))
     ids = [await submit(bound, priority="low") for _ in range(2)]
     response = await act(bound, "reprioritise", *ids, priority="critical")
     assert oks(response) == [True, True]
@@ -153,9 +153,11 @@ async def test_an_admin_acts_on_everybodys_by_id(ann: Client, bob: Client, admin
     assert (await act(ann, "cancel", *ids, query="?user=*")).status == 403
 
 
-async def test_a_store_that_is_away_is_told_for_each(hub: GatewayHub, ann: Client) -> None:
+async def test_a_store_that_is_away_is_told_for_each(
+    hub: GatewayHub, ann: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = [await submit(ann) for _ in range(2)]
-    hub.down = Unavailable(Refusal.STORE_UNAVAILABLE, 1)
+    monkeypatch.setattr(hub, "ask", refusing(Unavailable(Refusal.STORE_UNAVAILABLE, 1)))
     response = await act(ann, "cancel", *ids)
     assert (response.status, codes(response)) == (200, ["STORE_UNAVAILABLE"] * 2)
     assert [one["status"] for one in response.json["results"]] == ["queued"] * 2

@@ -7,8 +7,7 @@ import pytest
 from taskyard.core.daemon_commands import Beat, JoinDaemon
 from taskyard.core.settings import Lease, Settings
 from taskyard.core.yard_commands import RevokeKey
-from taskyard.gateway.app import GatewayApp, build_app
-from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.rest import claims
 from taskyard.vocabulary import Scope
 from taskyard.wire import frames
@@ -18,6 +17,7 @@ from tests.support.gateway_hub import GatewayHub
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
 CLAIM = "/api/v1/claim"
+BEATS_OFTEN = Settings(lease=Lease(heartbeat_s=0.01))
 
 
 async def claim(agent: Client, hang_up: asyncio.Event | None = None, **body: object) -> Response:
@@ -28,7 +28,7 @@ async def claim(agent: Client, hang_up: asyncio.Event | None = None, **body: obj
 async def open_claims(hub: GatewayHub, count: int = 1) -> None:
     """Until so many wait."""
     async with asyncio.timeout(WAIT_S):
-        while sum(daemon.session != 0 for daemon in hub.core.state.daemons.values()) != count:
+        while sum(daemon.session != 0 for daemon in hub.state.daemons.values()) != count:
             await asyncio.sleep(0)
 
 
@@ -95,16 +95,14 @@ async def test_who_waits_is_given_what_comes(hub: GatewayHub, owner: Client) -> 
         await owner.post(TASKS, {"input": name})
     answers = [await one for one in waiting]
     assert sorted(answer.json["task"]["input"] for answer in answers) == ["a", "b"]
-    assert len(hub.core.state.daemons) == 2
+    assert len(hub.state.daemons) == 2
 
 
-async def test_an_agent_that_waits_is_kept_alive_and_its_time_is_kept_to() -> None:
-    hub = GatewayHub(Settings(lease=Lease(heartbeat_s=0.01)))
-    agent = Client(build_app(hub, GatewaySettings()), hub.a_key(hub.a_user("ann"), Scope.DAEMON))
-
+@pytest.mark.parametrize("settings", [BEATS_OFTEN])
+async def test_an_agent_that_waits_is_kept_alive_and_its_time_is_kept_to(hub: GatewayHub, owner: Client) -> None:
     # Given one that waits until it has been kept alive for a while: how many heartbeats fit into a time is not promised
     hang_up = asyncio.Event()
-    waiting = asyncio.create_task(claim(agent, hang_up, wait_s=60))
+    waiting = asyncio.create_task(claim(owner, hang_up, wait_s=60))
     async with asyncio.timeout(WAIT_S):
         while sum(isinstance(command, Beat) for command in hub.told) < 3:
             await asyncio.sleep(0.001)
@@ -113,8 +111,8 @@ async def test_an_agent_that_waits_is_kept_alive_and_its_time_is_kept_to() -> No
 
     # And one whose time is over by itself, then nobody waits any more
     async with asyncio.timeout(WAIT_S):
-        assert (await claim(agent, wait_s=0.05)).status == 204
-    assert [daemon.session for daemon in hub.core.state.daemons.values()] == [0]
+        assert (await claim(owner, wait_s=0.05)).status == 204
+    assert [daemon.session for daemon in hub.state.daemons.values()] == [0]
 
 
 async def test_who_hangs_up_is_given_nothing(hub: GatewayHub, owner: Client) -> None:
@@ -131,7 +129,7 @@ async def test_who_hangs_up_is_given_nothing(hub: GatewayHub, owner: Client) -> 
 async def test_when_the_lead_moves_whoever_waits_asks_the_next_one(hub: GatewayHub, owner: Client) -> None:
     waiting = asyncio.create_task(claim(owner, wait_s=10))
     await open_claims(hub)
-    hub.lead_moves()
+    await hub.lead_moves()
     assert len([command for command in hub.told if isinstance(command, JoinDaemon)]) == 2
     await owner.post(TASKS, {"input": "a"})
     assert (await waiting).json["task"]["input"] == "a"
@@ -141,7 +139,7 @@ async def test_a_key_that_ends_meanwhile_gets_nothing(hub: GatewayHub, owner: Cl
     waiting = asyncio.create_task(claim(owner, wait_s=30))
     await open_claims(hub)
     assert owner.key is not None
-    hub.decide(RevokeKey(hub.key_named(owner.key).id, actor="test"))
+    await hub.decide(RevokeKey(hub.key_named(owner.key).id, actor="test"))
     async with asyncio.timeout(WAIT_S):
         assert (await waiting).status == 401
 
@@ -154,12 +152,12 @@ async def test_a_hub_that_stops_sends_whoever_waits_home(hub: GatewayHub, app: G
     assert (answer.status, answer.json["code"]) == (503, "NO_LEADER")
 
 
+@pytest.mark.parametrize("settings", [BEATS_OFTEN])
 async def test_a_hub_that_says_nothing_is_not_waited_for_without_end(
     hub: GatewayHub, owner: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claims, "ANSWER_S", 0.0)
     monkeypatch.setattr(hub, "tell", lambda command: None)
-    hub.core.state.settings = Settings(lease=Lease(heartbeat_s=0.01))
     assert (await claim(owner)).status == 503
 
 
@@ -177,8 +175,8 @@ async def test_only_a_daemons_key_claims_and_only_its_own_users_tasks(
 ) -> None:
     await bob.post(TASKS, {"input": "b"})
     assert (await claim(bob)).status == 403
-    assert (await claim(Client(app, hub.a_key(hub.a_user("ann"), Scope.DAEMON)))).status == 204
-    assert (await claim(Client(app, hub.a_key("u_bob", Scope.DAEMON)))).status == 200
+    assert (await claim(Client(app, await hub.a_key(await hub.a_user("ann"), Scope.DAEMON)))).status == 204
+    assert (await claim(Client(app, await hub.a_key("u_bob", Scope.DAEMON)))).status == 200
 
 
 @pytest.mark.parametrize(
@@ -188,4 +186,4 @@ async def test_a_wrong_claim_is_told_and_changes_nothing(
     hub: GatewayHub, owner: Client, wrong: dict[str, object]
 ) -> None:
     assert (await claim(owner, **wrong)).status == 422
-    assert hub.core.state.daemons == {}
+    assert hub.state.daemons == {}

@@ -180,7 +180,7 @@ async def test_silence_is_not_welcome(owner: Client, monkeypatch: pytest.MonkeyP
 
 
 async def test_a_shared_daemon_needs_an_admins_key(hub: GatewayHub, app: GatewayApp) -> None:
-    key = hub.a_key(hub.a_user("root"), Scope.ADMIN, Scope.DAEMON)
+    key = await hub.a_key(await hub.a_user("root"), Scope.ADMIN, Scope.DAEMON)
     async with Client(app, key).socket() as connection:
         await connection.next()
         connection.say({**HELLO, "shared": True})
@@ -216,7 +216,7 @@ async def test_a_revoked_key_closes_its_sockets(
         connection.say(HELLO)
         await connection.hear()
         assert owner.key is not None
-        hub.decide(RevokeKey(hub.key_named(owner.key).id, actor="test"))
+        await hub.decide(RevokeKey(hub.key_named(owner.key).id, actor="test"))
         assert (await connection.hear())[0]["code"] == "UNAUTHENTICATED"
         assert (await connection.next())["code"] == frames.CLOSE_UNAUTHENTICATED
 
@@ -323,7 +323,7 @@ async def test_while_it_waits_for_a_sub_task_one_runs_in_its_place(hub: GatewayH
         assert (beside["task"]["id"], beside["task"]["parent_task_id"]) == (child["id"], message["task"]["id"])
         daemon.say({"type": "task.completed", "task_id": child["id"], "attempt": 1, "result": 1})
         assert (await waiting).json["result"] == 1
-        assert hub.core.state.waits == {}
+        assert hub.state.waits == {}
 
 
 async def test_who_hangs_up_waits_no_longer(hub: GatewayHub, owner: Client, daemon: Connection) -> None:
@@ -334,13 +334,13 @@ async def test_who_hangs_up_waits_no_longer(hub: GatewayHub, owner: Client, daem
     hang_up = asyncio.Event()
     waiting = asyncio.create_task(agent.get(f"{TASKS}/{child['id']}?wait_s=30", hang_up=hang_up))
     async with asyncio.timeout(WAIT_S):
-        while not hub.core.state.waits:
+        while not hub.state.waits:
             await asyncio.sleep(0)
-    assert list(hub.core.state.waits) == [message["task"]["id"]]
+    assert list(hub.state.waits) == [message["task"]["id"]]
     hang_up.set()
     async with asyncio.timeout(WAIT_S):
         await waiting
-    assert hub.core.state.waits == {}
+    assert hub.state.waits == {}
 
 
 async def test_who_was_preempted_says_for_whom(hub: GatewayHub, owner: Client, daemon: Connection) -> None:
@@ -350,7 +350,7 @@ async def test_who_was_preempted_says_for_whom(hub: GatewayHub, owner: Client, d
     daemon.say({"type": "task.accepted", **about}, {"type": "task.started", **about})
     daemon.say({"type": "heartbeat", "running": [about]})
     await daemon.hear()
-    hub.wall_ms += 10_000
+    await hub.pass_s(10)
     await owner.post(TASKS, {"input": "now", "priority": "critical"})
     (told,) = await daemon.hear()
     assert (told["type"], told["reason"]) == ("cancel_task", "preempted")
@@ -384,7 +384,7 @@ async def test_daemons_are_shown_to_their_owner(owner: Client, daemon: Connectio
 
 
 async def asked_to_rejoin(hub: GatewayHub, daemon: Connection) -> None:
-    hub.lead_moves()
+    await hub.lead_moves()
     assert await daemon.hear() == [{"type": "rejoin"}]
 
 
@@ -397,7 +397,7 @@ async def test_a_daemon_joins_the_next_leader_on_the_socket_it_has(
     daemon.say({"type": "task.started", **about})
     daemon.say({"type": "heartbeat", "running": [about]})
     await daemon.hear()
-    hub.lead_moves()
+    await hub.lead_moves()
     daemon.say({"type": "task.completed", **about, "result": 1})
     assert await daemon.hear() == [{"type": "rejoin"}]
 
@@ -450,7 +450,7 @@ async def test_a_bad_hello_is_not_welcome_again(hub: GatewayHub, daemon: Connect
 async def test_a_lead_that_moves_again_asks_once_and_a_hello_too_many_is_an_error(
     hub: GatewayHub, daemon: Connection
 ) -> None:
-    hub.lead_moves()
+    await hub.lead_moves()
     await asked_to_rejoin(hub, daemon)
     daemon.say(HELLO)
     assert (await daemon.hear())[0]["type"] == "welcome"

@@ -219,7 +219,7 @@ async def test_pages_are_counted_as_one(app: GatewayApp) -> None:
 
 
 async def test_a_one_time_link_leads_to_the_dashboard(hub: GatewayHub, app: GatewayApp) -> None:
-    link = app.door.sign_in_link(user_id=hub.a_user("ann"), base_url="")
+    link = app.door.sign_in_link(user_id=await hub.a_user("ann"), base_url="")
     landed = await Client(app).get(link)
     assert (landed.status, landed.headers["location"]) == (303, "/")
     assert (await fetch(app, landed.headers["location"])).body == INDEX

@@ -17,7 +17,7 @@ LETTERS = "/api/v1/dead-letters"
 @pytest.fixture
 async def owner(hub: GatewayHub, app: GatewayApp) -> Client:
     """Has three dead letters: two failed alike, one otherwise."""
-    client = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+    client = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
     async with client.socket() as daemon:
         await daemon.next()
         daemon.say({"type": "hello", "protocol": 1, "boot_id": "b", "name": "mac-1", "max_concurrent_tasks": 9})

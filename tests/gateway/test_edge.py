@@ -23,9 +23,8 @@ pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
 
 
-def configure(hub: GatewayHub, **sizes: int) -> None:
-    hub.settings = Settings(limits=Limits(size=Sizes(**sizes), rate={}))
-    hub._frames.settings = hub.settings
+async def configure(hub: GatewayHub, **sizes: int) -> None:
+    await hub.adopt(Settings(limits=Limits(size=Sizes(**sizes), rate={})))
 
 
 # --- the built-in numbers ----------------------------------------------------------------------------------
@@ -70,7 +69,7 @@ async def test_a_smaller_bound_holds_from_the_next_request_on(hub: GatewayHub, a
     await ann.post(TASKS, {"input": "a"})
     await ann.post(TASKS, {"input": "a"})
     assert (await ann.post(TASKS, {"input": "a", **bad})).status == 201
-    configure(hub, **sizes)
+    await configure(hub, **sizes)
     assert (await ann.post(TASKS, {"input": "a", **good})).status == 201
     refused = await ann.post(TASKS, {"input": "a", **bad})
     assert refused.status in (413, 422)
@@ -92,14 +91,14 @@ async def test_a_larger_bound_lets_more_in(
     hub: GatewayHub, ann: Client, sizes: dict[str, int], body: dict[str, Any]
 ) -> None:
     assert (await ann.post(TASKS, {"input": "a", **body})).status in (413, 422)
-    configure(hub, **sizes)
+    await configure(hub, **sizes)
     assert (await ann.post(TASKS, {"input": "a", **body})).status == 201
-    hub.settings = Settings()
+    await hub.adopt(Settings())
     assert (await ann.get(f"{TASKS}/T-001")).status == 200, "what was taken in is read whatever holds later"
 
 
 async def test_a_batch_has_as_many_tasks_as_it_may(hub: GatewayHub, ann: Client) -> None:
-    configure(hub, batch=2, name=40)
+    await configure(hub, batch=2, name=40)
     assert (await ann.post(f"{TASKS}/batch", {"tasks": [{"input": "a"}] * 3})).status == 422
     tasks = [{"input": "a"}, {"input": "a", "type": "x" * 41}]
     answer = await ann.post(f"{TASKS}/batch", {"tasks": tasks, "partial": True})
@@ -107,7 +106,7 @@ async def test_a_batch_has_as_many_tasks_as_it_may(hub: GatewayHub, ann: Client)
 
 
 async def test_a_page_is_as_long_as_it_may_be(hub: GatewayHub, ann: Client) -> None:
-    configure(hub, page=3, page_default=2)
+    await configure(hub, page=3, page_default=2)
     for _ in range(4):
         await ann.post(TASKS, {"input": "a"})
     assert len((await ann.get(TASKS)).json) == 2
@@ -116,10 +115,10 @@ async def test_a_page_is_as_long_as_it_may_be(hub: GatewayHub, ann: Client) -> N
 
 
 async def test_a_request_has_as_many_bytes_as_it_may(hub: GatewayHub, ann: Client) -> None:
-    configure(hub, request=2000)
+    await configure(hub, request=2000)
     for path in (TASKS, f"{TASKS}/batch"):
         assert (await ann.post(path, raw=b" " * 2001)).status == 413
-    configure(hub, frame=5_000_000, request=6_000_000)
+    await configure(hub, frame=5_000_000, request=6_000_000)
     assert (await ann.post(TASKS, raw=b'{"input":"a"}' + b" " * 4_900_000)).status == 201
     assert (await ann.post(TASKS, raw=b'{"input":"a"}' + b" " * 5_000_000)).status == 413
     body = b'{"tasks":[{"input":"a"}]}'
@@ -128,7 +127,7 @@ async def test_a_request_has_as_many_bytes_as_it_may(hub: GatewayHub, ann: Clien
 
 
 async def test_names_in_the_head_and_in_the_address_are_bounded_alike(hub: GatewayHub, ann: Client) -> None:
-    configure(hub, name=40)
+    await configure(hub, name=40)
     assert (await ann.post(TASKS, {"input": "a"}, headers={"idempotency-key": "x" * 41})).status == 422
     assert (await ann.get(f"{TASKS}/{'x' * 41}")).status == 404
 
@@ -139,7 +138,7 @@ async def test_the_document_shows_the_bounds_of_the_moment(hub: GatewayHub, ann:
         return bound
 
     assert type_bound((await ann.get("/api/openapi.json")).json) == 255
-    configure(hub, name=300)
+    await configure(hub, name=300)
     assert type_bound((await ann.get("/api/openapi.json")).json) == 300
     assert (await ann.get("/api/docs")).status == 200
 
@@ -148,17 +147,17 @@ async def test_the_document_shows_the_bounds_of_the_moment(hub: GatewayHub, ann:
 
 
 async def test_a_task_that_does_not_say_is_run_as_configured_and_stays_so(hub: GatewayHub, ann: Client) -> None:
-    hub.settings = Settings(retry=Retry(timeout_s=60, max_attempts=7, delay_s=1), limits=Limits(rate={}))
+    await hub.adopt(Settings(retry=Retry(timeout_s=60, max_attempts=7, delay_s=1), limits=Limits(rate={})))
     silent = (await ann.post(TASKS, {"input": "a"})).json["execution"]
     assert (silent["timeout"], silent["max_attempts"], silent["retry_delay"]) == (60, 7, 1)
     half = (await ann.post(TASKS, {"input": "a", "execution": {"timeout": 300, "exclusive": "x"}})).json["execution"]
     assert (half["timeout"], half["max_attempts"], half["exclusive"]) == (300, 7, "x")
-    terms = [task.terms for task in hub.core.state.tasks.values()]
+    terms = [task.terms for task in hub.state.tasks.values()]
     assert [(term.timeout_ms, term.max_attempts, term.retry_delay_ms) for term in terms] == [
         (60_000, 7, 1000),
         (300_000, 7, 1000),
     ]
-    hub.settings = Settings()
+    await hub.adopt(Settings())
     assert (await ann.get(f"{TASKS}/T-001")).json["execution"] == silent
     assert (await ann.get(f"{TASKS}/T-002")).json["execution"] == half
 
@@ -173,10 +172,10 @@ def test_with_the_built_in_numbers_nothing_is_spelled_out() -> None:
 
 
 async def test_a_daemon_that_is_there_meets_the_bounds_of_the_moment(hub: GatewayHub, app: GatewayApp) -> None:
-    owner = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+    owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
     async with owner.socket() as daemon:
         task_id = await a_running_task(owner, daemon)
-        configure(hub, result=100, field=100, checkpoint=2_000_000)
+        await configure(hub, result=100, field=100, checkpoint=2_000_000)
         about = {"task_id": task_id, "attempt": 1}
         daemon.say({"type": "task.checkpoint", **about, "data": "x" * 1_500_000})
         daemon.say({"type": "task.completed", **about, "result": "x" * 200, "summary": "x" * 200})
@@ -190,10 +189,10 @@ async def test_a_daemon_that_is_there_meets_the_bounds_of_the_moment(hub: Gatewa
 async def test_a_daemon_that_goes_by_larger_bounds_than_its_hub_is_not_hung_up_on(
     hub: GatewayHub, app: GatewayApp
 ) -> None:
-    owner = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+    owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
     async with owner.socket() as daemon:
         task_id = await a_running_task(owner, daemon)
-        configure(hub, checkpoint=100, frame=65_536)
+        await configure(hub, checkpoint=100, frame=65_536)
         about = {"task_id": task_id, "attempt": 1}
         daemon.say({"type": "task.checkpoint", **about, "data": "x" * 100_000})
         daemon.say({"type": "task.completed", **about, "result": 1})
@@ -215,10 +214,10 @@ async def a_running_task(owner: Client, daemon: Connection) -> str:
 
 
 async def test_callbacks_meet_them_too(hub: GatewayHub, app: GatewayApp) -> None:
-    owner = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+    owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
     async with owner.socket() as daemon:
         task_id = await a_running_task(owner, daemon)
-        configure(hub, result=100, checkpoint=100)
+        await configure(hub, result=100, checkpoint=100)
         told = f"{TASKS}/{task_id}"
         assert (await owner.post(f"{told}/checkpoint", {"attempt": 1, "data": "x" * 100})).status == 413
         done = {"attempt": 1, "status": "completed", "result": "x" * 100}
@@ -232,8 +231,8 @@ async def test_callbacks_meet_them_too(hub: GatewayHub, app: GatewayApp) -> None
 async def test_results_are_handed_on_up_to_their_bounds(
     hub: GatewayHub, app: GatewayApp, sizes: dict[str, int], is_handed_on: bool
 ) -> None:
-    configure(hub, **sizes)
-    owner = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+    await configure(hub, **sizes)
+    owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
     async with owner.socket() as daemon:
         task_id = await a_running_task(owner, daemon)
         await owner.post(TASKS, {"input": "b", "depends_on": ["T-001"]})
@@ -263,7 +262,7 @@ async def test_hosts_origins_and_limits_on_guessing_change_without_a_restart(hub
 async def test_a_session_keeps_the_time_it_was_given_and_a_new_one_gets_the_new(
     hub: GatewayHub, app: GatewayApp
 ) -> None:
-    user_id, sign_in, scopes = hub.a_user("ann"), app.door.sign_in, frozenset({Scope.TASKS})
+    user_id, sign_in, scopes = await hub.a_user("ann"), app.door.sign_in, frozenset({Scope.TASKS})
     old = sign_in.ticket(user_id=user_id, scopes=scopes)
     app.adopt(GatewaySettings(auth=AuthSettings(ticket_s=1, session_s=5)))
     new = sign_in.ticket(user_id=user_id, scopes=scopes)

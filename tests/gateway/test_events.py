@@ -1,6 +1,5 @@
 """The event stream: no gap, no repeat, nobody else's."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -8,12 +7,11 @@ import pytest
 
 from taskyard.core.yard_commands import RevokeKey
 from taskyard.gateway import events
-from taskyard.gateway.app import GatewayApp, build_app
-from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.port import Subscriber, Unavailable
-from taskyard.vocabulary import Refusal, Scope
+from taskyard.vocabulary import Refusal
 from tests.support.gateway_client import Client, Connection
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import GatewayHub, refusing
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
@@ -131,7 +129,7 @@ async def test_a_revoked_key_ends_its_streams(hub: GatewayHub, ann: Client, monk
     async with ann.stream(EVENTS) as stream:
         await begun(stream)
         assert ann.key is not None
-        hub.decide(RevokeKey(hub.key_named(ann.key).id, actor="test"))
+        await hub.decide(RevokeKey(hub.key_named(ann.key).id, actor="test"))
         assert await stream.chunk() == ""
         await stream.ended()
 
@@ -148,54 +146,37 @@ async def test_a_hub_that_stops_just_ends_its_streams(app: GatewayApp, ann: Clie
         await late.ended()
 
 
-class FarLeader(GatewayHub):
-    """A leader in another process: it learns of a reader a moment after the reader has come."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._coming: list[Subscriber] = []
-        self.meanwhile: Callable[[], Awaitable[object]] | None = None
-
-    def subscribe(self, subscriber: Subscriber) -> None:
-        self._coming.append(subscriber)
-
-    async def caught_up(self) -> None:
-        if self.down is not None:
-            raise self.down
-        if self.meanwhile is not None:
-            await self.meanwhile()
-        for subscriber in self._coming:
-            super().subscribe(subscriber)
-
-    def unsubscribe(self, subscriber: Subscriber) -> None:
-        self._coming.remove(subscriber)
-
-    def go(self) -> None:
-        for subscriber in self._coming:
-            subscriber.lose()
-
-
-async def test_what_is_committed_before_the_leader_knows_of_a_reader_is_not_missed() -> None:
-    hub = FarLeader()
-    ann = Client(build_app(hub, GatewaySettings()), hub.a_key(hub.a_user("ann"), Scope.TASKS))
+async def test_what_is_committed_before_the_leader_knows_of_a_reader_is_not_missed(
+    hub: GatewayHub, ann: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a leader in another process, that learns of a reader a moment after the reader has come
     await ann.post(TASKS, {"input": "a"})
     seen = (await ann.get(f"{TASKS}/T-001/events")).json[-1]["id"]
-    hub.meanwhile = lambda: ann.post(TASKS, {"input": "b"})
+    coming: list[Subscriber] = []
+    subscribe = hub.subscribe
+
+    async def caught_up() -> None:
+        await ann.post(TASKS, {"input": "b"})
+        for subscriber in coming:
+            subscribe(subscriber)
+
+    monkeypatch.setattr(hub, "subscribe", coming.append)
+    monkeypatch.setattr(hub, "caught_up", caught_up)
     async with ann.stream(EVENTS, {"last-event-id": seen}) as stream:
         await begun(stream)
         told = parsed(await stream.chunk()) + parsed(await stream.chunk())
     assert [(data["ref"], data["event"]) for _, data in told] == [("T-002", "task.created"), ("T-002", "task.queued")]
 
 
-async def test_when_the_leader_goes_its_streams_end_and_while_there_is_none_they_end_at_once() -> None:
-    hub = FarLeader()
-    ann = Client(build_app(hub, GatewaySettings()), hub.a_key(hub.a_user("ann"), Scope.TASKS))
+async def test_when_the_leader_goes_its_streams_end_and_while_there_is_none_they_end_at_once(
+    hub: GatewayHub, ann: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with ann.stream(EVENTS) as stream:
         await begun(stream)
-        hub.go()
+        hub.disconnect()
         assert await stream.chunk() == ""
         await stream.ended()
-    hub.down = Unavailable(Refusal.NO_LEADER, 1)
+    monkeypatch.setattr(hub, "caught_up", refusing(Unavailable(Refusal.NO_LEADER, 1)))
     async with ann.stream(EVENTS) as late:
         assert (await late.next())["status"] == 200
         assert await late.chunk() == ""

@@ -85,8 +85,8 @@ async def test_what_has_ended_is_shown_too(hub: GatewayHub, ann: Client) -> None
     await submit(ann, parent_task_id="T-002")
     await ann.request("DELETE", f"{TASKS}/T-001")
     await ann.request("DELETE", f"{TASKS}/T-003")
-    hub.decide(HearEnded())
-    assert not hub.core.state.tasks
+    await hub.decide(HearEnded())
+    assert not hub.state.tasks
     for name in ("T-001", "T-002", "T-003"):
         answer = await graph_of(ann, name)
         assert edges(answer) == {("T-001", "T-002", "dependency"), ("T-002", "T-003", "subtask")}

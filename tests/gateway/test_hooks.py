@@ -19,7 +19,7 @@ from taskyard.hub.observe import Log, Records
 from taskyard.vocabulary import HookProvider, Level, Profile, Scope, SourceType
 from tests.support import hook_sender
 from tests.support.gateway_client import Client, Response
-from tests.support.gateway_hub import START_MS, GatewayHub
+from tests.support.gateway_hub import START_MS, GatewayHub, refusing
 
 pytestmark = pytest.mark.anyio
 HOOKS = "/api/v1/hooks"
@@ -160,11 +160,10 @@ async def test_a_template_that_is_too_large_for_a_task_is_refused(ann: Client) -
     assert (refused.status, refused.json["errors"][0]["path"]) == (413, "template.input")
 
 
-async def test_a_user_may_have_so_many(app: GatewayApp) -> None:
-    hub = GatewayHub(Settings(hooks=Hooks(per_user_max=1)))
-    owner = Client(build_app(hub, GatewaySettings()), hub.a_key(hub.a_user("ann"), Scope.TASKS))
-    await a_hook(owner)
-    refused = await owner.post(HOOKS, NEW)
+@pytest.mark.parametrize("settings", [Settings(hooks=Hooks(per_user_max=1))])
+async def test_a_user_may_have_so_many(ann: Client) -> None:
+    await a_hook(ann)
+    refused = await ann.post(HOOKS, NEW)
     assert (refused.status, refused.json["code"]) == (400, "TOO_MANY_HOOKS")
 
 
@@ -216,7 +215,7 @@ async def test_hooks_are_ones_own_unless_an_admin_asks(ann: Client, bob: Client,
 
 
 async def test_a_key_gives_a_hook_no_more_than_it_has(hub: GatewayHub, app: GatewayApp, ann: Client) -> None:
-    modest = Client(app, hub.a_key("u_ann", Scope.TASKS, max_priority=Level.NORMAL))
+    modest = Client(app, await hub.a_key("u_ann", Scope.TASKS, max_priority=Level.NORMAL))
     hook = await a_hook(modest, max_priority="critical", template={"input": "a", "priority": "critical"})
     assert hook["max_priority"] == "normal"
     await deliver(app, hook)
@@ -224,7 +223,7 @@ async def test_a_key_gives_a_hook_no_more_than_it_has(hub: GatewayHub, app: Gate
     other = await a_hook(ann)
     for method, path in (("PATCH", f"{HOOKS}/{other['id']}"), ("POST", f"{HOOKS}/{other['id']}/rotate")):
         assert (await modest.request(method, path, {})).json["code"] == "FORBIDDEN"
-    bound = Client(app, hub.a_key("u_ann", Scope.TASKS, sources=(SourceType.USER,)))
+    bound = Client(app, await hub.a_key("u_ann", Scope.TASKS, sources=(SourceType.USER,)))
     for method, path, body in (
         ("POST", HOOKS, NEW),
         ("PATCH", f"{HOOKS}/{hook['id']}", {}),
@@ -280,10 +279,10 @@ async def test_what_was_cancelled_is_not_begun_anew_by_its_delivery(
 ) -> None:
     hook = await a_hook(ann)
     task_id = (await deliver(app, hook)).json["task_id"]
-    hub.decide(CancelTask("u_ann", task_id))
-    hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
+    await hub.decide(CancelTask("u_ann", task_id))
+    await hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
     assert (await deliver(app, hook)).json == {"task_id": task_id, "deduplicated": True}
-    hub.lead_moves()
+    await hub.lead_moves()
     assert (await deliver(app, hook)).json == {"task_id": task_id, "deduplicated": True}
 
 
@@ -340,11 +339,9 @@ async def test_a_delivery_of_another_time_is_refused(app: GatewayApp, ann: Clien
         assert (await deliver(app, hook, at_s=at_s)).status == 202
 
 
-async def test_the_window_is_as_it_is_configured(lines: Lines) -> None:
-    hub = GatewayHub(Settings(hooks=Hooks(old_s_max=10, ahead_s_max=0)))
-    app = build_app(hub, GatewaySettings())
-    owner = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS))
-    hook = await a_hook(owner, provider="slack")
+@pytest.mark.parametrize("settings", [Settings(hooks=Hooks(old_s_max=10, ahead_s_max=0))])
+async def test_the_window_is_as_it_is_configured(app: GatewayApp, ann: Client) -> None:
+    hook = await a_hook(ann, provider="slack")
     answers = [await deliver(app, hook, at_s=NOW_S + at_s, delivery=str(at_s)) for at_s in (-11, -10, 0, 1)]
     assert [answer.status for answer in answers] == [401, 202, 202, 401]
 
@@ -432,7 +429,7 @@ async def test_no_secret_is_in_any_line_or_answer(hub: GatewayHub, app: GatewayA
     rotated = (await ann.post(f"{HOOKS}/{hook['id']}/rotate", {})).json
     answers = [await ann.get(path) for path in (HOOKS, f"{HOOKS}/{hook['id']}", TASKS)]
     answers.append(await ann.request("PATCH", f"{HOOKS}/{hook['id']}", {"name": "x"}))
-    answers.append(await Client(app, hub.a_key("u_ann", Scope.ADMIN)).get("/api/v1/audit"))
+    answers.append(await Client(app, await hub.a_key("u_ann", Scope.ADMIN)).get("/api/v1/audit"))
     for secret in (hook["secret"], rotated["secret"]):
         assert not [answer for answer in answers if secret.encode() in answer.body]
         assert secret not in str(lines.written)
@@ -522,13 +519,15 @@ async def test_words_of_a_delivery_lift_a_task_only_where_its_owner_says_so_and_
         assert task["priority"] == level
 
 
-async def test_what_the_hub_does_not_take_is_refused_as_any_submission(lines: Lines) -> None:
+ONE_A_MINUTE = Limits(rate={SourceType.WEBHOOK: Rate(per_minute=1, per_hour=10)})
+
+
+@pytest.mark.parametrize("settings", [Settings(limits=ONE_A_MINUTE, profile=Profile.SERVICE)])
+async def test_what_the_hub_does_not_take_is_refused_as_any_submission(
+    hub: GatewayHub, app: GatewayApp, ann: Client, lines: Lines
+) -> None:
     # Given a hub that takes one task of a webhook a minute
-    limits = Limits(rate={SourceType.WEBHOOK: Rate(per_minute=1, per_hour=10)})
-    hub = GatewayHub(Settings(limits=limits, profile=Profile.SERVICE))
-    app = build_app(hub, GatewaySettings())
-    owner = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS))
-    hook = await a_hook(owner)
+    hook = await a_hook(ann)
     assert (await deliver(app, hook)).status == 202
 
     # When another delivery comes, then it is to come again later, and the log tells why
@@ -545,12 +544,13 @@ async def test_what_the_hub_does_not_take_is_refused_as_any_submission(lines: Li
 
 
 async def test_a_hub_that_cannot_answer_says_so_and_nothing_is_lost(
-    hub: GatewayHub, app: GatewayApp, ann: Client
+    hub: GatewayHub, app: GatewayApp, ann: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hook = await a_hook(ann)
-    hub.down = Unavailable("STORE_UNAVAILABLE", 1)
-    assert (await deliver(app, hook)).status == 503
-    hub.down = None
+    for question in ("receiver", "ask"):
+        with monkeypatch.context() as patch:
+            patch.setattr(hub, question, refusing(Unavailable("STORE_UNAVAILABLE", 1)))
+            assert (await deliver(app, hook)).status == 503
     assert (await deliver(app, hook)).json["deduplicated"] is False
 
 

@@ -1,20 +1,19 @@
 """Imports and exports over HTTP: one's own only, all or none, and once."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from taskyard.core.commands import Archive
-from taskyard.core.settings import Settings
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.vocabulary import Scope, Status
 from tests.support.engines import Engine, opener
 from tests.support.gateway_client import Client
-from tests.support.gateway_hub import START_MS, GatewayHub
+from tests.support.gateway_hub import START_MS, GatewayHub, a_hub
 
 pytestmark = pytest.mark.anyio
 IMPORT = "/api/v1/import"
@@ -28,11 +27,10 @@ ON_EVERY_ENGINE = pytest.mark.parametrize("hub", list(Engine), indirect=True)
 
 
 @pytest.fixture
-def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GatewayHub]:
+async def hub(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[GatewayHub]:
     """In memory, unless the test is about what a store does with it."""
-    made = GatewayHub(Settings(), opener(getattr(request, "param", Engine.MEMORY), tmp_path)())
-    yield made
-    made.close()
+    async with a_hub(store=opener(getattr(request, "param", Engine.MEMORY), tmp_path)()) as made:
+        yield made
 
 
 def a_record(id: str, **fields: Any) -> dict[str, Any]:
@@ -95,7 +93,7 @@ async def test_what_was_archived_there_is_archived_here(hub: GatewayHub, ann: Cl
     young = "2027-01-15T07:00:00Z"
     await ann.post(IMPORT, a_piece(a_record("a", status="completed", completed_at=young, archived=True)))
     assert [record["archived"] for record in (await ann.get(EXPORT)).json] == [True], "until it is put there, too"
-    hub.decide(Archive(START_MS - 7 * 86_400_000, 0))
+    await hub.decide(Archive(START_MS - 7 * 86_400_000, 0))
     assert (await ann.get(TASKS)).json == []
     assert [task["ref"] for task in (await ann.get(f"{TASKS}?archived=true")).json] == ["T-001"]
     page = (await ann.get(f"{EXPORT}?archived=true")).json
@@ -221,18 +219,17 @@ async def test_what_comes_back_by_way_of_another_yard_is_itself(ann: Client) -> 
     await ann.post(TASKS, {"input": "first"})
     await ann.post(TASKS, {"input": "second", "depends_on": ["T-001"]})
     records = (await ann.get(EXPORT)).json
-    other = GatewayHub(Settings(), opener(Engine.MEMORY, Path())())
-    there = Client(build_app(other, GatewaySettings()), other.a_key(other.a_user("cleo"), Scope.TASKS))
-    assert len((await there.post(IMPORT, {"origin": "yard", "tasks": records})).json["new"]) == 2
+    async with a_hub() as other:
+        there = Client(build_app(other, GatewaySettings()), await other.a_key(await other.a_user("cleo"), Scope.TASKS))
+        assert len((await there.post(IMPORT, {"origin": "yard", "tasks": records})).json["new"]) == 2
 
-    # When they come back from there
-    returned = (await there.get(EXPORT)).json
+        # When they come back from there
+        returned = (await there.get(EXPORT)).json
     answer = await ann.post(IMPORT, {"origin": "yard", "tasks": returned})
 
     # Then they are the ones that are here
     assert (answer.json["new"], len(answer.json["there"])) == ([], 2)
     assert len((await ann.get(TASKS)).json) == 2
-    other.close()
 
 
 @pytest.mark.parametrize("name", ["mine", "ffffffff-ffff-7000-8000-000000000000"], ids=["no-id", "far-ahead"])
@@ -252,7 +249,7 @@ async def test_a_checkpoint_is_carried_with_what_is_open(ann: Client, bob: Clien
 
 
 async def test_an_agents_key_imports_and_exports_nothing(hub: GatewayHub, app: GatewayApp) -> None:
-    agent = Client(app, hub.a_key(hub.a_user("bot"), Scope.AGENT))
+    agent = Client(app, await hub.a_key(await hub.a_user("bot"), Scope.AGENT))
     assert (await agent.post(IMPORT, a_piece(a_record("a")))).status == 403
     assert (await agent.get(EXPORT)).status == 403
 

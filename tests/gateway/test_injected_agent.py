@@ -14,7 +14,7 @@ from taskyard.gateway.route import Route, TokenUse
 from taskyard.gateway.routes import ROUTES
 from taskyard.vocabulary import Level, Scope
 from tests.support.gateway_client import Client, Connection
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import GatewayHub, a_hub
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
@@ -38,7 +38,7 @@ class Scene:
 @pytest.fixture
 async def scene(hub: GatewayHub, app: GatewayApp, bob: Client) -> AsyncIterator[Scene]:
     later = {"scheduled_for": "2099-01-01T00:00:00Z"}
-    owner = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON, max_priority=Level.NORMAL))
+    owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON, max_priority=Level.NORMAL))
     others = [(await one.post(TASKS, {"input": "private", **later})).json["id"] for one in (owner, bob)]
     async with owner.socket() as daemon:
         await daemon.next()
@@ -116,23 +116,24 @@ BODIES = st.fixed_dictionaries(
 @settings(max_examples=60, deadline=None)
 def test_whatever_it_says_its_task_is_what_its_token_makes_of_it(body: dict[str, Any]) -> None:
     async def scenario() -> None:
-        hub = GatewayHub()
-        app = build_app(hub, GatewaySettings())
-        owner = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON, max_priority=Level.NORMAL))
-        await owner.post(TASKS, {"input": "another", "scheduled_for": "2099-01-01T00:00:00Z"})
-        async with owner.socket() as daemon:
-            await daemon.next()
-            daemon.say(HELLO)
-            await daemon.hear()
-            await owner.post(TASKS, {"input": "read this page"})
-            (order,) = await daemon.hear()
-            made = await Client(app, order["token"]).post(TASKS, body)
+        async with a_hub() as hub:
+            app = build_app(hub, GatewaySettings())
+            key = await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON, max_priority=Level.NORMAL)
+            owner = Client(app, key)
+            await owner.post(TASKS, {"input": "another", "scheduled_for": "2099-01-01T00:00:00Z"})
+            async with owner.socket() as daemon:
+                await daemon.next()
+                daemon.say(HELLO)
+                await daemon.hear()
+                await owner.post(TASKS, {"input": "read this page"})
+                (order,) = await daemon.hear()
+                made = await Client(app, order["token"]).post(TASKS, body)
+            await app.door.close()
         assert made.status == 201, made.json
         task = made.json
         assert (task["user_id"], task["source"]["type"]) == ("u_ann", "agent")
         assert task["parent_task_id"] == order["task"]["id"]
         assert task["priority"] in ("normal", "low")
-        await app.door.close()
 
     asyncio.run(scenario())
 

@@ -8,12 +8,11 @@ from taskyard.core.commands import CompleteTask, FailTask, Tick
 from taskyard.core.daemon_commands import JoinDaemon, StartTask
 from taskyard.core.settings import Limits, Queue, Rate, Settings
 from taskyard.core.task import Failure
-from taskyard.gateway.app import GatewayApp, build_app
-from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.port import Unavailable
 from taskyard.vocabulary import Profile, Scope
 from tests.support.gateway_client import Client
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import GatewayHub, refusing
 
 pytestmark = pytest.mark.anyio
 INTAKE = "/api/v1/intake"
@@ -25,8 +24,8 @@ QUEUES = {
 
 
 @pytest.fixture
-def hub() -> GatewayHub:
-    return GatewayHub(Settings(queues=QUEUES))
+def settings() -> Settings:
+    return Settings(queues=QUEUES)
 
 
 async def said(client: Client, text: str, **more: Any) -> dict[str, Any]:
@@ -81,9 +80,10 @@ async def test_a_message_is_taken_whole_or_not_at_all(ann: Client) -> None:
     assert await statuses(ann) == {}
 
 
-async def test_limits_hold_for_what_is_said_too() -> None:
-    hub = GatewayHub(Settings(profile=Profile.SERVICE, limits=Limits(rate={"user": Rate(per_minute=1, per_hour=10)})))
-    ann = Client(build_app(hub, GatewaySettings()), hub.a_key(hub.a_user("ann"), Scope.TASKS))
+@pytest.mark.parametrize(
+    "settings", [Settings(profile=Profile.SERVICE, limits=Limits(rate={"user": Rate(per_minute=1, per_hour=10)}))]
+)
+async def test_limits_hold_for_what_is_said_too(ann: Client) -> None:
     await said(ann, "fix the build")
     refused = await ann.post(INTAKE, {"text": "fix the docs"})
     assert (refused.status, refused.json["code"]) == (429, "RATE_LIMITED")
@@ -209,14 +209,16 @@ async def test_what_the_status_of_a_task_does_not_allow_is_told_and_changes_noth
 
 
 async def test_a_running_task_is_asked_to_stop(hub: GatewayHub, ann: Client) -> None:
-    hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
+    await hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
     await said(ann, "fetch the data")
     assert (await said(ann, "cancel T-001"))["reply"] == "T-001 is asked to stop"
 
 
-async def test_a_hub_that_cannot_answer_is_told_beside_what_was_done(hub: GatewayHub, ann: Client) -> None:
+async def test_a_hub_that_cannot_answer_is_told_beside_what_was_done(
+    hub: GatewayHub, ann: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await said(ann, "fetch the data")
-    hub.down = Unavailable("OVERLOADED", 1)
+    monkeypatch.setattr(hub, "ask", refusing(Unavailable("OVERLOADED", 1)))
     answer = await said(ann, "cancel T-001")
     assert answer["commands"][0]["ok"] is False
     assert "more to do than it can hold" in answer["reply"]
@@ -235,7 +237,7 @@ async def test_an_admin_may_speak_for_another(admin: Client, ann: Client, bob: C
 
 
 async def test_an_agents_key_may_not_speak_as_a_person(hub: GatewayHub, app: GatewayApp) -> None:
-    agent = Client(app, hub.a_key(hub.a_user("eve"), Scope.AGENT))
+    agent = Client(app, await hub.a_key(await hub.a_user("eve"), Scope.AGENT))
     assert (await agent.post(INTAKE, {"text": "fetch the data"})).status == 403
 
 
@@ -243,7 +245,7 @@ async def test_an_agents_key_may_not_speak_as_a_person(hub: GatewayHub, app: Gat
 
 
 async def test_the_status_of_all_names_each_queue_and_what_is_open_in_it(hub: GatewayHub, ann: Client) -> None:
-    hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac", models=("ollama/llama3",)))
+    await hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac", models=("ollama/llama3",)))
     await said(ann, "use llama3 to fetch the data, then plot it")
     answer = await said(ann, "task status")
     assert answer["commands"] == [{"command": "status", "ref": None, "queue": None, "ok": True, "detail": None}]
@@ -289,14 +291,14 @@ async def test_the_status_of_a_task_says_why_it_waits(ann: Client) -> None:
 
 
 async def finish(hub: GatewayHub, ann: Client, *, well: bool) -> None:
-    hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
+    await hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
     task_id = (await ann.get(f"{TASKS}/T-001")).json["id"]
-    hub.decide(StartTask(1, "d_1", task_id, 1))
+    await hub.decide(StartTask(1, "d_1", task_id, 1))
     hub.wall_ms += 120_000
     if well:
-        hub.decide(CompleteTask("d_1", task_id, 1, 1, summary="42 rows"))
+        await hub.decide(CompleteTask("d_1", task_id, 1, 1, summary="42 rows"))
     else:
-        hub.decide(FailTask("d_1", task_id, 1, Failure("INVALID_INPUT", "no such table"), 1))
+        await hub.decide(FailTask("d_1", task_id, 1, Failure("INVALID_INPUT", "no such table"), 1))
 
 
 async def test_a_task_that_is_done_is_told_with_its_summary(hub: GatewayHub, ann: Client) -> None:
@@ -337,7 +339,7 @@ async def test_what_can_never_be_tried_again_is_not_advised(hub: GatewayHub, ann
     await ann.post(TASKS, {"input": "a", "deadline": deadline, "requirements": {"estimated_duration": 1}})
     await said(ann, "plot it, depends on T-001")
     hub.wall_ms += 20_000
-    hub.decide(Tick())
+    await hub.decide(Tick())
     assert (await said(ann, "task status"))["reply"].splitlines()[-1] == (
         '- T-002 needs T-001, which cannot be tried again: say "skip T-002" or "cancel T-002"'
     )

@@ -213,12 +213,12 @@ async def test_another_users_task_is_as_if_it_were_not(bob: Client, agent: Agent
 
 
 async def test_a_key_for_agents_reads_and_submits_and_cancels_nothing(hub: GatewayHub, app: GatewayApp) -> None:
-    user = hub.a_user("eve")
-    async with agent_with(app, hub.a_key(user, Scope.AGENT, max_priority=Level.NORMAL)) as agent:
+    user = await hub.a_user("eve")
+    async with agent_with(app, await hub.a_key(user, Scope.AGENT, max_priority=Level.NORMAL)) as agent:
         made = await agent.use("submit_task", input="a", priority="critical")
         assert made["priority"] == "normal"
         assert await agent.refused("cancel_task", task=made["ref"]) == "FORBIDDEN"
-    async with agent_with(app, hub.a_key(user, Scope.DAEMON)) as agent:
+    async with agent_with(app, await hub.a_key(user, Scope.DAEMON)) as agent:
         assert await agent.refused("submit_task", input="a") == "FORBIDDEN"
 
 
@@ -250,7 +250,7 @@ async def test_a_running_agents_token_makes_parts_of_its_own_task_and_no_more(ow
 async def test_an_agent_cannot_go_above_the_ceiling_its_task_came_with(
     hub: GatewayHub, app: GatewayApp, owner: Client
 ) -> None:
-    bound = Client(app, hub.a_key("u_ann", Scope.TASKS, Scope.DAEMON, max_priority=Level.LOW))
+    bound = Client(app, await hub.a_key("u_ann", Scope.TASKS, Scope.DAEMON, max_priority=Level.LOW))
     async with running(bound) as (_, order), agent_with(app, order["token"]) as agent:
         assert (await agent.use("submit_subtask", input="part", priority="high"))["priority"] == "low"
 
@@ -299,7 +299,7 @@ async def test_a_task_is_claimed_worked_on_and_handed_in(owner: Client, agent: A
 
 
 async def test_who_has_no_daemons_key_claims_nothing(hub: GatewayHub, app: GatewayApp) -> None:
-    async with agent_with(app, hub.a_key(hub.a_user("eve"), Scope.TASKS, Scope.AGENT)) as agent:
+    async with agent_with(app, await hub.a_key(await hub.a_user("eve"), Scope.TASKS, Scope.AGENT)) as agent:
         assert await agent.refused("claim_task", name="eve") == "FORBIDDEN"
 
 

@@ -58,7 +58,7 @@ def values_of(family: Metric) -> dict[tuple[str, ...], float]:
 @pytest.fixture
 async def worked(hub: GatewayHub, app: GatewayApp, ann: Client) -> None:
     """One task is completed, one failed for good, three wait."""
-    worker = Client(app, hub.a_key("u_ann", Scope.DAEMON))
+    worker = Client(app, await hub.a_key("u_ann", Scope.DAEMON))
     async with worker.socket() as daemon:
         await daemon.next()
         daemon.say({"type": "hello", "protocol": 1, "boot_id": "b", "name": "mac-1", "max_concurrent_tasks": 1})

@@ -6,8 +6,8 @@ import pytest
 
 from taskyard.core.notification_commands import ReportDelivery
 from taskyard.core.settings import Notifications, Settings
-from taskyard.gateway.app import GatewayApp, build_app
-from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.app import GatewayApp
+from taskyard.gateway.views import DeliveryView
 from taskyard.vocabulary import Scope
 from taskyard.wire.webhooks import key_of
 from tests.support.gateway_client import Client
@@ -94,13 +94,10 @@ async def test_a_change_is_held_to_the_same_and_changes_nothing_if_it_is_refused
     assert (await ann.get(place)).json["url"] == URL
 
 
-async def test_a_private_address_may_be_told_if_it_is_listed() -> None:
-    hub = GatewayHub(Settings(notifications=Notifications(allow=("127.0.0.0/8",))))
-    app = build_app(hub, GatewaySettings())
-    ann = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS))
+@pytest.mark.parametrize("settings", [Settings(notifications=Notifications(allow=("127.0.0.0/8",)))])
+async def test_a_private_address_may_be_told_if_it_is_listed(ann: Client) -> None:
     assert (await ann.post(PLACE, {**QUEUED, "url": "http://127.0.0.1:9000/"})).status == 201
     assert (await ann.post(PLACE, {**QUEUED, "url": "http://10.0.0.1:9000/"})).status == 422
-    await app.door.close()
 
 
 async def test_what_is_nobodys_own_is_told_to_admins_only(ann: Client, admin: Client) -> None:
@@ -116,6 +113,7 @@ async def test_a_user_has_only_so_many(ann: Client) -> None:
     assert (refused.status, refused.json["code"]) == (400, "TOO_MANY_NOTIFICATIONS")
 
 
+@pytest.mark.parametrize("settings", [Settings(notifications=Notifications(total_max=0))])
 async def test_deliveries_are_listed_page_by_page_and_by_what_became_of_them(hub: GatewayHub, ann: Client) -> None:
     notification_id = await a_notification(ann)
     tasks = [(await ann.post(TASKS, {"input": "a"})).json for _ in range(3)]
@@ -139,7 +137,7 @@ async def test_deliveries_are_listed_page_by_page_and_by_what_became_of_them(hub
         "answered": None,
         "error": None,
     }
-    hub.decide(ReportDelivery(found[1]["id"], 204, reply_to=1))
+    await hub.decide(ReportDelivery(found[1]["id"], 204))
     [taken] = await deliveries(ann, notification_id, "?status=delivered")
     assert (taken["ref"], taken["answered"], taken["next_at"]) == ("T-002", 204, None)
     first = await ann.get(f"{PLACE}/{notification_id}/deliveries?limit=2")
@@ -150,15 +148,23 @@ async def test_deliveries_are_listed_page_by_page_and_by_what_became_of_them(hub
 
 
 async def test_a_delivery_shows_that_it_is_under_way_or_that_its_host_is_left_alone(
-    hub: GatewayHub, ann: Client
+    hub: GatewayHub, ann: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    notification_id = await a_notification(ann)
+    notification_id, listed = await a_notification(ann), hub.deliveries
     await ann.post(TASKS, {"input": "a"})
-    hub.host_rests_until = START_MS + 30_000
-    [held] = await deliveries(ann, notification_id)
+
+    async def shown(is_under_way: bool, rests_until: int | None) -> dict[str, Any]:
+        async def seen(*page: Any) -> list[DeliveryView]:
+            [view] = await listed(*page) or ()
+            return [DeliveryView(view.delivery, is_under_way, rests_until)]
+
+        monkeypatch.setattr(hub, "deliveries", seen)
+        [delivery] = await deliveries(ann, notification_id)
+        return delivery
+
+    held = await shown(False, START_MS + 30_000)
     assert (held["next_at"], held["host_rests_until"]) == ("2027-01-15T08:00:30Z", "2027-01-15T08:00:30Z")
-    hub.host_rests_until, hub.under_way = None, {held["id"]}
-    [sent] = await deliveries(ann, notification_id)
+    sent = await shown(True, None)
     assert (sent["next_at"], sent["under_way"], sent["host_rests_until"]) == (None, True, None)
 
 
@@ -166,7 +172,7 @@ async def test_a_delivery_is_sent_again_when_its_owner_says_so(hub: GatewayHub, 
     notification_id = await a_notification(ann)
     await ann.post(TASKS, {"input": "a"})
     [delivery] = await deliveries(ann, notification_id)
-    hub.decide(ReportDelivery(delivery["id"], 204, reply_to=1))
+    await hub.decide(ReportDelivery(delivery["id"], 204))
     place = f"{PLACE}/{notification_id}/deliveries/{delivery['id']}/resend"
     again = await ann.post(place, {})
     assert (again.status, again.json["id"], again.json["status"]) == (200, delivery["id"], "pending")
@@ -201,7 +207,7 @@ async def test_an_admin_names_the_user_whose_are_meant(ann: Client, admin: Clien
 
 
 async def test_an_agent_tells_nobody_anything(hub: GatewayHub, app: GatewayApp) -> None:
-    agent = Client(app, hub.a_key(hub.a_user("eve"), Scope.AGENT))
+    agent = Client(app, await hub.a_key(await hub.a_user("eve"), Scope.AGENT))
     assert (await agent.post(PLACE, QUEUED)).status == 403
     assert (await agent.get(PLACE)).status == 403
 

@@ -32,7 +32,7 @@ def successes(method: str, path: str) -> list[str]:
 async def test_a_body_is_required_where_none_is_refused(
     hub: GatewayHub, app: GatewayApp, route: Route[Any, Any]
 ) -> None:
-    caller = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON, Scope.ADMIN))
+    caller = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON, Scope.ADMIN))
     answer = await caller.request(route.method, route.path.replace("{id}", "nobody"))
     assert operation_of(route.method, route.path)["requestBody"]["required"] is (answer.status == 422)
 

@@ -73,7 +73,7 @@ async def test_health_and_readiness(hub: GatewayHub, app: GatewayApp) -> None:
     anyone = Client(app)
     assert (await anyone.get("/healthz")).json == {"status": "ok"}
     assert (await anyone.get("/readyz")).json == {"status": "ready"}
-    hub.ready = False
+    hub.is_prepared = False
     assert (await anyone.get("/healthz")).status == 200
     assert (await anyone.get("/readyz")).status == 503
 
@@ -102,7 +102,13 @@ async def test_the_docs_page_needs_nothing_from_elsewhere(ann: Client) -> None:
 
 
 async def test_the_hubs_of_the_yard_are_listed_with_who_leads(admin: Client, hub: GatewayHub) -> None:
-    hub.others = [HubView("h_there", "http://there", leader=False, epoch=1, since=START_MS, lag_ms=90_000)]
+    async def members() -> list[HubView]:
+        return [
+            HubView("h_there", "http://there", leader=False, epoch=1, since=START_MS, lag_ms=90_000),
+            HubView("h_here", "http://here", leader=True, epoch=1, since=START_MS, lag_ms=250),
+        ]
+
+    hub.lead.members = members
     assert (await admin.get("/api/v1/hubs")).json == [
         {
             "id": "h_there",
@@ -124,7 +130,7 @@ async def test_the_hubs_of_the_yard_are_listed_with_who_leads(admin: Client, hub
 
 
 async def test_an_agents_key_cannot_act_on_tasks(hub: GatewayHub, app: GatewayApp) -> None:
-    agent = Client(app, hub.a_key(hub.a_user("eve"), Scope.AGENT))
+    agent = Client(app, await hub.a_key(await hub.a_user("eve"), Scope.AGENT))
     await agent.post("/api/v1/tasks", {"input": "a"})
     assert (await agent.get("/api/v1/tasks/T-001")).status == 200
     assert (await agent.request("DELETE", "/api/v1/tasks/T-001")).status == 403

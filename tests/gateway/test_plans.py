@@ -8,21 +8,20 @@ from taskyard.core.settings import Plan, Settings
 from taskyard.gateway.app import GatewayApp
 from taskyard.vocabulary import Level, Scope
 from tests.support.gateway_client import Client
-from tests.support.gateway_hub import START_MS, GatewayHub
+from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
 LIMITS, STATUS = "/api/v1/users/me/limits", "/api/v1/tasks/queue-status"
-HOUR_MS = 3_600_000
 
 
-def a_daemon(hub: GatewayHub, user: str) -> None:
-    hub.tell(JoinDaemon(1, user, "d_mac", "boot", "mac", slots=5))
+async def a_daemon(hub: GatewayHub, user: str) -> None:
+    await hub.decide(JoinDaemon(1, user, "d_mac", "boot", "mac", slots=5))
 
 
 async def a_running_task(hub: GatewayHub, person: Client) -> str:
     task_id = str((await person.post("/api/v1/tasks", {"input": "work", "execution": {"timeout": 900_000}})).json["id"])
-    hub.tell(AcceptTask(1, "d_mac", task_id, 1))
-    hub.tell(StartTask(1, "d_mac", task_id, 1))
+    await hub.decide(AcceptTask(1, "d_mac", task_id, 1))
+    await hub.decide(StartTask(1, "d_mac", task_id, 1))
     return task_id
 
 
@@ -52,8 +51,11 @@ async def test_a_plan_is_shown_by_its_name(admin: Client) -> None:
     assert missing.json["detail"] == "There is no plan gold; there are: free, pro, team, enterprise."
 
 
-async def test_a_configured_plan_is_shown_as_it_holds(hub: GatewayHub, admin: Client) -> None:
-    hub.settings = Settings(plans={"calm": Plan(max_pending=500, monthly_agent_hours=1.5, max_priority=Level.NORMAL)})
+@pytest.mark.parametrize(
+    "settings",
+    [Settings(plans={"calm": Plan(max_pending=500, monthly_agent_hours=1.5, max_priority=Level.NORMAL)})],
+)
+async def test_a_configured_plan_is_shown_as_it_holds(admin: Client) -> None:
     assert (await admin.get("/api/v1/plans")).json == [
         {
             "name": "calm",
@@ -93,12 +95,12 @@ async def test_limits_of_a_user_without_a_plan(ann: Client) -> None:
 async def test_limits_follow_the_plan_its_overrides_and_what_runs(
     hub: GatewayHub, app: GatewayApp, admin: Client
 ) -> None:
-    carl = Client(app, hub.a_key(hub.a_user("carl"), Scope.TASKS))
+    carl = Client(app, await hub.a_key(await hub.a_user("carl"), Scope.TASKS))
     await admin.request("PATCH", "/api/v1/users/carl", {"plan": "free", "overrides": {"monthly_agent_hours": 12.5}})
-    a_daemon(hub, "u_carl")
+    await a_daemon(hub, "u_carl")
     task_id = await a_running_task(hub, carl)
     await carl.post("/api/v1/tasks", {"input": "more work"})
-    hub.wall_ms = START_MS + HOUR_MS + 20_000
+    await hub.pass_s(20)
     assert (await carl.get(LIMITS)).json == {
         "plan": "free",
         "max_concurrent_agents": 1,
@@ -107,11 +109,12 @@ async def test_limits_follow_the_plan_its_overrides_and_what_runs(
         "max_pending": 50,
         "pending": 1,
         "monthly_agent_hours_limit": 12.5,
-        "monthly_agent_hours_used": 1.01,
+        "monthly_agent_hours_used": 0.01,
         "billing_cycle_resets_at": "2027-02-15T08:00:00Z",
     }
-    hub.tell(CompleteTask("d_mac", task_id, 1, 1))
-    assert (await carl.get(LIMITS)).json["monthly_agent_hours_used"] == 1.01
+    await hub.decide(CompleteTask("d_mac", task_id, 1, 1))
+    assert (await carl.get(LIMITS)).json["monthly_agent_hours_used"] == 0.01
+    assert (await carl.get("/api/v1/report")).json["month_hours"] == 0.01
     assert (await admin.get(f"{LIMITS}?user=carl")).json["plan"] == "free"
     assert (await admin.get(f"{LIMITS}?user=nobody")).status == 404
     assert (await carl.get(f"{LIMITS}?user=root")).status == 403
@@ -129,7 +132,7 @@ async def test_the_status_of_the_queue_says_whether_one_more_would_start(
         "monthly_hours_used": 0.0,
         "monthly_hours_limit": None,
     }
-    a_daemon(hub, "u_ann")
+    await a_daemon(hub, "u_ann")
     await a_running_task(hub, ann)
     assert (await ann.get(STATUS)).json["can_start_more"]
     for _ in range(4):
@@ -142,17 +145,17 @@ async def test_the_status_of_the_queue_says_whether_one_more_would_start(
 async def test_at_the_end_of_its_hours_a_user_can_start_and_submit_nothing_more(
     hub: GatewayHub, ann: Client, admin: Client
 ) -> None:
-    await admin.request("PATCH", "/api/v1/users/ann", {"overrides": {"monthly_agent_hours": 1}})
-    a_daemon(hub, "u_ann")
+    await admin.request("PATCH", "/api/v1/users/ann", {"overrides": {"monthly_agent_hours": 0.005}})
+    await a_daemon(hub, "u_ann")
     await a_running_task(hub, ann)
-    hub.wall_ms = START_MS + HOUR_MS
+    await hub.pass_s(18)
     status = (await ann.get(STATUS)).json
     assert (status["running"], status["can_start_more"]) == (1, False)
-    assert (status["monthly_hours_used"], status["monthly_hours_limit"]) == (1.0, 1)
+    assert (status["monthly_hours_used"], status["monthly_hours_limit"]) == (0.01, 0.005)
     refused = await ann.post("/api/v1/tasks", {"input": "more"})
     assert (refused.status, refused.json["code"]) == (403, "MONTHLY_LIMIT_REACHED")
     assert refused.json["detail"] == (
-        "This month's agent hours (1) are used up; the next month begins on 2027-02-15 at 08:00 UTC."
+        "This month's agent hours (0.005) are used up; the next month begins on 2027-02-15 at 08:00 UTC."
     )
 
 

@@ -1,12 +1,9 @@
 """What intake refuses, as a caller reads it; and how it stands with the line."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from taskyard.core.settings import Depth, Limits, Rate, Settings
-from taskyard.gateway.app import GatewayApp, build_app
-from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.app import GatewayApp
 from taskyard.vocabulary import Profile, Scope, SourceType
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import GatewayHub
@@ -21,15 +18,8 @@ LOW, ENGINES = {"input": "a", "priority": "low"}, {"input": "a", "source": {"typ
 
 
 @pytest.fixture
-def hub() -> GatewayHub:
-    return GatewayHub(Settings(limits=LIMITS, profile=Profile.SERVICE))
-
-
-@pytest.fixture
-async def app(hub: GatewayHub) -> AsyncIterator[GatewayApp]:
-    built = build_app(hub, GatewaySettings())
-    yield built
-    await built.door.close()
+def settings() -> Settings:
+    return Settings(limits=LIMITS, profile=Profile.SERVICE)
 
 
 async def fill(caller: Client, count: int) -> None:
@@ -112,7 +102,7 @@ async def test_an_admin_may_ask_for_another(ann: Client, bob: Client, admin: Cli
 
 
 async def test_a_daemon_is_told_the_same(hub: GatewayHub, app: GatewayApp, ann: Client) -> None:
-    async with Client(app, hub.a_key("u_ann", Scope.DAEMON)).socket() as daemon:
+    async with Client(app, await hub.a_key("u_ann", Scope.DAEMON)).socket() as daemon:
         assert (await daemon.next())["type"] == "websocket.accept"
         daemon.say({"type": "hello", "protocol": 1, "boot_id": "b", "name": "mac", "types": ["none"]})
         assert [frame["type"] for frame in await daemon.hear()] == ["welcome"]

@@ -19,8 +19,8 @@ TASKS = "/api/v1/tasks"
 
 
 @pytest.fixture
-def hub() -> GatewayHub:
-    return GatewayHub(Settings(queues={"ollama": Queue(models=("llama3",))}))
+def settings() -> Settings:
+    return Settings(queues={"ollama": Queue(models=("llama3",))})
 
 
 async def seen(client: Client, name: str, query: str = "") -> dict[str, Any]:
@@ -31,7 +31,7 @@ async def seen(client: Client, name: str, query: str = "") -> dict[str, Any]:
 async def test_everybody_sees_the_queues_and_the_counts_of_their_own_tasks(
     hub: GatewayHub, ann: Client, bob: Client, admin: Client
 ) -> None:
-    hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
+    await hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
     for _ in range(3):
         await ann.post(TASKS, {"input": "a", "model": "llama3"})
     await bob.post(TASKS, {"input": "a"})
@@ -62,9 +62,9 @@ async def test_everybody_sees_the_queues_and_the_counts_of_their_own_tasks(
 
 
 async def test_every_kind_of_key_sees_them_and_only_an_admins_changes_them(hub: GatewayHub, app: GatewayApp) -> None:
-    user = hub.a_user("eve")
+    user = await hub.a_user("eve")
     for scope in (Scope.TASKS, Scope.DAEMON, Scope.AGENT):
-        eve = Client(app, hub.a_key(user, scope))
+        eve = Client(app, await hub.a_key(user, scope))
         assert (await eve.get(QUEUES)).status == 200
         assert (await eve.request("PUT", f"{QUEUES}/ollama", {})).status == 403
         assert (await eve.request("DELETE", f"{QUEUES}/ollama")).status == 403
@@ -127,11 +127,11 @@ async def test_a_cooling_queue_says_until_when_to_whom_it_concerns(
     hub: GatewayHub, ann: Client, bob: Client, admin: Client
 ) -> None:
     # Given a provider that refused ann's daemon for half a minute; bob has one of his own
-    hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
-    hub.decide(JoinDaemon(2, "u_bob", "d_2", "boot", "box"))
+    await hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
+    await hub.decide(JoinDaemon(2, "u_bob", "d_2", "boot", "box"))
     task = (await ann.post(TASKS, {"input": "a", "model": "llama3"})).json
     await ann.post(TASKS, {"input": "b", "model": "llama3"})
-    hub.decide(FailTask("d_1", task["id"], 1, Failure("RATE_LIMITED", "slow down"), 1, retry_after_ms=30_000))
+    await hub.decide(FailTask("d_1", task["id"], 1, Failure("RATE_LIMITED", "slow down"), 1, retry_after_ms=30_000))
 
     # Then she sees it, he does not, and an admin sees it everywhere
     cooling = await seen(ann, "ollama")
@@ -143,17 +143,17 @@ async def test_a_cooling_queue_says_until_when_to_whom_it_concerns(
     hub.wall_ms += 30_000
     assert (await seen(ann, "ollama"))["state"] == "open"
     await ann.post(TASKS, {"input": "c", "model": "llama3"})
-    hub.decide(Tick())
+    await hub.decide(Tick())
     probing = await seen(ann, "ollama")
     assert (probing["state"], probing["until"], probing["running"]) == ("cooling", None, 1)
 
 
 async def test_whoever_could_use_another_pool_is_not_held_up(hub: GatewayHub, ann: Client) -> None:
-    hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
+    await hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
     task = (await ann.post(TASKS, {"input": "a", "model": "llama3"})).json
-    hub.decide(FailTask("d_1", task["id"], 1, Failure("RATE_LIMITED", "slow down"), 1, retry_after_ms=30_000))
+    await hub.decide(FailTask("d_1", task["id"], 1, Failure("RATE_LIMITED", "slow down"), 1, retry_after_ms=30_000))
     assert (await seen(ann, "ollama"))["state"] == "cooling"
-    hub.decide(JoinDaemon(2, "u_ann", "d_2", "boot", "farm", shared=True))
+    await hub.decide(JoinDaemon(2, "u_ann", "d_2", "boot", "farm", shared=True))
     assert (await seen(ann, "ollama"))["state"] == "open"
 
 
@@ -161,7 +161,7 @@ async def test_a_queue_that_left_the_configuration_is_shown_while_tasks_are_in_i
     hub: GatewayHub, ann: Client, bob: Client
 ) -> None:
     await ann.post(TASKS, {"input": "a", "model": "llama3"})
-    hub.core.state.settings = Settings()
+    await hub.adopt(Settings())
     assert [queue["name"] for queue in (await ann.get(QUEUES)).json] == ["default", "ollama"]
     assert [queue["name"] for queue in (await bob.get(QUEUES)).json] == ["default"]
 

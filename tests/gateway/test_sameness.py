@@ -1,7 +1,14 @@
 """What makes two submissions the same work, names inside a batch included."""
 
+import os
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
 from taskyard.gateway.sameness import digest_of, meanings_of
-from taskyard.wire.submission import BatchItem
+from taskyard.wire.submission import BatchItem, Submission
 
 
 def item(input: str, name: str | None = None, *depends_on: str) -> BatchItem:
@@ -34,3 +41,48 @@ def test_a_circle_and_what_is_no_submission_are_left_to_those_who_refuse_them() 
     assert set(meanings_of(circle, "u")) == {"a", "b"}
     assert meanings_of([BatchItem(name="empty")], "u") == {}
     assert meanings_of([item("a")], "u") == {}
+
+
+# --- of one submission ---
+
+CONTENT = {"type": "eng-backend", "input": "build", "context": {"a": 1}, "payload": {"b": [2]}, "depends_on": ["T-001"]}
+IN_ANOTHER_PROCESS = """
+import msgspec, sys
+from taskyard.gateway.sameness import digest_of
+from taskyard.wire.submission import Submission
+print(digest_of(msgspec.json.decode(sys.argv[1], type=Submission), "ann"))
+"""
+
+
+def digest(**fields: object) -> str:
+    user = str(fields.pop("user", "ann"))
+    return digest_of(msgspec.json.decode(msgspec.json.encode({**CONTENT, **fields}), type=Submission), user)
+
+
+def test_the_same_content_has_the_same_digest_in_every_process() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", IN_ANOTHER_PROCESS, msgspec.json.encode(CONTENT).decode()],
+            env={**os.environ, "PYTHONHASHSEED": "1"},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.strip(),
+        digest(),
+    }
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"user": "bob"},
+        {"type": "eng-frontend"},
+        {"input": "test"},
+        {"context": {"a": 2}},
+        {"payload": {"b": [3]}},
+        {"depends_on": []},
+    ],
+)
+def test_whatever_makes_it_other_work_makes_another_digest(other: dict[str, object]) -> None:
+    assert digest(**other) != digest()

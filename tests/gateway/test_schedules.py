@@ -24,13 +24,13 @@ NIGHTLY: dict[str, Any] = {
 
 
 @pytest.fixture
-def hub() -> GatewayHub:
-    return GatewayHub(Settings(schedules=Schedules(per_user_max=3)))
+def settings() -> Settings:
+    return Settings(schedules=Schedules(per_user_max=3))
 
 
-def pass_time(hub: GatewayHub, *, s: float) -> None:
+async def pass_time(hub: GatewayHub, *, s: float) -> None:
     hub.wall_ms += round(s * 1000)
-    hub.decide(Tick())
+    await hub.decide(Tick())
 
 
 async def test_a_schedule_is_answered_as_it_is_kept(ann: Client) -> None:
@@ -65,7 +65,7 @@ async def test_a_schedule_is_answered_as_it_is_kept(ann: Client) -> None:
 
 async def test_each_run_makes_the_task_that_was_written_down(hub: GatewayHub, ann: Client) -> None:
     schedule = (await ann.post(SCHEDULES, NIGHTLY)).json
-    pass_time(hub, s=24 * 3600)
+    await pass_time(hub, s=24 * 3600)
 
     (task,) = (await ann.get("/api/v1/tasks")).json
 
@@ -80,8 +80,8 @@ async def test_each_run_makes_the_task_that_was_written_down(hub: GatewayHub, an
 
 async def test_a_skip_is_shown_with_its_reason(hub: GatewayHub, ann: Client) -> None:
     await ann.post(SCHEDULES, HOURLY)
-    pass_time(hub, s=3600)
-    pass_time(hub, s=3600)
+    await pass_time(hub, s=3600)
+    await pass_time(hub, s=3600)
     shown = (await ann.get(f"{SCHEDULES}/prices")).json
     assert shown["skipped"] == 1
     assert shown["last_skip"] == {
@@ -95,8 +95,8 @@ async def test_a_skip_is_shown_with_its_reason(hub: GatewayHub, ann: Client) -> 
 
 async def test_runs_and_skips_are_events(hub: GatewayHub, ann: Client) -> None:
     schedule = (await ann.post(SCHEDULES, HOURLY)).json
-    pass_time(hub, s=3600)
-    pass_time(hub, s=3600)
+    await pass_time(hub, s=3600)
+    await pass_time(hub, s=3600)
     batches = await hub.read(lambda reader: reader.events_after(epoch=1, seq=0, index=0, limit=100))
     told = [event_answer(each) for each in batches or () if each.event.name.startswith("schedule.")]
     assert [each.event for each in told] == ["schedule.ran", "schedule.skipped"]
@@ -129,7 +129,7 @@ async def test_changes_hold_at_once(hub: GatewayHub, ann: Client) -> None:
     changed = (await ann.request("PATCH", path, {"task": {"input": "another"}, "enabled": False})).json
     assert changed["next_run_at"] is None
     assert (await ann.request("PATCH", path, {"name": "a/b"})).status == 422
-    pass_time(hub, s=48 * 3600)
+    await pass_time(hub, s=48 * 3600)
     assert (await ann.get("/api/v1/tasks")).json == []
     assert (await ann.request("DELETE", path)).json == {"ok": True}
     assert (await ann.get(path)).json["code"] == "SCHEDULE_NOT_FOUND"
@@ -218,13 +218,13 @@ async def test_anothers_schedule_looks_like_none(ann: Client, bob: Client, admin
 
 
 async def test_a_key_that_is_bound_to_other_sources_makes_no_schedules(hub: GatewayHub, app: GatewayApp) -> None:
-    bound = Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, sources=(SourceType.USER,)))
+    bound = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, sources=(SourceType.USER,)))
     refused = await bound.post(SCHEDULES, HOURLY)
     assert (refused.status, refused.json["code"]) == (403, "FORBIDDEN")
 
 
 async def test_no_run_exceeds_the_key_that_wrote_it_down(hub: GatewayHub, app: GatewayApp, ann: Client) -> None:
-    low = Client(app, hub.a_key("u_ann", Scope.TASKS, max_priority=Level.LOW))
+    low = Client(app, await hub.a_key("u_ann", Scope.TASKS, max_priority=Level.LOW))
     await low.post(SCHEDULES, {**HOURLY, "task": {"input": "a", "priority": "critical"}})
     assert (await ann.post(f"{SCHEDULES}/prices/run", {})).json["priority"] == "low"
 
@@ -269,11 +269,11 @@ async def test_presets_are_listed(ann: Client) -> None:
 async def test_what_became_of_due_runs_is_told_newest_first(hub: GatewayHub, ann: Client, bob: Client) -> None:
     await ann.post(SCHEDULES, HOURLY)
     assert (await ann.get(f"{SCHEDULES}/prices/runs")).json == []
-    pass_time(hub, s=3600)
-    pass_time(hub, s=3600)
-    pass_time(hub, s=3600)
+    await pass_time(hub, s=3600)
+    await pass_time(hub, s=3600)
+    await pass_time(hub, s=3600)
     await ann.request("DELETE", "/api/v1/tasks/T-001")
-    pass_time(hub, s=3600)
+    await pass_time(hub, s=3600)
     newest, skipped, first = (await ann.get(f"{SCHEDULES}/prices/runs")).json
     assert (first["ref"], first["status"], first["reason"]) == ("T-001", "cancelled", None)
     assert (skipped["task_id"], skipped["reason"], skipped["count"]) == (None, "unfinished", 2)

@@ -43,7 +43,7 @@ async def exchanged(server: GatewayServer, sent: bytes) -> bytes:
 
 
 async def test_a_request_through_a_real_socket(hub: GatewayHub, server: GatewayServer) -> None:
-    key = hub.a_key(hub.a_user("ann"), Scope.TASKS)
+    key = await hub.a_key(await hub.a_user("ann"), Scope.TASKS)
     body = b'{"input": "a"}'
     head = f"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n"
     answer = await exchanged(server, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
@@ -95,7 +95,7 @@ async def test_stopping_ends_open_streams(hub: GatewayHub, monkeypatch: pytest.M
     monkeypatch.setattr(server_module, "LINGER_S", 3 * WAIT_S)
     server = GatewayServer(build_app(hub, GatewaySettings(port=0)))
     await server.start()
-    key = hub.a_key(hub.a_user("ann"), Scope.TASKS)
+    key = await hub.a_key(await hub.a_user("ann"), Scope.TASKS)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(f"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n".encode())
     await reader.readuntil(b": taskyard\n\n")
@@ -109,7 +109,7 @@ async def test_a_daemons_socket_and_its_work_outlive_a_leader(
     hub: GatewayHub, server: GatewayServer, ann: Client, tmp_path: Path
 ) -> None:
     # Given a real daemon at work
-    key = hub.a_key("u_ann", Scope.DAEMON)
+    key = await hub.a_key("u_ann", Scope.DAEMON)
     daemon = Daemon(f"http://127.0.0.1:{server.port}", key, name="mac-1", data_dir=tmp_path)
     began, release = asyncio.Event(), asyncio.Event()
 
@@ -126,7 +126,7 @@ async def test_a_daemons_socket_and_its_work_outlive_a_leader(
             await began.wait()
 
         # When the lead moves as the work ends
-        hub.lead_moves()
+        await hub.lead_moves()
         release.set()
 
         # Then the next leader gets the result of that one attempt, from the same daemon at the same socket
@@ -142,7 +142,7 @@ async def test_a_daemons_socket_and_its_work_outlive_a_leader(
 async def test_who_reads_only_after_all_was_sent_reads_that_it_was_too_much(
     hub: GatewayHub, server: GatewayServer
 ) -> None:
-    key = hub.a_key(hub.a_user("ann"), Scope.TASKS)
+    key = await hub.a_key(await hub.a_user("ann"), Scope.TASKS)
     body = b'{"input": "' + b"x" * (17 * 1024 * 1024) + b'"}'
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -161,6 +161,6 @@ async def test_what_is_too_much_is_not_read_without_end(
     hub: GatewayHub, server: GatewayServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bodies, "UNREAD_S", 0.05)
-    key = hub.a_key(hub.a_user("ann"), Scope.TASKS)
+    key = await hub.a_key(await hub.a_user("ann"), Scope.TASKS)
     head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Length: 99999999\r\n\r\n"
     assert (await exchanged(server, head.encode())).startswith(b"HTTP/1.1 413 ")

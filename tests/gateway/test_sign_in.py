@@ -13,20 +13,12 @@ from taskyard.gateway.sign_in import COOKIE, SESSION, TICKET_CHARS_MAX
 from taskyard.hub.tokens import Tokens
 from taskyard.vocabulary import Refusal
 from tests.support.gateway_client import Client, Response
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import GatewayHub, refusing
 
 pytestmark = pytest.mark.anyio
 ME = "/api/v1/users/me"
 TICKET_MS = AuthSettings().ticket_s * 1000
 SESSION_MS = AuthSettings().session_s * 1000
-
-
-class HandingOver(GatewayHub):
-    """The lead moves while a ticket is on its way to the leader: the next one is asked."""
-
-    async def redeem(self, ticket_id: str, expires_at: int) -> bool:
-        self.lead_moves()
-        return await super().redeem(ticket_id, expires_at)
 
 
 @pytest.fixture
@@ -59,7 +51,7 @@ async def status_with(app: GatewayApp, session: str) -> int:
 async def test_who_signed_in_at_one_gateway_is_signed_in_at_all(
     hub: GatewayHub, app: GatewayApp, other: GatewayApp
 ) -> None:
-    session = await signed_in(app, hub.a_user("ann"))
+    session = await signed_in(app, await hub.a_user("ann"))
     me = (await Client(other).get(ME, headers={"cookie": f"{COOKIE}={session}"})).json
     assert (me["id"], sorted(me["scopes"])) == ("u_ann", ["admin", "tasks"])
 
@@ -67,47 +59,56 @@ async def test_who_signed_in_at_one_gateway_is_signed_in_at_all(
 async def test_a_link_works_at_a_gateway_that_did_not_make_it_and_then_nowhere(
     hub: GatewayHub, app: GatewayApp, other: GatewayApp
 ) -> None:
-    link = a_link(app, hub.a_user("ann"))
+    link = a_link(app, await hub.a_user("ann"))
     assert [(await follow(one, link)).status for one in (other, app, other)] == [303, 401, 401]
 
 
 async def test_of_many_who_follow_a_link_at_once_one_gets_in(
     hub: GatewayHub, app: GatewayApp, other: GatewayApp
 ) -> None:
-    link = a_link(app, hub.a_user("ann"))
+    link = a_link(app, await hub.a_user("ann"))
     came = await asyncio.gather(*(follow(one, link) for one in (app, other) * 5))
     assert sorted(response.status for response in came) == [303] + [401] * 9
 
 
 async def test_another_leader_signs_nobody_out_and_takes_no_older_link(hub: GatewayHub, app: GatewayApp) -> None:
-    user_id = hub.a_user("ann")
+    user_id = await hub.a_user("ann")
     session = await signed_in(app, user_id)
     used, unused = a_link(app, user_id), a_link(app, user_id)
     assert (await follow(app, used)).status == 303
     # When another hub leads, which does not know what was used
-    hub.lead_moves()
+    await hub.lead_moves()
     # Then sessions hold, links are over, and new ones work
     assert await status_with(app, session) == 200
     assert [(await follow(app, link)).status for link in (used, unused)] == [401, 401]
     assert (await follow(app, a_link(app, user_id))).status == 303
 
 
-async def test_a_link_that_meets_the_next_leader_on_its_way_is_over() -> None:
-    hub = HandingOver()
-    app = build_app(hub, GatewaySettings())
-    assert (await follow(app, a_link(app, hub.a_user("ann")))).status == 401
+async def test_a_link_that_meets_the_next_leader_on_its_way_is_over(
+    hub: GatewayHub, app: GatewayApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, redeem = a_link(app, await hub.a_user("ann")), hub.redeem
+
+    async def redeem_later(ticket_id: str, expires_at: int) -> bool:
+        await hub.lead_moves()
+        return await redeem(ticket_id, expires_at)
+
+    monkeypatch.setattr(hub, "redeem", redeem_later)
+    assert (await follow(app, link)).status == 401
 
 
-async def test_a_link_that_nobody_could_look_at_is_not_used_up(hub: GatewayHub, app: GatewayApp) -> None:
-    link = a_link(app, hub.a_user("ann"))
-    hub.down = Unavailable(Refusal.STORE_UNAVAILABLE, 1)
-    assert (await follow(app, link)).status == 503
-    hub.down = None
+async def test_a_link_that_nobody_could_look_at_is_not_used_up(
+    hub: GatewayHub, app: GatewayApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = a_link(app, await hub.a_user("ann"))
+    with monkeypatch.context() as patch:
+        patch.setattr(hub, "redeem", refusing(Unavailable(Refusal.STORE_UNAVAILABLE, 1)))
+        assert (await follow(app, link)).status == 503
     assert (await follow(app, link)).status == 303
 
 
 async def test_links_and_sessions_end_with_their_time(hub: GatewayHub, app: GatewayApp) -> None:
-    user_id = hub.a_user("ann")
+    user_id = await hub.a_user("ann")
     in_time, late = a_link(app, user_id), a_link(app, user_id)
     session = await signed_in(app, user_id)
     hub.wall_ms += TICKET_MS - 1
@@ -125,7 +126,7 @@ async def test_a_session_is_worth_nothing_without_its_user(app: GatewayApp) -> N
 
 
 async def test_a_session_that_was_touched_cut_or_made_elsewhere_is_none(hub: GatewayHub, app: GatewayApp) -> None:
-    user_id = hub.a_user("ann")
+    user_id = await hub.a_user("ann")
     session = await signed_in(app, user_id)
     text = hub.unseal(SESSION, session)
     assert text is not None
@@ -151,14 +152,14 @@ async def test_a_session_that_was_touched_cut_or_made_elsewhere_is_none(hub: Gat
 
 
 async def test_a_session_of_a_hub_that_knows_more_scopes_is_none_here(hub: GatewayHub, app: GatewayApp) -> None:
-    hub.a_user("ann")
+    await hub.a_user("ann")
     ends = hub.wall_ms + 1000
     assert await status_with(app, hub.seal(SESSION, f'["s","u_ann",["tasks"],{ends},"new"]')) == 200
     assert await status_with(app, hub.seal(SESSION, f'["s","u_ann",["tasks","new"],{ends}]')) == 401
 
 
 async def test_what_is_no_link_of_ours_signs_nobody_in(hub: GatewayHub, app: GatewayApp) -> None:
-    user_id = hub.a_user("ann")
+    user_id = await hub.a_user("ann")
     session, link = await signed_in(app, user_id), a_link(app, user_id)
     for wrong in ("/?ticket=", f"/?ticket={session}", link[:-1], link + "A", "/?ticket=ü."):
         response = await follow(app, wrong)

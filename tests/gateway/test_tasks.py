@@ -9,7 +9,7 @@ from taskyard.gateway.routes import ROUTES
 from taskyard.vocabulary import Level, Scope, SourceType
 from taskyard.wire.problems import TASK_WORDS
 from tests.support.gateway_client import Client
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import GatewayHub, refusing
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
@@ -236,7 +236,7 @@ async def test_waiting_ends_with_the_time(ann: Client) -> None:
 
 
 async def test_a_key_bound_to_sources_submits_nothing_else(hub: GatewayHub, app: GatewayApp) -> None:
-    key = hub.a_key(hub.a_user("eve"), Scope.TASKS, sources=(SourceType.PROACTIVE,))
+    key = await hub.a_key(await hub.a_user("eve"), Scope.TASKS, sources=(SourceType.PROACTIVE,))
     response = await Client(app, key).post(TASKS, {"input": "a"})
     assert (response.status, response.json["code"]) == (403, "FORBIDDEN")
     response = await Client(app, key).post(TASKS, {"input": "a", "source": {"type": "proactive"}})
@@ -259,18 +259,18 @@ async def test_a_task_that_was_raised_says_from_what(ann: Client) -> None:
 async def test_a_low_task_that_waited_very_long_says_so(hub: GatewayHub, ann: Client) -> None:
     await ann.post(TASKS, {"input": "a", "priority": "low"})
     hub.wall_ms += 4 * 3_600_000 + 1
-    hub.tell(Tick())
+    await hub.decide(Tick())
     aged = (await ann.get(f"{TASKS}/T-001")).json
     assert (aged["priority"], aged["raised_from"], aged["aged"]) == ("low", None, True)
 
 
 async def test_a_priority_above_the_keys_is_brought_down(hub: GatewayHub, app: GatewayApp) -> None:
-    key = hub.a_key(hub.a_user("eve"), Scope.TASKS, max_priority=Level.NORMAL)
+    key = await hub.a_key(await hub.a_user("eve"), Scope.TASKS, max_priority=Level.NORMAL)
     assert (await Client(app, key).post(TASKS, {"input": "a", "priority": "critical"})).json["priority"] == "normal"
 
 
 async def test_an_agents_key_makes_an_agents_tasks(hub: GatewayHub, app: GatewayApp) -> None:
-    agent = Client(app, hub.a_key(hub.a_user("eve"), Scope.AGENT))
+    agent = Client(app, await hub.a_key(await hub.a_user("eve"), Scope.AGENT))
     task = (await agent.post(TASKS, {"input": "a", "priority": "critical", "source": {"type": "user"}})).json
     assert (task["source"]["type"], task["priority"]) == ("agent", "high")
 
@@ -285,8 +285,10 @@ async def test_an_admin_names_the_user(ann: Client, admin: Client) -> None:
     assert (await admin.get(f"{TASKS}?user=nobody")).json["code"] == "USER_NOT_FOUND"
 
 
-async def test_a_hub_that_cannot_answer_says_when_to_come_back(hub: GatewayHub, ann: Client) -> None:
-    hub.down = Unavailable("STORE_UNAVAILABLE", 2)
+async def test_a_hub_that_cannot_answer_says_when_to_come_back(
+    hub: GatewayHub, ann: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "submit", refusing(Unavailable("STORE_UNAVAILABLE", 2)))
     response = await ann.post(TASKS, {"input": "a"})
     assert (response.status, response.json["code"]) == (503, "STORE_UNAVAILABLE")
     assert response.headers["retry-after"] == "2"

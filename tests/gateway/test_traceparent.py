@@ -11,7 +11,7 @@ PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 def kept(hub: GatewayHub) -> list[str | None]:
-    return [task.traceparent for task in hub.core.state.tasks.values()]
+    return [task.traceparent for task in hub.state.tasks.values()]
 
 
 async def test_a_task_keeps_the_trace_of_its_submission(hub: GatewayHub, ann: Client) -> None:

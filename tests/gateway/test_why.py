@@ -2,7 +2,7 @@
 
 import pytest
 
-from taskyard.core.commands import CompleteTask
+from taskyard.core.commands import CompleteTask, HearEnded
 from taskyard.core.daemon_commands import JoinDaemon, StartTask
 from taskyard.core.yard_commands import PauseQueue
 from taskyard.gateway.app import GatewayApp
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
 
 
-def a_daemon(hub: GatewayHub, name: str = "mac-2", *, user: str = "u_ann", **fields: object) -> None:
-    hub.tell(JoinDaemon(len(hub.told) + 1, user, f"d_{name}", "boot", name, **fields))  # type: ignore[arg-type]
+async def a_daemon(hub: GatewayHub, name: str = "mac-2", *, user: str = "u_ann", **fields: object) -> None:
+    await hub.decide(JoinDaemon(1, user, f"d_{name}", "boot", name, **fields))  # type: ignore[arg-type]
 
 
 async def test_the_answer_has_everything(hub: GatewayHub, ann: Client) -> None:
-    a_daemon(hub)
+    await a_daemon(hub)
     await ann.post(TASKS, {"input": "a", "requirements": {"capabilities": ["browser"]}})
     response = await ann.get(f"{TASKS}/T-001/why")
     assert response.status == 200
@@ -58,11 +58,12 @@ async def test_times_are_instants(ann: Client) -> None:
 
 
 async def test_an_ended_task_is_explained_from_its_record(hub: GatewayHub, ann: Client) -> None:
-    a_daemon(hub)
+    await a_daemon(hub)
     task = (await ann.post(TASKS, {"input": "a"})).json
-    hub.tell(StartTask(1, "d_mac-2", task["id"], 1))
-    hub.tell(CompleteTask("d_mac-2", task["id"], 1, 1, outcome=b'{"result":"x"}'))
-    hub.core.state.tasks.clear()
+    await hub.decide(StartTask(1, "d_mac-2", task["id"], 1))
+    await hub.decide(CompleteTask("d_mac-2", task["id"], 1, 1, outcome=b'{"result":"x"}'))
+    await hub.decide(HearEnded())
+    assert not hub.state.tasks
     found = (await ann.get(f"{TASKS}/T-001/why")).json
     assert (found["status"], found["reasons"], found["position"]) == ("completed", [], None)
     assert found["summary"].startswith("Completed at ")
@@ -87,7 +88,7 @@ async def test_others_and_unknown_tasks_are_not_found(ann: Client, bob: Client) 
 
 
 async def test_a_task_that_waits_says_where_it_stands(hub: GatewayHub, ann: Client) -> None:
-    a_daemon(hub, slots=1)
+    await a_daemon(hub, slots=1)
     started = (await ann.post(TASKS, {"input": "a"})).json
     assert (started["status"], started["queue_position"], started["estimated_start"]) == ("scheduled", None, None)
     waiting = (await ann.post(TASKS, {"input": "b"})).json
@@ -114,7 +115,7 @@ async def test_without_any_daemon_there_is_a_place_and_no_time(ann: Client) -> N
 
 
 async def test_a_daemon_says_why_it_gets_nothing(hub: GatewayHub, ann: Client, bob: Client, admin: Client) -> None:
-    a_daemon(hub, shared=True)
+    await a_daemon(hub, shared=True)
     await ann.post(TASKS, {"input": "a", "requirements": {"capabilities": ["browser"]}})
     (anns,) = (await ann.get("/api/v1/daemons")).json
     bobs = (await bob.get("/api/v1/daemons/mac-2")).json
@@ -124,9 +125,9 @@ async def test_a_daemon_says_why_it_gets_nothing(hub: GatewayHub, ann: Client, b
 
 
 async def test_all_of_ones_tasks_together(hub: GatewayHub, ann: Client, admin: Client) -> None:
-    a_daemon(hub)
+    await a_daemon(hub)
     await ann.post(TASKS, {"input": "a"})
-    hub.decide(PauseQueue("default", "root"))
+    await hub.decide(PauseQueue("default", "root"))
     await ann.post(TASKS, {"input": "b", "priority": "low"})
     found = (await ann.get("/api/v1/why")).json
     assert found == {
@@ -169,7 +170,7 @@ async def test_an_admin_is_told_what_holds_everybody(ann: Client, bob: Client, a
 
 async def test_of_very_many_those_are_asked_who_have_most_to_wait_for(hub: GatewayHub, app: GatewayApp) -> None:
     names = [f"user-{number}" for number in range(ASKED_MAX + 2)]
-    clients = {name: Client(app, hub.a_key(hub.a_user(name), Scope.TASKS)) for name in names}
+    clients = {name: Client(app, await hub.a_key(await hub.a_user(name), Scope.TASKS)) for name in names}
     for name, client in clients.items():
         for _ in range(2 if name == names[-1] else 1):
             await client.post(TASKS, {"input": name})
@@ -178,9 +179,9 @@ async def test_of_very_many_those_are_asked_who_have_most_to_wait_for(hub: Gatew
 
 
 async def test_a_token_asks_about_sub_tasks_alone(hub: GatewayHub, ann: Client, app: GatewayApp) -> None:
-    a_daemon(hub, slots=1)
+    await a_daemon(hub, slots=1)
     parent = (await ann.post(TASKS, {"input": "a"})).json
-    hub.tell(StartTask(1, "d_mac-2", parent["id"], 1))
+    await hub.decide(StartTask(1, "d_mac-2", parent["id"], 1))
     agent = Client(app, hub.token_for(parent["id"], 1))
     child = (await agent.post(TASKS, {"input": "b"})).json
     assert (await agent.get(f"{TASKS}/{child['id']}/why")).status == 200

@@ -1,22 +1,16 @@
 """What the source documents get wrong about requests and messages, where no test of the edge itself would notice."""
 
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
-import msgspec
 import pytest
 
 from taskyard.core.commands import Tick
 from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
-from taskyard.gateway.sameness import digest_of
 from taskyard.vocabulary import Scope
-from taskyard.wire.submission import Submission
 from tests.support.gateway_client import Client, Connection
-from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_hub import GatewayHub, a_hub
 
 TASKS = "/api/v1/tasks"
 
@@ -27,15 +21,16 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def hub() -> GatewayHub:
-    return GatewayHub()
+async def hub() -> AsyncIterator[GatewayHub]:
+    async with a_hub() as made:
+        yield made
 
 
 @pytest.fixture
 async def ann(hub: GatewayHub) -> AsyncIterator[Client]:
     """A user with a key for tasks and for daemons."""
     app = build_app(hub, GatewaySettings())
-    yield Client(app, hub.a_key(hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
+    yield Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
     await app.door.close()
 
 
@@ -46,51 +41,8 @@ async def test_a_time_is_an_instant_however_it_is_written(hub: GatewayHub, ann: 
     await ann.post(TASKS, {"input": "a", "scheduled_for": at})
     for later_ms, status in ((4_999, "pending"), (1, "queued")):
         hub.wall_ms += later_ms
-        hub.tell(Tick())
+        await hub.decide(Tick())
         assert (await ann.get(f"{TASKS}/T-001")).json["status"] == status
-
-
-CONTENT = {"type": "eng-backend", "input": "build", "context": {"a": 1}, "payload": {"b": [2]}, "depends_on": ["T-001"]}
-HASHES = """
-import msgspec, sys
-from taskyard.gateway.sameness import digest_of
-from taskyard.wire.submission import Submission
-print(digest_of(msgspec.json.decode(sys.argv[1], type=Submission), "ann"))
-"""
-
-
-def digest(**fields: object) -> str:
-    user = str(fields.pop("user", "ann"))
-    return digest_of(msgspec.json.decode(msgspec.json.encode({**CONTENT, **fields}), type=Submission), user)
-
-
-def test_the_same_content_has_the_same_hash_in_every_process() -> None:
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", HASHES, msgspec.json.encode(CONTENT).decode()],
-            env={**os.environ, "PYTHONHASHSEED": "1"},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.strip(),
-        digest(),
-    }
-    assert len(said) == 1
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"user": "bob"},
-        {"type": "eng-frontend"},
-        {"input": "test"},
-        {"context": {"a": 2}},
-        {"payload": {"b": [3]}},
-        {"depends_on": []},
-    ],
-)
-def test_whatever_makes_it_other_work_makes_another_hash(other: dict[str, object]) -> None:
-    assert digest(**other) != digest()
 
 
 @pytest.mark.anyio
