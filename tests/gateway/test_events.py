@@ -168,6 +168,30 @@ async def test_what_is_committed_before_the_leader_knows_of_a_reader_is_not_miss
     assert [(data["ref"], data["event"]) for _, data in told] == [("T-002", "task.created"), ("T-002", "task.queued")]
 
 
+async def test_what_lies_in_the_store_and_in_the_buffer_is_told_once(
+    hub: GatewayHub, ann: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given one who comes back, and something that is committed once they have subscribed and before they read on
+    await ann.post(TASKS, {"input": "a"})
+    seen = (await ann.get(f"{TASKS}/T-001/events")).json[-1]["id"]
+
+    async def caught_up() -> None:
+        await ann.post(TASKS, {"input": "b"})
+
+    monkeypatch.setattr(hub, "caught_up", caught_up)
+    async with ann.stream(EVENTS, {"last-event-id": seen}) as stream:
+        await begun(stream)
+        told = parsed(await stream.chunk()) + parsed(await stream.chunk())
+
+        # When it goes on, then nothing that was read from the store comes again from the buffer
+        await ann.post(TASKS, {"input": "c"})
+        while told[-1][1]["ref"] != "T-003":
+            told += parsed(await stream.chunk())
+    created_and_queued = ["task.created", "task.queued"]
+    assert [data["ref"] for _, data in told] == ["T-002", "T-002", "T-003", "T-003"]
+    assert [data["event"] for _, data in told] == created_and_queued * 2
+
+
 async def test_when_the_leader_goes_its_streams_end_and_while_there_is_none_they_end_at_once(
     hub: GatewayHub, ann: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
