@@ -1,8 +1,9 @@
 """`taskyard mcp`: how its tools reach a hub, and how it keeps what its agent has claimed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from taskyard.mcp.keeping import Keeping
 from taskyard.mcp.yard import Ask, Outcome, problem
 from taskyard.sdk.async_client import AsyncClient
 from taskyard.sdk.retry import NEVER, RetryPolicy
-from tests.support.http_stub import KEY, Reply, Reset, StubHub, a_task, running_stub
+from tests.cli.conftest import Cli
+from tests.support.http_stub import KEY, Reply, Reset, StubHub, a_task
 from tests.support.http_stub import problem as problem_reply
 from tests.support.live import taskyard
 
@@ -20,17 +22,12 @@ pytestmark = pytest.mark.anyio
 WAIT_S = 30.0
 CLAIM = Ask(method="POST", path="/api/v1/claim", body={"name": "agent"}, idempotent=False)
 CLAIMED = {"task": {"id": "t1"}, "token": "tyt_x", "lease_s": 0.03}
+FOR_LONG = {**CLAIMED, "lease_s": 3600}
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-def hub() -> Iterator[StubHub]:
-    with running_stub() as stub:
-        yield stub
 
 
 @asynccontextmanager
@@ -83,14 +80,15 @@ class Beaten:
 
     is_of_a_task = True
 
-    def __init__(self, *answers: Outcome) -> None:
+    def __init__(self, *answers: Outcome, claimed: dict[str, Any] = CLAIMED) -> None:
         self._answers = list(answers)
+        self._claimed = claimed
         self.beats = 0
         self.beaten = asyncio.Event()
 
     async def ask(self, ask: Ask) -> Outcome:
         if ask.path == CLAIM.path:
-            return Outcome(CLAIMED)
+            return Outcome(self._claimed)
         assert (ask.path, ask.token) == ("/api/v1/tasks/t1/heartbeat", "tyt_x")
         self.beats += 1
         self.beaten.set()
@@ -122,43 +120,46 @@ async def test_it_knows_whether_it_is_called_with_a_tasks_token(hub: StubHub) ->
 
 
 async def test_at_the_end_nothing_is_kept_any_more() -> None:
-    yard = Beaten(Outcome({"ok": True}))
+    yard = Beaten(Outcome({"ok": True}), claimed=FOR_LONG)
     way = Keeping(yard)
     await way.ask(CLAIM)
+    assert len(way._kept) == 1
     await way.close()
     assert (way._kept, yard.beats) == ({}, 0)
 
 
-def test_who_has_no_key_is_told_before_an_agent_is() -> None:
-    said = taskyard("mcp", "--hub", "http://127.0.0.1:1", TASKYARD_DATA="/nonexistent")
-    assert (said.code, "No key" in said.err or "does not exist" in said.err) == (4, True)
-    assert said.out == ""
+def test_who_has_no_key_is_told_before_an_agent_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TASKYARD_KEY")
+    code, out, err = cli("mcp", "--hub", "http://127.0.0.1:1", "--data", "/nonexistent")
+    assert (code, out, "No key" in err) == (4, "", True)
 
 
-SILENT = ("sh", "-c", 'exec "$@" </dev/null', "sh")
-"""Starts a command without an agent."""
-
-
-def test_who_starts_it_with_a_key_that_is_not_known_is_told_how_to_give_another(hub: StubHub) -> None:
+@pytest.mark.parametrize(("variable", "key"), [("TASKYARD_KEY", KEY), ("TASKYARD_TASK_TOKEN", "tyt_x.1.y")])
+def test_who_starts_it_with_a_key_that_is_not_known_is_told_how_to_give_another(
+    hub: StubHub, cli: Cli, monkeypatch: pytest.MonkeyPatch, variable: str, key: str
+) -> None:
     hub.on("GET", "tasks/T-0", problem_reply(401, "UNAUTHENTICATED", "Send one as `Authorization: Bearer …`."))
-    for given in ({"TASKYARD_KEY": KEY}, {"TASKYARD_TASK_TOKEN": "tyt_x.1.y"}):
-        said = taskyard("mcp", "--hub", hub.url, prefix=SILENT, **given)
-        assert (said.code, said.out) == (4, "")
-        assert "TASKYARD_KEY" in said.err
-        assert "Bearer" not in said.err
+    monkeypatch.delenv("TASKYARD_KEY")
+    monkeypatch.setenv(variable, key)
+    code, out, err = cli("mcp")
+    assert (code, out) == (4, "")
+    assert "TASKYARD_KEY" in err
+    assert "Bearer" not in err
 
 
 def test_who_starts_it_without_a_hub_is_told_and_it_serves_all_the_same() -> None:
-    said = taskyard("mcp", "--hub", "http://127.0.0.1:1", "--key", KEY, prefix=SILENT)
+    # In a process of its own: it closes its standard output when its agent is gone.
+    without_an_agent = ("sh", "-c", 'exec "$@" </dev/null', "sh")
+    said = taskyard("mcp", "--hub", "http://127.0.0.1:1", "--key", KEY, prefix=without_an_agent)
     assert (said.code, said.out) == (0, "")
     assert "Calls of tools fail until it does." in said.err
 
 
-def test_options_that_mean_nothing_to_it_are_refused(hub: StubHub) -> None:
+def test_options_that_mean_nothing_to_it_are_refused(hub: StubHub, cli: Cli) -> None:
     hub.on("GET", "tasks/T-0", problem_reply(404, "USER_NOT_FOUND", "There is no such user."))
-    assert taskyard("mcp", "--hub", hub.url, "--key", KEY, "--json", prefix=SILENT).code == 2
-    said = taskyard("mcp", "--hub", hub.url, "--key", KEY, "--user", "nobody", prefix=SILENT)
-    assert (said.code, "There is no such user." in said.err) == (1, True)
+    assert cli("mcp", "--json").code == 2
+    code, _, err = cli("mcp", "--user", "nobody")
+    assert (code, "There is no such user." in err) == (1, True)
 
 
 async def test_an_agent_whose_key_has_ended_is_told_where_a_key_is_given(hub: StubHub) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 import pytest
 
 from taskyard.cli import units
+from taskyard.cli.main import run
 from taskyard.cli.yard import DaemonOptions
 from taskyard.daemon.journal import Journal
 from taskyard.daemon.orders import Batch
@@ -32,7 +33,9 @@ echo "$@" >> "{told}"
 class Machine:
     """A home, and a systemctl that writes down what it is told."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
         self.home = directory / "home"
         self.tools = directory / "tools"
         self.told = directory / "told"
@@ -50,17 +53,16 @@ class Machine:
         program.chmod(0o700)
 
     def taskyard(self, *arguments: str, **env: str) -> Said:
+        """The command with this home and these tools, in this process."""
         known = {"HOME": str(self.home), "PATH": str(self.tools), "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": ""}
         hub = {"TASKYARD_HUB": "http://hub:8420", "TASKYARD_KEY": KEY}
-        done = subprocess.run(
-            [sys.executable, "-m", "taskyard.cli", *arguments],
-            env=environment(**known, **{**hub, **env}),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        return Said(done.returncode, done.stdout, done.stderr)
+        with self._monkeypatch.context() as patch:
+            for name in filter(lambda name: name.startswith("TASKYARD_"), list(os.environ)):
+                patch.delenv(name)
+            for name, value in {**known, **hub, **env}.items():
+                patch.setenv(name, value)
+            code = run(arguments)
+        return Said(code, *self._capsys.readouterr())
 
     @property
     def unit(self) -> Path:
@@ -76,8 +78,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
+    return Machine(tmp_path, monkeypatch, capsys)
 
 
 def a_service(**changes: object) -> units.Service:
