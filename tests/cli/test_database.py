@@ -128,9 +128,9 @@ def test_a_yard_is_copied_told_and_named_where_to_go_on(
     table, _, said = out.partition("Read back")
     assert [line.split("  ")[0] for line in table.splitlines()] == [
         "COPIED",
-        "waiting or running tasks",
-        "commits with their events",
-        "numberings",
+        "active tasks",
+        "commits",
+        "task numbers",
     ]
     assert re.fullmatch(r" and found the same: yard c_test, digest [0-9a-f]{32}\.\n", said)
     assert err.endswith(
@@ -183,12 +183,52 @@ def test_a_directory_with_the_secret_of_another_yard_is_not_copied_to(
     assert run(["copy", "--from", f"sqlite:{data}", "--to", f"sqlite:{other}"]) == 0
 
 
+def test_a_yard_goes_through_a_file_with_its_secret(
+    data: Path, server: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # When it is copied to a file
+    file, url = tmp_path / "yard.jsonl", server.url(server.new_database())
+    assert run(["copy", "--from", f"sqlite:{data}", "--to", str(file)]) == 0
+    out, err = capsys.readouterr()
+
+    # Then only its owner can read it, and what it is worth is said
+    assert "Read back and found the same: yard c_test" in out
+    assert err.endswith(
+        "The file holds the yard's keys and secrets: keep it as you keep those.\n"
+        f"Restore it with: taskyard copy --from {file} --to PLACE\n"
+    )
+    assert file.stat().st_mode & 0o777 == 0o600
+
+    # And from there it goes into a database or a directory, with the same secret
+    assert run(["copy", "--from", str(file), "--to", url]) == 0
+    assert f"Go on with: taskyard up --database {url}\n" in told(capsys)
+    assert run(["copy", "--from", str(file), "--to", f"sqlite:{tmp_path / 'back'}"]) == 0
+    assert "checked 3 of 3\n" in told(capsys)
+    assert read_secret(tmp_path / "back") == b"k" * 43
+    assert server.administer("SELECT secret FROM taskyard.identity", database=place_of(url).partition("/")[2]) == [
+        (b"k" * 43,)
+    ]
+
+
+def test_a_file_that_was_cut_or_is_there_already_is_refused(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "yard.jsonl"
+    assert run(["copy", "--from", f"sqlite:{data}", "--to", str(file)]) == 0
+    assert run(["copy", "--from", f"sqlite:{data}", "--to", str(file)]) == 1
+    assert f"{file} exists, and nothing is copied over a file." in told(capsys)
+    file.write_bytes(file.read_bytes()[:-100])
+    assert run(["copy", "--from", str(file), "--to", f"sqlite:{tmp_path / 'back'}"]) == 1
+    assert f"taskyard: {file}, line 6: it was cut or changed: its checksum differs. Nothing of the file" in told(capsys)
+    assert not (tmp_path / "back").exists()
+
+
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
-        ("/somewhere", "sqlite:new", "--from takes sqlite:DIRECTORY or postgresql://"),
-        ("sqlite:DATA", "mysql://new", "--to takes sqlite:DIRECTORY or postgresql://"),
-        ("sqlite:DATA", "sqlite:", "--to takes sqlite:DIRECTORY or postgresql://"),
+        ("/somewhere", "sqlite:new", "--from takes sqlite:DIRECTORY, postgresql://"),
+        ("sqlite:DATA", "mysql://new", "--to takes sqlite:DIRECTORY, postgresql://"),
+        ("sqlite:DATA", "sqlite:", "--to takes sqlite:DIRECTORY, postgresql://"),
         ("sqlite:DATA", "sqlite:DATA", "--from and --to are the same"),
         ("sqlite:DATA", "sqlite:DATA/taskyard.db", "--from and --to are the same"),
         ("sqlite:nowhere", "sqlite:new", "There is no "),

@@ -1,59 +1,25 @@
 """A yard that moves: from every engine to every other, whole or not at all."""
 
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import apsw
-import msgspec
 import psycopg
 import pytest
 
-from taskyard.core.changes import AuditRecord, Kept, KeyRecord, LateResult, LogChunk, UserRecord
-from taskyard.store.copy import BYTES_MAX, Copied, copy
-from taskyard.store.dump import HeldTask, Kind, Row, Source, Target
-from taskyard.store.port import Figures, Store, StoreBroken, StoreRefused
-from taskyard.store.postgres import Candidate, PostgresStore
+from taskyard.store.copy import BYTES_MAX, copy
+from taskyard.store.dump import Kind, Row, Target
+from taskyard.store.port import Store, StoreBroken, StoreRefused
 from taskyard.store.postgres import dump as in_postgres
-from taskyard.store.sqlite import SqliteStore
 from taskyard.store.sqlite import dump as in_sqlite
-from taskyard.vocabulary import Keeps, Scope, Status
+from taskyard.vocabulary import Status
+from tests.support.moving import Place, at, database_place, file_place, found_at, live, moved, quietly
 from tests.support.postgres import new_yard
-from tests.support.records import NOW, USER, Yard, a_body, a_task, an_event, assigned, ended
-from tests.support.store_script import State, script, state_of
+from tests.support.records import NOW, USER, Yard, a_body, a_task, ended
 
 MIB = 1024 * 1024
-WRITE_S = 5.0
-"""Late enough for a busy machine; one test waits so long for what it is refused."""
-HOSTILE = "a\0b\x1a\x1a0c"
-"""What text of PostgreSQL cannot hold, and what stands for it there."""
-
-
-class Place(msgspec.Struct):
-    """Where a yard can be: how a hub opens it there, and how it is copied from and to there."""
-
-    store: Callable[[], Store]
-    opened: Callable[[], AbstractContextManager[Source]]
-    made: Callable[[], AbstractContextManager[Target]]
-
-
-def file_place(file: Path) -> Place:
-    return Place(
-        store=lambda: SqliteStore(file, new_cluster_id="c_new"),
-        opened=lambda: in_sqlite.opened(file),
-        made=lambda: in_sqlite.made(file),
-    )
-
-
-def database_place(url: str) -> Place:
-    return Place(
-        store=lambda: PostgresStore(url, new_cluster_id="c_new", candidate=Candidate("h_test"), write_s=WRITE_S),
-        opened=lambda: in_postgres.opened(url),
-        made=lambda: in_postgres.made(url),
-    )
 
 
 def a_place(engine: str, directory: Path) -> Place:
@@ -70,84 +36,6 @@ def here(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 def there(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     (tmp_path / "there").mkdir()
     return a_place(request.param, tmp_path / "there")
-
-
-def quietly(_done: str, _count: int, _total: int) -> None:
-    """Tells nobody."""
-
-
-def moved(here: Place, there: Place) -> Copied:
-    with here.opened() as source, there.made() as target:
-        copied = copy(source, target, tell=quietly)
-        target.commit()
-    return copied
-
-
-def at(place: Place, look: Callable[[Store], Any]) -> Any:
-    """What a hub finds there."""
-    store = place.store()
-    store.open()
-    try:
-        return look(store)
-    finally:
-        store.close()
-
-
-def live(place: Place) -> None:
-    """A life with every kind of change, and some of everything that a name or a content may be."""
-
-    def write(store: Store) -> None:
-        for batch in script(store.load().identity, batches=24):
-            store.write(batch)
-        yard = Yard.of(store)
-        odd = a_task(number=900, user_id=HOSTILE, type=HOSTILE, queue=HOSTILE, key=HOSTILE, correlation_id=HOSTILE)
-        large = a_task(number=901)
-        revived = a_task(number=902)
-        dead = ended(a_task(number=903, key=HOSTILE, user_id=HOSTILE), Status.PERMANENTLY_FAILED)
-        yard.has(
-            ended(revived, Status.PERMANENTLY_FAILED), dead, outcomes=[(revived.id, b"{}"), (dead.id, b"x" * 5000)]
-        )
-        yard.write(revived=[assigned(revived)])
-        yard.write(
-            created=[odd, large],
-            bodies=[a_body(odd, text=HOSTILE), a_body(large, text="y" * 300_000)],
-            checkpoints=[(large.id, b"\0\xff" * 70_000)],
-            late=[LateResult(task_id=dead.id, attempt=3, at=NOW, body=b"[1]")],
-            logs=[LogChunk(task_id=revived.id, attempt=1, at=NOW, text=HOSTILE)],
-            events=[an_event(odd)],
-            users=[UserRecord(id=HOSTILE, name="Ada", created_at=NOW), UserRecord(id=USER, name="Bo", created_at=NOW)],
-            keys=[KeyRecord(id="k_1", user_id=USER, name="l", hash="h", scopes=(Scope.TASKS,), created_at=NOW)],
-            kept=[Kept(Keeps.USAGE, HOSTILE, b"{}"), Kept(Keeps.USAGE, "a", b"[]")],
-            audit=[AuditRecord(at=NOW, actor=USER, action="look", subject=HOSTILE)],
-            requests=[("r1", b"answer"), (HOSTILE, b"")],
-        )
-        store.keep_figures([Figures(60, NOW, b"{}"), Figures(3600, NOW, b"\0\xff")], kept={})
-        yard.reader.close()
-
-    at(place, write)
-
-
-def found_at(place: Place) -> tuple[State, list[object]]:
-    """Everything but where its log ends, which some engines note when they are opened."""
-
-    def look(store: Store) -> tuple[State, list[object]]:
-        state = state_of(store)
-        state.image.identity = msgspec.structs.replace(state.image.identity, seq=0)
-        reader = store.reader()
-        try:
-            return state, [
-                reader.request("r1"),
-                reader.request(HOSTILE),
-                reader.find(user_id=HOSTILE, task="T-900"),
-                reader.known(user_id=HOSTILE, ids=(), refs=(), keys=(HOSTILE,)).keys,
-                [reader.checkpoint(task.task.id) for task in state.tasks],
-                [reader.figures(step_s=step_s, since=0) for step_s in (60, 3600)],
-                [reader.counts(user_id=user_id) for user_id in (None, USER, HOSTILE)],
-            ]
-        finally:
-            reader.close()
-
-    return at(place, look)
 
 
 def test_everything_that_can_be_read_is_there_after_it_moved(here: Place, there: Place) -> None:
@@ -331,7 +219,7 @@ def test_a_copy_that_differs_is_not_believed(tmp_path: Path, there: Place) -> No
 
     class Forgetful(Through):
         def take(self, kind: Kind, rows: list[Row]) -> None:
-            self.target.take(kind, rows[1:] if kind.name == "late results" else rows)
+            self.target.take(kind, rows[1:] if kind.name == "late_results" else rows)
 
     with place.opened() as source, there.made() as target, pytest.raises(StoreBroken, match="is not what was read"):
         copy(source, Forgetful(target), tell=quietly)
@@ -355,9 +243,9 @@ def test_no_more_than_a_chunk_is_in_memory(tmp_path: Path, there: Place) -> None
     sizes: list[int] = []
 
     class Weighing(Through):
-        def take_tasks(self, tasks: list[HeldTask]) -> None:
-            sizes.append(sum(len(task.body) for task in tasks))
-            self.target.take_tasks(tasks)
+        def take(self, kind: Kind, rows: list[Row]) -> None:
+            sizes.append(sum(len(value) for row in rows for value in row if isinstance(value, bytes)))
+            self.target.take(kind, rows)
 
     # When they move
     told: list[tuple[str, int, int]] = []

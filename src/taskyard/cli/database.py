@@ -35,12 +35,12 @@ def migrate(database: DatabaseOption = None, as_json: JsonOption = False) -> int
 @expanded
 def copy(
     source: Annotated[
-        str, typer.Option("--from", metavar="YARD", help="sqlite:DIR or postgresql://…; no hub runs on it.")
+        str, typer.Option("--from", metavar="YARD", help="sqlite:DIR, postgresql://… or FILE.jsonl; no hub runs on it.")
     ],
-    target: Annotated[str, typer.Option("--to", metavar="YARD", help="The same, of an empty place.")],
+    target: Annotated[str, typer.Option("--to", metavar="YARD", help="The same, of an empty place or a new file.")],
     as_json: JsonOption = False,
 ) -> int:
-    """Copy a whole yard to another database, while no hub runs. All of it, or nothing."""
+    """Copy a whole yard to another database or to a file, while no hub runs. All of it, or nothing."""
     from taskyard.hub.copying import copy_yard
     from taskyard.hub.databases import NotDone
 
@@ -54,13 +54,20 @@ def copy(
     if as_json:
         output.say_json({**msgspec.to_builtins(copied), "has_secret": moved.has_secret})
         return 0
-    output.table(("COPIED", "NUMBER"), [(name, f"{count:,}") for name, count in copied.counts.items()])
+    output.table(
+        ("COPIED", "NUMBER"), [(name.replace("_", " "), f"{count:,}") for name, count in copied.counts.items()]
+    )
     output.say(f"Read back and found the same: yard {copied.identity.cluster_id}, digest {copied.digest}.")
     if not moved.has_secret:
         output.note(
             "There was no token.secret: browsers have to sign in again, and attempts that run lose their tokens."
         )
-    output.note(f"Go on with: {moved.start}\nDo not start a hub on the old one again: it is the same yard.")
+    if moved.is_file:
+        output.note(
+            f"The file holds the yard's keys and secrets: keep it as you keep those.\nRestore it with: {moved.next}"
+        )
+    else:
+        output.note(f"Go on with: {moved.next}\nDo not start a hub on the old one again: it is the same yard.")
     return 0
 
 

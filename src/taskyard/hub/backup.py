@@ -4,26 +4,20 @@ The database is opened read-only by this process: a hub that runs goes on writin
 its name last, when it is whole, sound and on disk, so that whatever has the name can be restored.
 """
 
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Final
 
 import apsw
 
 from taskyard.hub.databases import database_of
 from taskyard.hub.yard import DATABASE, CannotStart
 from taskyard.sdk.credentials import data_directory
+from taskyard.store.new_file import new_file
 from taskyard.store.port import StoreRefused
 from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
-from taskyard.store.sqlite.engine import copy_database, sync_directory
+from taskyard.store.sqlite.engine import copy_database
 from taskyard.store.sqlite.migrate import APPLICATION_ID
-
-BESIDE: Final = ("", "-journal", "-wal", "-shm")
-"""What SQLite may leave beside a copy that was cut off."""
 
 
 class CannotBackUp(Exception):
@@ -40,12 +34,12 @@ def back_up(data: str | None, file: str, *, database: str | None = None) -> Path
             f"There is no {DATABASE} in {directory}; name the hub's directory with --data, or its database with "
             "--database."
         )
-    if os.path.lexists(target):
-        raise _exists(target)
     try:
-        with _partial(target) as partial:
-            _copy(source, partial)
-            _give_name(partial, target)
+        with new_file(target) as new:
+            _copy(source, new.partial)
+            new.finish()
+    except FileExistsError:
+        raise CannotBackUp(f"{target} exists; name a new file, so that no copy overwrites another.") from None
     except OSError as error:
         raise CannotBackUp(f"{target} cannot be written: {error.strerror}.") from error
     return target
@@ -58,18 +52,6 @@ def _refuse_server(database: str | None, target: Path) -> None:
             PostgresStore(url, new_cluster_id="", candidate=Candidate("")).backup(str(target))
     except (CannotStart, StoreRefused) as error:
         raise CannotBackUp(str(error)) from error
-
-
-@contextmanager
-def _partial(target: Path) -> Iterator[Path]:
-    """A file beside the target, for its owner only: the copy holds everything that the hub knows."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(descriptor)
-    try:
-        yield Path(name)
-    finally:
-        for suffix in BESIDE:
-            Path(f"{name}{suffix}").unlink(missing_ok=True)
 
 
 def _copy(source: Path, partial: Path) -> None:
@@ -89,28 +71,6 @@ def _copy(source: Path, partial: Path) -> None:
         raise _damaged(source, str(verdict))
     if not is_ours:
         raise CannotBackUp(f"{source} is not a hub's database; name the hub's directory with --data.")
-
-
-def _give_name(partial: Path, target: Path) -> None:
-    """On disk first. By a link, which fails where a name is taken meanwhile; some file systems have none."""
-    descriptor = os.open(partial, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    try:
-        os.link(partial, target)
-    except FileExistsError:
-        raise _exists(target) from None
-    except OSError:
-        if os.path.lexists(target):
-            raise _exists(target) from None
-        partial.rename(target)
-    sync_directory(target.parent)
-
-
-def _exists(target: Path) -> CannotBackUp:
-    return CannotBackUp(f"{target} exists; name a new file, so that no copy overwrites another.")
 
 
 def _damaged(source: Path, how: str) -> CannotBackUp:

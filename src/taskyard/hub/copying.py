@@ -1,16 +1,18 @@
-"""`taskyard copy`: a yard that stands still moves to another database, with all that it knows and signs with."""
+"""`taskyard copy`: a yard that stands still moves to another place, with all that it knows and signs with."""
 
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 
+from taskyard.hub.clock import read_clock
 from taskyard.hub.databases import SCHEMES, NotDone
 from taskyard.hub.yard import DATABASE, SECRET, CannotStart, kept_secret, prepare, write_secret
+from taskyard.store import jsonl
 from taskyard.store.copy import Copied, copy
 from taskyard.store.dump import Source, Target
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
@@ -18,28 +20,99 @@ from taskyard.store.postgres import dump as in_postgres
 from taskyard.store.postgres.session import public_url
 from taskyard.store.sqlite import dump as in_sqlite
 
-FILE: Final = "sqlite:"
-FORMS: Final = f"{FILE}DIRECTORY or postgresql://USER@HOST:PORT/DATABASE"
+DIRECTORY: Final = "sqlite:"
+FILE: Final = ".jsonl"
+FORMS: Final = f"{DIRECTORY}DIRECTORY, postgresql://USER@HOST:PORT/DATABASE or FILE{FILE}"
+
+Tell = Callable[[str, int, int], None]
 
 
 class Moved(Struct, frozen=True):
     copied: Copied
     has_secret: bool
     """Whether the secret came along: if not, browsers sign in again and running attempts lose their tokens."""
-    start: str
-    """How to go on in the new place."""
+    next: str
+    """The command to go on with in the new place."""
+    is_file: bool
+    """Whether the new place is a file, which no hub opens."""
 
 
-def copy_yard(source: str, target: str, *, tell: Callable[[str, int, int], None]) -> Moved:
+class Place(Protocol):
+    """Where a yard lies or is to lie."""
+
+    def opened(self, tell: Tell) -> AbstractContextManager[tuple[Source, bytes | None]]:
+        """The yard there and its secret, unless that was lost. `tell` hears what is read before the copy begins."""
+
+    def made(self) -> AbstractContextManager[Target]: ...
+
+    def command(self, source: "Place") -> str:
+        """How to go on here with the yard that came from there."""
+
+
+class InDirectory(Struct, frozen=True):
+    """A SQLite database in a hub's data directory, with the secret beside it."""
+
+    file: Path
+
+    @contextmanager
+    def opened(self, _tell: Tell) -> Iterator[tuple[Source, bytes | None]]:
+        directory = self.file.parent
+        with in_sqlite.opened(self.file) as yard:
+            yield yard, kept_secret(directory) if (directory / SECRET).exists() else None
+
+    @contextmanager
+    def made(self) -> Iterator[Target]:
+        directory = self.file.parent
+        prepare(directory)
+        with in_sqlite.made(self.file, keep_secret=partial(_keep_secret, directory)) as yard:
+            yield yard
+
+    def command(self, source: Place) -> str:
+        return f"taskyard up --data {shlex.quote(str(self.file.parent))}"
+
+
+class InDatabase(Struct, frozen=True):
+    url: str
+
+    @contextmanager
+    def opened(self, _tell: Tell) -> Iterator[tuple[Source, bytes | None]]:
+        with in_postgres.opened(self.url) as yard:
+            yield yard, yard.secret
+
+    def made(self) -> AbstractContextManager[Target]:
+        return in_postgres.made(self.url)
+
+    def command(self, source: Place) -> str:
+        data = f" --data {shlex.quote(str(source.file.parent))}" if isinstance(source, InDirectory) else ""
+        return f"taskyard up{data} --database {shlex.quote(public_url(self.url))}"
+
+
+class InFile(Struct, frozen=True):
+    path: Path
+
+    @contextmanager
+    def opened(self, tell: Tell) -> Iterator[tuple[Source, bytes | None]]:
+        with jsonl.opened(self.path, tell=tell) as yard:
+            yield yard, yard.secret
+
+    def made(self) -> AbstractContextManager[Target]:
+        return jsonl.made(self.path, now_ms=read_clock().wall)
+
+    def command(self, source: Place) -> str:
+        return f"taskyard copy --from {shlex.quote(str(self.path))} --to PLACE"
+
+
+def copy_yard(source: str, target: str, *, tell: Tell) -> Moved:
     """`NotDone` says why not; then the target is as it was. The source is only read."""
+    old, new = place_of(source, "--from"), place_of(target, "--to")
+    if old == new:
+        raise NotDone("--from and --to are the same. Name an empty place to copy to.")
     try:
-        if place_of(source, "--from") == place_of(target, "--to"):
-            raise NotDone("--from and --to are the same. Name an empty place to copy to.")
-        with _opened(source) as (old, secret), _made(target) as (new, keep):
-            copied = copy(old, new, tell=tell)
+        with old.opened(tell) as (given, secret), new.made() as taken:
+            copied = copy(given, taken, tell=tell)
             if secret is not None:
-                keep(secret)
-            new.commit()
+                taken.keep_secret(secret)
+            taken.commit()
     except (StoreRefused, CannotStart) as error:
         raise NotDone(str(error)) from error
     except (StoreUnavailable, StoreBroken, OSError) as error:
@@ -47,41 +120,24 @@ def copy_yard(source: str, target: str, *, tell: Callable[[str, int, int], None]
             f"The copy could not be made: {error}. Nothing was changed. See that both places have room and can be "
             "reached, then try again."
         ) from error
-    return Moved(copied=copied, has_secret=secret is not None, start=_start(source, target))
+    return Moved(copied, has_secret=secret is not None, next=new.command(old), is_file=isinstance(new, InFile))
 
 
-def place_of(text: str, option: str) -> Path | str:
-    """The file or the URL that is meant. A name that is not there yet is a directory's, unless it ends in `.db`."""
+def place_of(text: str, option: str) -> Place:
+    """The place that is meant. A SQLite name that is not there yet is a directory's, unless it ends in `.db`."""
     if text.startswith(SCHEMES):
-        return text
-    if not text.startswith(FILE) or text == FILE:
-        raise NotDone(f"{option} takes {FORMS}.")
-    path = Path(text.removeprefix(FILE)).expanduser().resolve()
-    return path if path.is_file() or (path.suffix == ".db" and not path.is_dir()) else path / DATABASE
+        return InDatabase(text)
+    if text.startswith(DIRECTORY) and text != DIRECTORY:
+        path = _path_of(text.removeprefix(DIRECTORY))
+        is_database = path.is_file() or (path.suffix == ".db" and not path.is_dir())
+        return InDirectory(path if is_database else path / DATABASE)
+    if text.endswith(FILE):
+        return InFile(_path_of(text))
+    raise NotDone(f"{option} takes {FORMS}.")
 
 
-@contextmanager
-def _opened(text: str) -> Iterator[tuple[Source, bytes | None]]:
-    place = place_of(text, "--from")
-    if isinstance(place, str):
-        with in_postgres.opened(place) as database:
-            yield database, database.secret
-    else:
-        with in_sqlite.opened(place) as file:
-            has_secret = (place.parent / SECRET).exists()
-            yield file, kept_secret(place.parent) if has_secret else None
-
-
-@contextmanager
-def _made(text: str) -> Iterator[tuple[Target, Callable[[bytes], None]]]:
-    place = place_of(text, "--to")
-    if isinstance(place, str):
-        with in_postgres.made(place) as database:
-            yield database, database.keep_secret
-    else:
-        prepare(place.parent)
-        with in_sqlite.made(place) as file:
-            yield file, partial(_keep_secret, place.parent)
+def _path_of(text: str) -> Path:
+    return Path(text).expanduser().resolve()
 
 
 def _keep_secret(directory: Path, secret: bytes) -> None:
@@ -89,11 +145,3 @@ def _keep_secret(directory: Path, secret: bytes) -> None:
         write_secret(directory, secret)
     elif kept_secret(directory) != secret:
         raise StoreRefused(f"{directory / SECRET} is of another yard. Move it away, or name another directory.")
-
-
-def _start(source: str, target: str) -> str:
-    old, new = place_of(source, "--from"), place_of(target, "--to")
-    if isinstance(new, Path):
-        return f"taskyard up --data {shlex.quote(str(new.parent))}"
-    where = "" if isinstance(old, str) else f" --data {shlex.quote(str(old.parent))}"
-    return f"taskyard up{where} --database {shlex.quote(public_url(new))}"

@@ -10,7 +10,7 @@ from taskyard.core.effects import Done
 from taskyard.core.yard_commands import CreateKey, CreateUser
 from taskyard.gateway.port import Hub
 from taskyard.hub.ids import mint_secret
-from taskyard.store.sqlite.engine import sync_directory
+from taskyard.store.new_file import sync_directory
 from taskyard.vocabulary import LOCAL_USER, Scope
 
 DATABASE: Final = "taskyard.db"

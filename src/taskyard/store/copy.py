@@ -1,7 +1,6 @@
-"""Moves a yard from one engine to another, row by row, and believes it only when it has read all of it back.
+"""Moves a yard from one place to another, row by row, and believes it only when it has read all of it back.
 
-Both sides are counted and hashed. A hash of all rows is the sum of the hashes of each, so that no engine has to give
-them in an order that is not its own. What is held in memory is a chunk.
+Both sides are counted and hashed. What is held in memory is a chunk.
 """
 
 from collections import Counter
@@ -13,32 +12,32 @@ from operator import itemgetter
 from typing import Final, TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
-from taskyard.store.dump import Source, Target
+from taskyard.store.dump import Kind, Row, Source, Target
 from taskyard.store.port import Identity, StoreBroken
 
 ROWS_MAX: Final = 1_000
 BYTES_MAX: Final = 8 * 1024 * 1024
 # Of a chunk, but for its last row: a body or a result may have a few MiB by itself.
 HASH_BYTES: Final = 16
-PLACES: Final = ("waiting or running tasks", "ended tasks", "archived tasks")
 
 T = TypeVar("T")
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
-class Tally(Struct):
-    """What was met: how many of each, and the sum of all hashes."""
+class Tally:
+    """What was met: how many of each kind, and a hash of all of it in its order."""
 
-    counts: Counter[str] = field(default_factory=Counter)
-    sum: int = 0
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._hash = blake2b(digest_size=HASH_BYTES)
 
-    def add(self, name: str, row: tuple[object, ...]) -> int:
+    def add(self, kind: Kind, row: Row) -> int:
         """The size of what was added."""
-        self.counts[name] += 1
-        encoded = _encode((name, row))
-        self.sum += int.from_bytes(blake2b(encoded, digest_size=HASH_BYTES).digest())
+        self.counts[kind.name] += 1
+        encoded = _encode((kind.name, row))
+        self._hash.update(encoded)
         return len(encoded)
 
     @property
@@ -47,7 +46,7 @@ class Tally(Struct):
 
     @property
     def digest(self) -> str:
-        return f"{self.sum % (1 << 8 * HASH_BYTES):0{2 * HASH_BYTES}x}"
+        return self._hash.hexdigest()
 
 
 class Copied(Struct, frozen=True):
@@ -63,33 +62,27 @@ def copy(source: Source, target: Target, *, tell: Callable[[str, int, int], None
 
     `StoreBroken` if what was read back is not what was read: then nobody may commit it.
     """
-    identity, total = source.identity, source.total
-    target.begin(identity)
+    summary = source.summary
+    target.begin(summary)
     given = Tally()
-    for tasks in _chunks(source.tasks(), lambda task: given.add(PLACES[task.place], task)):
-        target.take_tasks(tasks)
-        tell("copied", given.rows, total)
     for kind, group in groupby(source.rows(), key=itemgetter(0)):
-        for rows in _chunks(map(itemgetter(1), group), partial(given.add, kind.name)):
+        for rows in _chunks(map(itemgetter(1), group), partial(given.add, kind)):
             target.take(kind, rows)
-            tell("copied", given.rows, total)
-    found = _read_back(target, lambda rows: tell("verified", rows, total))
-    if (found.counts, found.digest, target.identity) != (given.counts, given.digest, identity):
+            tell("copied", given.rows, summary.total)
+    found = read_through(target, lambda rows: tell("verified", rows, summary.total))
+    if (found.counts, found.digest, target.summary) != (given.counts, given.digest, summary):
         raise StoreBroken(
             f"what was written is not what was read: {found.rows} rows with the digest {found.digest}, "
             f"not {given.rows} with {given.digest}"
         )
-    return Copied(identity=identity, counts=dict(found.counts), digest=found.digest)
+    return Copied(identity=summary.identity, counts=dict(found.counts), digest=found.digest)
 
 
-def _read_back(target: Target, tell: Callable[[int], None]) -> Tally:
+def read_through(source: Source, tell: Callable[[int], None]) -> Tally:
+    """Read all rows; `tell` hears how many were read."""
     tally = Tally()
-    for task in target.tasks():
-        tally.add(PLACES[task.place], task)
-        if tally.rows % ROWS_MAX == 0:
-            tell(tally.rows)
-    for kind, row in target.rows():
-        tally.add(kind.name, row)
+    for kind, row in source.rows():
+        tally.add(kind, row)
         if tally.rows % ROWS_MAX == 0:
             tell(tally.rows)
     tell(tally.rows)

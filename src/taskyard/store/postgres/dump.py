@@ -11,8 +11,8 @@ from typing import Final
 from zlib import crc32
 
 from taskyard.store import dump
-from taskyard.store.dump import HeldTask, Kind, Row, checksum_of, held
-from taskyard.store.port import Identity, StoreRefused
+from taskyard.store.dump import Kind, RestoredTask, Row, Summary, checksum_of, restored, summary_of, task_row
+from taskyard.store.port import StoreRefused
 from taskyard.store.postgres.arrays import blobs, numbers, unescaped, words
 from taskyard.store.postgres.checks import address_of, check_server, connect_or_refuse
 from taskyard.store.postgres.commit import inline
@@ -23,7 +23,7 @@ from taskyard.store.postgres.migrate import NAMESPACE, refuse_newer_schema, vers
 from taskyard.store.postgres.partitions import COMMITS, WEEK_MS
 from taskyard.store.postgres.session import Session, Value
 from taskyard.store.postgres.statements import Statement, placed
-from taskyard.store.records import checksum
+from taskyard.store.records import checksum, columns_of
 from taskyard.store.statements import named_statements
 
 COPY_S: Final = 6 * 3600.0
@@ -37,6 +37,11 @@ SQL: Final = {
     for name, text in named_statements(resources.files(__package__).joinpath("dump.sql").read_text()).items()
 }
 
+_TASKS: Final[tuple[tuple[Kind, Statement, Statement], ...]] = (
+    (dump.ACTIVE_TASKS, SQL["dump_active_tasks"], SQL["restore_hot"]),
+    (dump.ENDED_TASKS, SQL["dump_ended_tasks"], SQL["restore_history"]),
+    (dump.ARCHIVED_TASKS, SQL["dump_archived_tasks"], SQL["restore_archive"]),
+)
 _TABLES: Final[tuple[tuple[Kind, Statement, Statement], ...]] = (
     (dump.CHECKPOINTS, SQL["dump_checkpoints"], SQL["restore_checkpoints"]),
     (dump.LATE_RESULTS, SQL["dump_late_results"], SQL["restore_late_results"]),
@@ -69,22 +74,17 @@ class PostgresYard:
         """What its hubs prove themselves with, and sign."""
 
     @property
-    def identity(self) -> Identity:
+    def summary(self) -> Summary:
         identity = identity_of(self._session)
         assert identity is not None, "somebody opened this yard before"
-        return identity
-
-    @property
-    def total(self) -> int:
-        total: int = self._session.rows(SQL["dump_total"])[0][0]
-        return total
-
-    def tasks(self) -> Iterator[HeldTask]:
-        for row in self._session.stream(SQL["dump_tasks"]):
-            # Place and ten columns, the record and its checksum, when it ended, its contents.
-            yield held(task_of(row), row[0], row[11], *row[13:])
+        batch_id, *counts = self._session.rows(SQL["dump_summary"])[0]
+        return summary_of(identity, batch_id, counts)
 
     def rows(self) -> Iterator[tuple[Kind, Row]]:
+        for kind, read, _ in _TASKS:
+            for row in self._session.stream(read):
+                # Place and ten columns, the record and its checksum, when it ended, its contents.
+                yield kind, task_row(kind, task_of(row), row[11], *row[13:])
         for kind, read, _ in _TABLES:
             for row in dump.believed(kind, map(_unescaped, self._session.stream(read))):
                 yield kind, row
@@ -96,13 +96,15 @@ class NewPostgresYard(PostgresYard):
     def __init__(self, session: Session, *, secret: bytes) -> None:
         super().__init__(session, secret=secret)
         now_ms = session.now_ms
-        self._writers = {kind.name: (kind, write, checksum_of(kind)) for kind, _, write in _TABLES}
+        self._writers = {kind.name: (write, checksum_of(kind)) for kind, _, write in _TABLES}
+        self._task_writers = {kind.name: write for kind, _, write in _TASKS}
         self._week_min = now_ms // WEEK_MS - WEEKS_MAX
         self._week_max = now_ms // WEEK_MS + 1
         self._seq = 0
         self._parts: set[tuple[str, int]] = set()
 
-    def begin(self, identity: Identity) -> None:
+    def begin(self, summary: Summary) -> None:
+        identity = summary.identity
         self._seq = identity.seq
         self._session.change(
             SQL["restore_identity"],
@@ -117,18 +119,23 @@ class NewPostgresYard(PostgresYard):
         """Sign with this from now on, and no longer with the one that the database was made with."""
         self._session.change(SQL["restore_secret"], {"secret": secret})
 
-    def take_tasks(self, tasks: list[HeldTask]) -> None:
-        hot, history, archive = ([task for task in tasks if task.place == place] for place in range(3))
-        self._make_parts("history", WEEK_MS, self._weeks_of(history))
-        for statement, here in (
-            (SQL["restore_hot"], hot),
-            (SQL["restore_history"], history),
-            (SQL["restore_archive"], archive),
-        ):
-            if here:
-                self._session.change(statement, {**_columns_of(here), "seq": self._seq})
-        self._take_large(SQL["restore_body"], [(task.id, task.body) for task in tasks])
-        self._take_large(SQL["restore_outcome"], [(task.id, task.outcome) for task in tasks])
+    def take(self, kind: Kind, rows: list[Row]) -> None:
+        if kind in dump.TASKS:
+            self._take_tasks(kind, [restored(kind, row) for row in rows])
+            return
+        if kind is dump.COMMITS:
+            self._make_parts("commit_log", COMMITS, self._log_parts_of(rows))
+        write, checksum_in = self._writers[kind.name]
+        columns = zip(kind.columns.items(), zip(*rows, strict=True), strict=True)
+        packed: dict[str, Value] = {name: _PACK[of](values) for (name, of), values in columns}  # type: ignore[operator]
+        self._session.change(write, {**packed, "crc": numbers([checksum_in(row) for row in rows])})
+
+    def _take_tasks(self, kind: Kind, tasks: list[RestoredTask]) -> None:
+        if kind is dump.ENDED_TASKS:
+            self._make_parts("history", WEEK_MS, self._weeks_of(tasks))
+        self._session.change(self._task_writers[kind.name], {**_columns_of(tasks), "seq": self._seq})
+        self._take_large(SQL["restore_body"], [(each.task.id, each.body) for each in tasks])
+        self._take_large(SQL["restore_outcome"], [(each.task.id, each.outcome) for each in tasks])
 
     def _take_large(self, statement: Statement, contents: list[tuple[str, bytes | None]]) -> None:
         """What does not lie in its task's row."""
@@ -138,15 +145,7 @@ class NewPostgresYard(PostgresYard):
             crcs = numbers(list(map(crc32, values)))
             self._session.change(statement, {"id": words(list(large)), "content": blobs(values), "crc": crcs})
 
-    def take(self, kind: Kind, rows: list[Row]) -> None:
-        if kind is dump.COMMITS:
-            self._make_parts("commit_log", COMMITS, self._log_parts_of(rows))
-        _, write, checksum_in = self._writers[kind.name]
-        columns = zip(kind.columns.items(), zip(*rows, strict=True), strict=True)
-        packed: dict[str, Value] = {name: _PACK[of](values) for (name, of), values in columns}  # type: ignore[operator]
-        self._session.change(write, {**packed, "crc": numbers([checksum_in(row) for row in rows])})
-
-    def _weeks_of(self, ended: list[HeldTask]) -> set[int]:
+    def _weeks_of(self, ended: list[RestoredTask]) -> set[int]:
         weeks = {task.completed_at // WEEK_MS for task in ended if task.completed_at is not None}
         return {week for week in weeks if self._week_min <= week <= self._week_max}
 
@@ -171,10 +170,10 @@ def _unescaped(row: Row) -> Row:
     return tuple(unescaped(value) if isinstance(value, str) else value for value in row)
 
 
-def _columns_of(tasks: list[HeldTask]) -> dict[str, Value]:
+def _columns_of(tasks: list[RestoredTask]) -> dict[str, Value]:
     """A list per column of the tables of tasks."""
     id_, user_id, number, status, level, queue, type_, source, correlation_id, parent_id = zip(
-        *(task.columns for task in tasks), strict=True
+        *(columns_of(each.task) for each in tasks), strict=True
     )
     bodies = [inline(task.body) for task in tasks]
     outcomes = [inline(task.outcome) for task in tasks]
@@ -196,7 +195,7 @@ def _columns_of(tasks: list[HeldTask]) -> dict[str, Value]:
         "outcome": blobs(outcomes),
         "outcome_crc": numbers([None if outcome is None else crc32(outcome) for outcome in outcomes]),
         "completed_at": numbers([task.completed_at for task in tasks]),
-        "idempotency_key": words([task.key for task in tasks]),
+        "idempotency_key": words([each.task.key for each in tasks]),
     }
 
 

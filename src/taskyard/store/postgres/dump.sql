@@ -1,5 +1,5 @@
 -- Statements by which a whole yard is read and written: `dump.py` alone uses them, while no hub runs. What is dumped
--- comes in any order, each row with its checksum last. Where rows are written, a list per column.
+-- comes in the order of its key, each row with its checksum last. Where rows are written, a list per column.
 
 -- hold_yard
 -- No hub takes the lead while this is held: it would have to change this row. False: one holds the lock by which others
@@ -12,67 +12,90 @@ SELECT cluster_id IS NULL AND NOT EXISTS (SELECT 1 FROM commit_log) AND NOT EXIS
     AND NOT EXISTS (SELECT 1 FROM person)
 FROM identity;
 
--- dump_total
-SELECT (SELECT count(*) FROM anywhere) + (SELECT count(*) FROM checkpoint) + (SELECT count(*) FROM late_result)
-    + (SELECT count(*) FROM log_chunk) + (SELECT count(*) FROM numbering) + (SELECT count(*) FROM person)
-    + (SELECT count(*) FROM api_key) + (SELECT count(*) FROM daemon) + (SELECT count(*) FROM kept)
-    + (SELECT count(*) FROM audit) + (SELECT count(*) FROM request)
-    + (SELECT count(*) FROM figures)
-    + (SELECT count(*) FROM commit_log WHERE seq >= (SELECT seq FROM log_start));
+-- dump_summary
+-- The last commit's batch and how much there is of each kind, in the order of `KINDS`.
+SELECT (SELECT batch_id FROM commit_log ORDER BY seq DESC LIMIT 1),
+    (SELECT count(*) FROM task), (SELECT count(*) FROM history), (SELECT count(*) FROM archive),
+    (SELECT count(*) FROM checkpoint), (SELECT count(*) FROM late_result), (SELECT count(*) FROM log_chunk),
+    (SELECT count(*) FROM commit_log WHERE seq >= (SELECT seq FROM log_start)), (SELECT count(*) FROM numbering),
+    (SELECT count(*) FROM person), (SELECT count(*) FROM api_key), (SELECT count(*) FROM daemon),
+    (SELECT count(*) FROM kept), (SELECT count(*) FROM audit), (SELECT count(*) FROM request),
+    (SELECT count(*) FROM figures);
 
--- dump_tasks
+-- dump_active_tasks
 -- A body or an outcome that lies in its task's row counts before one of its own row.
-SELECT place, held.id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, held.crc,
-    completed_at,
+SELECT 0::bigint, held.id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record,
+    held.crc, NULL::bigint,
     COALESCE(held.body, body.content), CASE WHEN held.body IS NULL THEN body.crc ELSE body_crc END,
     COALESCE(held.outcome, outcome.content), CASE WHEN held.outcome IS NULL THEN outcome.crc ELSE outcome_crc END
-FROM (
-    SELECT 0::bigint AS place, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record,
-        crc, body, body_crc, outcome, outcome_crc, NULL::bigint AS completed_at FROM task
-    UNION ALL
-    SELECT 1, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc,
-        body, body_crc, outcome, outcome_crc, completed_at FROM history
-    UNION ALL
-    SELECT 2, id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record, crc,
-        body, body_crc, outcome, outcome_crc, completed_at FROM archive
-) AS held LEFT JOIN body ON body.id = held.id LEFT JOIN outcome ON outcome.id = held.id;
+FROM task AS held LEFT JOIN body ON body.id = held.id LEFT JOIN outcome ON outcome.id = held.id
+ORDER BY held.id;
+
+-- dump_ended_tasks
+SELECT 1::bigint, held.id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record,
+    held.crc, completed_at,
+    COALESCE(held.body, body.content), CASE WHEN held.body IS NULL THEN body.crc ELSE body_crc END,
+    COALESCE(held.outcome, outcome.content), CASE WHEN held.outcome IS NULL THEN outcome.crc ELSE outcome_crc END
+FROM history AS held LEFT JOIN body ON body.id = held.id LEFT JOIN outcome ON outcome.id = held.id
+ORDER BY held.id;
+
+-- dump_archived_tasks
+SELECT 2::bigint, held.id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record,
+    held.crc, completed_at,
+    COALESCE(held.body, body.content), CASE WHEN held.body IS NULL THEN body.crc ELSE body_crc END,
+    COALESCE(held.outcome, outcome.content), CASE WHEN held.outcome IS NULL THEN outcome.crc ELSE outcome_crc END
+FROM archive AS held LEFT JOIN body ON body.id = held.id LEFT JOIN outcome ON outcome.id = held.id
+ORDER BY held.id;
 
 -- dump_checkpoints
-SELECT id, content, crc FROM checkpoint;
+SELECT id, content, crc FROM checkpoint ORDER BY id;
 
 -- dump_late_results
-SELECT task_id, attempt, at, content, crc FROM late_result;
+SELECT task_id, attempt, at, content, crc FROM late_result ORDER BY task_id, attempt;
 
 -- dump_logs
-SELECT task_id, attempt, n, at, text, crc FROM log_chunk;
+SELECT task_id, attempt, n, at, text, crc FROM log_chunk ORDER BY task_id, attempt, n;
 
 -- dump_commits
 -- Those that readers still see.
-SELECT seq, epoch, batch_id, at, events, crc FROM commit_log WHERE seq >= (SELECT seq FROM log_start);
+SELECT seq, epoch, batch_id, at, events, crc FROM commit_log WHERE seq >= (SELECT seq FROM log_start) ORDER BY seq;
 
 -- dump_numbers
-SELECT user_id, number, crc FROM numbering;
+-- Names are escaped (`arrays.py`), and an escape does not sort as what it stands for. So U+0000 becomes the pair 1, 2 here
+-- and U+0001 the pair 1, 4, which keeps the order of code points; 1, 3 stands for U+001A until the other escape is undone.
+SELECT user_id, number, crc FROM numbering ORDER BY
+    replace(replace(replace(replace(user_id, chr(1), chr(1) || chr(4)), chr(26) || chr(26), chr(1) || chr(3)),
+        chr(26) || '0', chr(1) || chr(2)), chr(1) || chr(3), chr(26));
 
 -- dump_users
-SELECT id, record, crc FROM person;
+-- In the order of names, as in `dump_numbers`.
+SELECT id, record, crc FROM person ORDER BY
+    replace(replace(replace(replace(id, chr(1), chr(1) || chr(4)), chr(26) || chr(26), chr(1) || chr(3)),
+        chr(26) || '0', chr(1) || chr(2)), chr(1) || chr(3), chr(26));
 
 -- dump_keys
-SELECT id, record, crc FROM api_key;
+SELECT id, record, crc FROM api_key ORDER BY id;
 
 -- dump_daemons
-SELECT id, record, crc FROM daemon;
+SELECT id, record, crc FROM daemon ORDER BY id;
 
 -- dump_kept
-SELECT kind, name, record, crc FROM kept;
+-- In the order of names, as in `dump_numbers`.
+SELECT kind, name, record, crc FROM kept ORDER BY kind,
+    replace(replace(replace(replace(name, chr(1), chr(1) || chr(4)), chr(26) || chr(26), chr(1) || chr(3)),
+        chr(26) || '0', chr(1) || chr(2)), chr(1) || chr(3), chr(26));
 
 -- dump_audit
-SELECT n, subject, record, crc FROM audit;
+SELECT n, subject, record, crc FROM audit ORDER BY n;
 
 -- dump_requests
-SELECT name, at, answer, crc FROM request;
+-- In the order of names, as in `dump_numbers`.
+SELECT name, at, answer, crc FROM request ORDER BY
+    replace(replace(replace(replace(name, chr(1), chr(1) || chr(4)), chr(26) || chr(26), chr(1) || chr(3)),
+        chr(26) || '0', chr(1) || chr(2)), chr(1) || chr(3), chr(26));
 
 -- dump_figures
-SELECT step, at, record, crc FROM figures;
+SELECT step, at, record, crc FROM figures ORDER BY step, at;
 
 -- restore_identity
 UPDATE identity SET cluster_id = :cluster_id, epoch = :epoch, crc = :crc;

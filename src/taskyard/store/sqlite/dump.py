@@ -5,30 +5,34 @@ so a copy that was cut off has left nothing that a hub would open.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 import apsw
 
 from taskyard.store import dump
-from taskyard.store.dump import HeldTask, Kind, Row, checksum_of, held
-from taskyard.store.port import Identity, StoreRefused
-from taskyard.store.records import checksum
+from taskyard.store.dump import Kind, RestoredTask, Row, Summary, checksum_of, restored, summary_of, task_row
+from taskyard.store.new_file import remove_partial, sync_directory, sync_file
+from taskyard.store.port import StoreRefused
+from taskyard.store.records import checksum, columns_of
 from taskyard.store.sqlite import checks
-from taskyard.store.sqlite.engine import PAGE_BYTES, check_structure, sync_directory
+from taskyard.store.sqlite.engine import PAGE_BYTES, check_structure
 from taskyard.store.sqlite.faults import BREAKING, translated
 from taskyard.store.sqlite.image import identity_of, task_of
 from taskyard.store.sqlite.migrate import APPLICATION_ID, SCHEMA_VERSION, migrate, version_of
 from taskyard.store.statements import named_statements
 
 SQL: Final = named_statements(resources.files(__package__).joinpath("dump.sql").read_text())
-BESIDE: Final = ("", "-journal", "-wal", "-shm")
-"""What SQLite may leave of a file that was not finished."""
 
+_TASKS: Final[tuple[tuple[Kind, str, str], ...]] = (
+    (dump.ACTIVE_TASKS, SQL["dump_active_tasks"], SQL["restore_hot"]),
+    (dump.ENDED_TASKS, SQL["dump_ended_tasks"], SQL["restore_history"]),
+    (dump.ARCHIVED_TASKS, SQL["dump_archived_tasks"], SQL["restore_archive"]),
+)
 _TABLES: Final[tuple[tuple[Kind, str, str], ...]] = (
     (dump.CHECKPOINTS, SQL["dump_checkpoints"], SQL["restore_checkpoints"]),
     (dump.LATE_RESULTS, SQL["dump_late_results"], SQL["restore_late_results"]),
@@ -52,25 +56,19 @@ class SqliteYard:
         self._connection = connection
 
     @property
-    def identity(self) -> Identity:
+    def summary(self) -> Summary:
         identity = identity_of(self._connection)
         assert identity is not None, "somebody opened this yard before"
-        return identity
-
-    @property
-    def total(self) -> int:
-        total = self._connection.execute(SQL["dump_total"]).get
-        assert isinstance(total, int)
-        return total
-
-    def tasks(self) -> Iterator[HeldTask]:
         with translated():
-            for row in self._connection.execute(SQL["dump_tasks"]):
-                # Place and ten columns, the record and its checksum, when it ended, its contents.
-                yield held(task_of(row), row[0], row[11], *row[13:])
+            found: tuple[Any, ...] = self._connection.execute(SQL["dump_summary"]).fetchall()[0]
+        return summary_of(identity, found[0], found[1:])
 
     def rows(self) -> Iterator[tuple[Kind, Row]]:
         with translated():
+            for kind, read, _ in _TASKS:
+                for row in self._connection.execute(read):
+                    # Place and ten columns, the record and its checksum, when it ended, its contents.
+                    yield kind, task_row(kind, task_of(row), row[11], *row[13:])
             for kind, read, _ in _TABLES:
                 for believed in dump.believed(kind, self._connection.execute(read)):
                     yield kind, believed
@@ -79,31 +77,35 @@ class SqliteYard:
 class NewSqliteYard(SqliteYard):
     """One that is written: within one transaction, into a file that has no name yet."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, *, keep_secret: Callable[[bytes], None]) -> None:
         super().__init__(connection)
         self._writers = {kind.name: (write, checksum_of(kind)) for kind, _, write in _TABLES}
+        self._task_writers = {kind.name: write for kind, _, write in _TASKS}
+        self.keep_secret = keep_secret
+        """The secret lies beside the file, and what writes it there knows where."""
         self.is_whole = False
 
-    def begin(self, identity: Identity) -> None:
+    def begin(self, summary: Summary) -> None:
+        identity = summary.identity
         crc = checksum(b"", identity.cluster_id, identity.epoch)
         self._connection.execute(SQL["restore_identity"], (identity.cluster_id, identity.epoch, crc))
 
-    def take_tasks(self, tasks: list[HeldTask]) -> None:
-        connection = self._connection
-        hot, history, archive = ([task for task in tasks if task.place == place] for place in range(3))
-        with translated():
-            connection.executemany(SQL["restore_hot"], (_row_of(task) for task in hot))
-            connection.executemany(SQL["restore_history"], (_ended_row_of(task) for task in history))
-            connection.executemany(SQL["restore_archive"], (_ended_row_of(task) for task in archive))
-            bodies = ((task.id, task.body, crc32(task.body)) for task in tasks)
-            connection.executemany(SQL["restore_body"], bodies)
-            outcomes = ((task.id, task.outcome, crc32(task.outcome)) for task in tasks if task.outcome is not None)
-            connection.executemany(SQL["restore_outcome"], outcomes)
-
     def take(self, kind: Kind, rows: list[Row]) -> None:
+        if kind in dump.TASKS:
+            self._take_tasks(kind, [restored(kind, row) for row in rows])
+            return
         write, checksum_in = self._writers[kind.name]
         with translated():
             self._connection.executemany(write, ((*row, checksum_in(row)) for row in rows))
+
+    def _take_tasks(self, kind: Kind, tasks: list[RestoredTask]) -> None:
+        connection = self._connection
+        with translated():
+            connection.executemany(self._task_writers[kind.name], (_row_of(task) for task in tasks))
+            bodies = ((task.task.id, task.body, crc32(task.body)) for task in tasks)
+            connection.executemany(SQL["restore_body"], bodies)
+            outcomes = ((each.task.id, each.outcome, crc32(each.outcome)) for each in tasks if each.outcome is not None)
+            connection.executemany(SQL["restore_outcome"], outcomes)
 
     def commit(self) -> None:
         with translated():
@@ -113,12 +115,9 @@ class NewSqliteYard(SqliteYard):
         self.is_whole = True
 
 
-def _row_of(task: HeldTask) -> Row:
-    return (*task.columns, task.record, crc32(task.record))
-
-
-def _ended_row_of(task: HeldTask) -> Row:
-    return (*_row_of(task), task.completed_at, task.key)
+def _row_of(task: RestoredTask) -> Row:
+    row = (*columns_of(task.task), task.record, crc32(task.record))
+    return row if task.completed_at is None else (*row, task.completed_at, task.task.key)
 
 
 @contextmanager
@@ -157,7 +156,7 @@ def _refuse_unreadable(file: Path, connection: apsw.Connection) -> None:
 
 
 @contextmanager
-def made(file: Path) -> Iterator[NewSqliteYard]:
+def made(file: Path, *, keep_secret: Callable[[bytes], None]) -> Iterator[NewSqliteYard]:
     """A new file. If it was not committed, there is none."""
     checks.refuse_old_sqlite(apsw.sqlite_lib_version())
     checks.refuse_network_file_system(file.parent, mounts=checks.mounts_of_this_machine())
@@ -165,23 +164,23 @@ def made(file: Path) -> Iterator[NewSqliteYard]:
         if os.path.lexists(file):
             raise StoreRefused(f"{file} exists, and nothing is copied over a yard. Name a new directory.")
         partial = file.with_name(f".{file.name}.copy")
-        _remove(partial)
+        remove_partial(partial)
         try:
             # For its owner only, from the first instant.
             os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             connection = apsw.Connection(str(partial))
             try:
-                new = _begun(connection)
+                new = _begun(connection, keep_secret)
                 yield new
             finally:
                 connection.close()
             if new.is_whole:
                 _give_name(partial, file)
         finally:
-            _remove(partial)
+            remove_partial(partial)
 
 
-def _begun(connection: apsw.Connection) -> NewSqliteYard:
+def _begun(connection: apsw.Connection, keep_secret: Callable[[bytes], None]) -> NewSqliteYard:
     with translated():
         connection.pragma("page_size", PAGE_BYTES)
         # It has no name, so a crash makes it waste anyway: it is synced once, at the end.
@@ -189,22 +188,13 @@ def _begun(connection: apsw.Connection) -> NewSqliteYard:
         connection.pragma("synchronous", "OFF")
         migrate(connection)
         connection.execute("BEGIN IMMEDIATE")
-    return NewSqliteYard(connection)
+    return NewSqliteYard(connection, keep_secret=keep_secret)
 
 
 def _give_name(partial: Path, file: Path) -> None:
-    descriptor = os.open(partial, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_file(partial)
     partial.rename(file)
     sync_directory(file.parent)
-
-
-def _remove(partial: Path) -> None:
-    for suffix in BESIDE:
-        partial.with_name(f"{partial.name}{suffix}").unlink(missing_ok=True)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import Final, Self
 import apsw
 
 from taskyard.core.changes import Batch
+from taskyard.store.new_file import sync_directory
 from taskyard.store.port import Figures, Identity, Image, Reader, StoreBroken, StoreRefused
 from taskyard.store.records import checksum
 from taskyard.store.sqlite import checks
@@ -264,11 +265,3 @@ def copy_database(source_file: Path, target_file: Path, *, vfs: str | None) -> N
     finally:
         target.close()
         source.close()
-
-
-def sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
