@@ -1,6 +1,6 @@
 """`make bench`: the figures of `bench/README.md`, each also as a ratio within the same run.
 
-    python -m bench [--quick] [--json FILE] [--only NAME,NAME] [--gateways N] [--postgres]
+    python -m bench [--quick] [--json FILE] [--only NAME,NAME] [--postgres]
 
 Real sockets, separate processes, durable settings; one measurement at a time. Nothing else should run meanwhile.
 """
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.ceiling import measure, measure_postgres
-from bench.gateways import compare
 from bench.load import submit_as_crowd, submit_batched, submit_paced, submit_singly
 from bench.policy import decision_costs
 from bench.processes import run_programs
@@ -38,12 +37,10 @@ WINDOW = (2_000, 20_000)
 class Bench:
     """One run: its sizes, and what it found."""
 
-    def __init__(self, *, quick: bool, gateways: int, on_postgres: bool) -> None:
-        self._gateways = gateways
+    def __init__(self, *, quick: bool, on_postgres: bool) -> None:
         self.on_postgres = on_postgres
         self.drained = 10_000 if quick else 60_000
         self.backlog = 20_000 if quick else 200_000
-        self.bursts = 8 if quick else 32
         self.programs = 1_000 if quick else 20_000
         self.figures: Figures = {}
 
@@ -53,7 +50,7 @@ class Bench:
         with ExitStack() as stack:
             database = stack.enter_context(a_database()) if self.on_postgres else None
             rest(database)
-            yield stack.enter_context(a_yard(settings, gateways=self._gateways, database=database))
+            yield stack.enter_context(a_yard(settings, database=database))
 
     def note(self, name: str, value: float, unit: str) -> None:
         self.figures[name] = value
@@ -273,11 +270,6 @@ def _rate_of_a_drain(yard: BenchYard, tasks: int, *options: str) -> float:
     return (len(runs) - 1) / (runs[-1][0] - runs[0][0])
 
 
-def gateways(bench: Bench) -> None:
-    for figure in compare(bursts=bench.bursts, singles=1000, drained=5000):
-        bench.note(*figure)
-
-
 def processes(bench: Bench) -> None:
     with bench.yard() as yard:
         rate, growth = run_programs(yard, bench.programs)
@@ -293,7 +285,6 @@ PARTS: dict[str, Callable[[Bench], None]] = {
     "latency": latency,
     "backlog": backlog,
     "policy": policy,
-    "gateways": gateways,
     "processes": processes,
     "snapshot": snapshot,
 }
@@ -306,13 +297,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the work; the figures are rough")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     parser.add_argument("--only", help="of: " + ", ".join(PARTS))
-    parser.add_argument("--gateways", type=int, default=0, help="what `taskyard up` is told, but in the part gateways")
     parser.add_argument("--postgres", action="store_true", help="every yard on PostgreSQL, a server of our own")
     options = parser.parse_args()
     names = options.only.split(",") if options.only else [part for part in PARTS if part not in LONG]
     if unknown := [name for name in names if name not in PARTS]:
         parser.error(f"no part is called {', '.join(unknown)}; there are {', '.join(PARTS)}")
-    bench = Bench(quick=options.quick, gateways=options.gateways, on_postgres=options.postgres)
+    bench = Bench(quick=options.quick, on_postgres=options.postgres)
     sys.stdout.write(f"Python {platform.python_version()}, of {sys.base_prefix}\n")
     begun = time.perf_counter()
     for name in names:

@@ -32,11 +32,10 @@ def free_port() -> int:
 
 
 class BenchYard:
-    """One hub with its gateways, any number of `bench.worker` processes."""
+    """One hub, any number of `bench.worker` processes."""
 
-    def __init__(self, directory: Path, *, gateways: int = 0, database: str | None = None) -> None:
+    def __init__(self, directory: Path, *, database: str | None = None) -> None:
         self.directory = directory
-        self._gateways = gateways
         self._database = database
         self.port = free_port()
         self.data = directory / "data"
@@ -49,7 +48,7 @@ class BenchYard:
         """Start the hub; seconds until it is ready."""
         begun = time.perf_counter()
         place = ("--data", str(self.data), "--port", str(self.port))
-        shape = ["--no-daemon", "--gateways", str(self._gateways)]
+        shape = ["--no-daemon"]
         if self._database is not None:
             shape += ["--database", self._database]
         command = [sys.executable, "-m", "taskyard.cli", "up", *shape, *place]
@@ -77,7 +76,7 @@ class BenchYard:
 
     @property
     def process(self) -> psutil.Process:
-        """The hub's own, which decides."""
+        """The hub's."""
         assert self._hub is not None
         return psutil.Process(self._hub.pid)
 
@@ -85,11 +84,8 @@ class BenchYard:
         return int(self.process.memory_info().rss)
 
     def cpu_s(self) -> float:
-        return _cpu_s(self.process)
-
-    def gateways_cpu_s(self) -> float:
-        """Of all its gateways together."""
-        return sum(_cpu_s(process) for process in self.process.children())
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
 
     def kill(self) -> None:
         assert self._hub is not None
@@ -194,10 +190,10 @@ def a_database() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def a_yard(settings: str = "", *, gateways: int = 0, database: str | None = None) -> Iterator[BenchYard]:
+def a_yard(settings: str = "", *, database: str | None = None) -> Iterator[BenchYard]:
     """On SQLite, or on a PostgreSQL database that nobody has used."""
     with tempfile.TemporaryDirectory(prefix="taskyard-bench-") as directory:
-        yard = BenchYard(Path(directory), gateways=gateways, database=database)
+        yard = BenchYard(Path(directory), database=database)
         if settings:
             yard.data.mkdir()
             (yard.data / "taskyard.toml").write_text(settings)
@@ -215,11 +211,6 @@ def rest(database: str | None = None) -> None:
         with psycopg.connect(database, autocommit=True) as operator:
             operator.execute("CHECKPOINT")
     os.sync()
-
-
-def _cpu_s(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
 
 
 def _until(condition: Callable[[], bool], what: str) -> None:

@@ -32,9 +32,6 @@ class Kind(StrEnum):
     DAEMON_KILL = "daemon killed"
     DAEMON_STOP = "daemon stopped"
     HUB_STOP = "hub stopped"
-    # Of one hub with gateways.
-    GATEWAY_KILL = "gateway killed"
-    GATEWAY_STOP = "gateway stopped"
     # Of several hubs on one database.
     LEADER_KILL = "leader killed"
     LEADER_STOP = "leader stopped"

@@ -1,6 +1,6 @@
 """Deliveries by the hundred, each several times and many at once, while the hub is killed.
 
-`python -m tests.acceptance.hook_flood --deliveries 5000` is the soak of it, on each engine and behind gateways.
+`python -m tests.acceptance.hook_flood --deliveries 5000` is the soak of it, on each engine.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import urllib3
 from taskyard.sdk.hooks import HookRecord
 from tests.support.engines import Engine
 from tests.support.hook_sender import signed
-from tests.support.live import GATEWAYS, LiveHub, live_yard, wait_until
+from tests.support.live import LiveHub, live_yard, wait_until
 
 SENDERS = 50
 BODY = json.dumps({"action": "opened", "pull_request": {"title": "Fix the login"}}).encode()
@@ -75,9 +75,9 @@ def flood(hub: LiveHub, sender: Sender, deliveries: list[str], *, kills: int = 0
     return answers
 
 
-def soak(engine: Engine, gateways: int, *, deliveries: int, kills: int) -> list[str]:
+def soak(engine: Engine, *, deliveries: int, kills: int) -> list[str]:
     """What was wrong."""
-    with tempfile.TemporaryDirectory() as directory, live_yard(Path(directory), engine, gateways=gateways) as yard:
+    with tempfile.TemporaryDirectory() as directory, live_yard(Path(directory), engine) as yard:
         hub = yard.hub()
         hook = hub.client().add_hook("flood", provider="github", template=TEMPLATE)
         names = [f"d-{number}" for number in range(deliveries)] * 3
@@ -86,7 +86,7 @@ def soak(engine: Engine, gateways: int, *, deliveries: int, kills: int) -> list[
         made = {task.id for task in hub.client(timeout_s=60).tasks(type="noop", limit=500)}
     several = [name for name, tasks in answers.items() if len(set(tasks)) != 1]
     told = {task for tasks in answers.values() for task in tasks}
-    print(f"{engine} with {gateways} gateways: {len(names)} sent, {len(answers)} deliveries, {len(made)} tasks")
+    print(f"{engine}: {len(names)} sent, {len(answers)} deliveries, {len(made)} tasks")
     return [*several, *(made ^ told)]
 
 
@@ -95,8 +95,8 @@ def main() -> int:
     parser.add_argument("--deliveries", type=int, default=5000)
     parser.add_argument("--kills", type=int, default=10)
     said = parser.parse_args()
-    yards = [(engine, gateways) for engine in (Engine.SQLITE, Engine.POSTGRES) for gateways in (0, GATEWAYS)]
-    wrong = [fault for yard in yards for fault in soak(*yard, deliveries=said.deliveries, kills=said.kills)]
+    engines = (Engine.SQLITE, Engine.POSTGRES)
+    wrong = [fault for engine in engines for fault in soak(engine, deliveries=said.deliveries, kills=said.kills)]
     print(f"{len(wrong)} wrong{': ' + ', '.join(wrong[:10]) if wrong else ''}")
     return 1 if wrong else 0
 

@@ -1,12 +1,10 @@
 """Twelve hostile children at once on a real daemon with a real hub: cancelled, out of time, and with either killed.
 
-`python -m tests.acceptance.hostile_yard --rounds N`: all of it, on each engine, with and without gateways, so many
-times. Nothing of them may be left five seconds after it should have ended, and what the hub has recorded must be what
-happened.
+`python -m tests.acceptance.hostile_yard --rounds N`: all of it, on each engine, so many times. Nothing of them may be
+left five seconds after it should have ended, and what the hub has recorded must be what happened.
 """
 
 import argparse
-import itertools
 import json
 import random
 import signal
@@ -24,7 +22,6 @@ from taskyard.vocabulary import ENDED, AttemptStatus
 from tests.support import hostile
 from tests.support.engines import Engine
 from tests.support.live import (
-    GATEWAYS,
     STUBBORN,
     LiveHub,
     LiveYard,
@@ -218,15 +215,15 @@ def main(arguments: Sequence[str]) -> int:
         signal.signal(number, signal.default_int_handler)  # whoever ends this ends what it started
     dice = random.Random(asked.seed)
     for round_ in range(asked.rounds):
-        for engine, gateways in itertools.product((Engine.SQLITE, Engine.POSTGRES), (0, GATEWAYS)):
+        for engine in (Engine.SQLITE, Engine.POSTGRES):
             faults = dice.sample(sorted(FAULTS), len(FAULTS))
             with (
                 tempfile.TemporaryDirectory(prefix="taskyard-hostile-") as directory,
-                live_yard(Path(directory), engine, gateways=gateways) as live,
+                live_yard(Path(directory), engine) as live,
             ):
                 took_s = run(live, dice.sample(hostile.KINDS, len(hostile.KINDS)), faults)
             told = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in took_s.items())
-            print(f"round {round_ + 1} on {engine}, {gateways} gateways: nobody left; {told}", flush=True)
+            print(f"round {round_ + 1} on {engine}: nobody left; {told}", flush=True)
     return 0
 
 

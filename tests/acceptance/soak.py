@@ -1,5 +1,5 @@
 """`python -m tests.acceptance.soak --faults N --budget-s S`: so many faults of each kind, then all kinds together,
-on each engine; all kinds on a hub with gateways; and what can be done to three hubs on one database.
+on each engine; and what can be done to three hubs on one database.
 
 Prints a line for each run, adds the figures to `docs/soak.md`, and fails if any rule of `history.py` was broken, or if
 the time was too short for even one fault of a kind.
@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from tests.acceptance.faults import KINDS, Report, run, table
-from tests.acceptance.gateways import KINDS as GATEWAY_KINDS
-from tests.acceptance.gateways import run_gateways
 from tests.acceptance.history import Kind
 from tests.acceptance.hubs import run_hubs
 from tests.support.engines import Engine
@@ -77,11 +75,9 @@ def three_hubs(faults: int) -> list[Step]:
 
 
 def plan(faults: int) -> dict[str, list[Step]]:
-    gateways: Step = partial(run_gateways, planned=dict.fromkeys(GATEWAY_KINDS, max(1, faults // 10)))
     return {
         "sqlite": alone(faults, Engine.SQLITE),
         "postgres": alone(faults, Engine.POSTGRES),
-        "gateways": [gateways],
         "hubs": three_hubs(faults),
     }
 

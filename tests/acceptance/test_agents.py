@@ -26,9 +26,9 @@ Entering = Callable[[LiveHub, str], AbstractAsyncContextManager[mcp.Client]]
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
+def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
     """With the daemon that comes up with it."""
-    with live_yard(tmp_path_factory.mktemp("mcp"), engine, gateways=gateways) as yard:
+    with live_yard(tmp_path_factory.mktemp("mcp"), engine) as yard:
         yield yard.hub(settings=LEASES, options=())
 
 

@@ -25,8 +25,8 @@ models = ["ollama-remote/qwen3.5:27b"]
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
-    with live_yard(tmp_path_factory.mktemp("chat"), engine, gateways=gateways) as yard:
+def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
+    with live_yard(tmp_path_factory.mktemp("chat"), engine) as yard:
         yield yard.hub(settings=QUEUES)
 
 

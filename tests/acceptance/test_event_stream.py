@@ -2,16 +2,13 @@
 
 import contextlib
 import http.client
-import os
-import signal
 import time
 
-import psutil  # type: ignore[import-untyped]
 import pytest
 
 from taskyard.sdk.client import Client
 from taskyard.sdk.events import EventReader
-from tests.support.live import STUBBORN, LiveHub, LiveYard, TooLate, wait_until
+from tests.support.live import STUBBORN, LiveHub, LiveYard, TooLate
 
 pytestmark = pytest.mark.takes(35)
 
@@ -42,19 +39,6 @@ def read_some(hub: LiveHub, last_event_id: str, *, until: str | None = None, cou
     raise TooLate(f"not within {READ_S:g} s: the end of what was asked for, after {places[-1:]}")
 
 
-def strike(hub: LiveHub, number: int) -> None:
-    """Every other time the hub is killed; between, whoever answers for it, if that is not the hub."""
-    if number % 2:
-        hub.restart()
-    else:
-        killed = hub.gateways
-        for gateway in killed:
-            os.kill(gateway, signal.SIGKILL)
-        # On a busy machine one may take a connection after that, and with it into its grave.
-        wait_until(lambda: not any(map(psutil.pid_exists, killed)), within_s=READ_S, what="they are dead")
-        hub.wait_ready()
-
-
 def all_places(client: Client) -> list[str]:
     ids = [event.id for task in client.tasks() for event in client.task_events(task.id)]
     return sorted((place for place in ids if place), key=place_of)
@@ -75,7 +59,8 @@ def test_a_reader_that_is_cut_off_and_whose_hub_dies_misses_and_repeats_nothing(
             client.cancel(task.id)
         seen += read_some(hub, last, count=PER_ROUND // 2)
         last = seen[-1]
-        strike(hub, number)
+        if number % 2:
+            hub.restart()
         seen += read_some(hub, last, until=task.id)
         last = seen[-1]
     assert seen == sorted(set(seen), key=place_of)

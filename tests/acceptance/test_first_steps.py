@@ -18,9 +18,9 @@ NO = 1
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
+def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
     """As `taskyard up` brings it: with its local daemon, and settings of its own."""
-    with live_yard(tmp_path_factory.mktemp("first"), engine, gateways=gateways) as yard:
+    with live_yard(tmp_path_factory.mktemp("first"), engine) as yard:
         yield yard.hub(options=(), settings="")
 
 

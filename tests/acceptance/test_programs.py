@@ -49,8 +49,8 @@ exit 1
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
-    with live_yard(tmp_path_factory.mktemp("programs"), engine, gateways=gateways) as yard:
+def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
+    with live_yard(tmp_path_factory.mktemp("programs"), engine) as yard:
         yield yard.hub(settings=LONG_LEASES + "[retry]\ndelay_s = 0.1\n", options=("--no-daemon",))
 
 

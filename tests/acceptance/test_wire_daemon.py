@@ -15,9 +15,9 @@ PROTOCOL, SUPERSEDED = 4400, 4409
 
 
 @pytest.fixture(scope="module")
-def shared_hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine, gateways: int) -> Iterator[LiveHub]:
+def shared_hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
     """One that gives up on nobody: these daemons send no heartbeats."""
-    with live_yard(tmp_path_factory.mktemp("wire"), engine, gateways=gateways) as made:
+    with live_yard(tmp_path_factory.mktemp("wire"), engine) as made:
         yield made.hub(settings=LONG_LEASES)
 
 

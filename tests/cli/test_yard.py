@@ -33,7 +33,7 @@ def test_up_hands_on_its_options(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TASKYARD_PROFILE", "service")
     monkeypatch.setenv("TASKYARD_CONFIG", "yard.toml")
     monkeypatch.setenv("TASKYARD_DATABASE", "postgresql://here/yard")
-    assert cli("up", "--data", "somewhere", "--no-daemon", "--gateways", "2").code == 7
+    assert cli("up", "--data", "somewhere", "--no-daemon").code == 7
     assert given == {
         "data": "somewhere",
         "host": None,
@@ -42,9 +42,16 @@ def test_up_hands_on_its_options(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> N
         "config": "yard.toml",
         "daemon": False,
         "database": "postgresql://here/yard",
-        "gateways": 2,
         "accept_rewind": False,
     }
+
+
+def test_up_with_gateways_says_what_to_do_instead_and_starts_nothing(cli: Cli, tmp_path: Path) -> None:
+    said = cli("up", "--data", str(tmp_path / "yard"), "--gateways", "2")
+    assert (said.code, said.out) == (2, "")
+    assert "run several hubs on PostgreSQL" in said.err
+    assert said.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_days_work_has_something_of_everything() -> None:

@@ -2,10 +2,8 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
 
 import pytest
-from msgspec.structs import replace
 
 from taskyard.core.changes import UserRecord
 from taskyard.core.commands import BeginWait, SubmitTasks
@@ -13,15 +11,12 @@ from taskyard.core.daemon_commands import Beat, JoinDaemon
 from taskyard.core.effects import Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.gateway import port
-from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import Unavailable
 from taskyard.hub import switchboard
-from taskyard.hub.hub import Hub
 from taskyard.hub.link import messages as m
-from taskyard.hub.link.remote import Remote, dial
+from taskyard.hub.link.remote import dial
 from taskyard.hub.link.views import ARGUMENTS, LiveViews
 from taskyard.hub.link.wire import LinkLost, Wire
-from taskyard.hub.observe import Log
 from taskyard.store.port import Identity, StoreFenced
 from taskyard.vocabulary import DaemonStatus, Refusal, Status
 from tests.support.hub_scene import SECRET, USER, WAIT_S, a_draft, a_scene, refused_with
@@ -232,67 +227,6 @@ def test_a_leader_that_does_not_answer_takes_no_work(monkeypatch: pytest.MonkeyP
             assert not await both.board.takes_work()
 
     lives(scenario)
-
-
-def test_requests_that_gateways_answered_are_counted_by_the_leader_and_once() -> None:
-    async def scenario() -> None:
-        async with linked(connected=False) as both:
-            asked, refused = ("GET", "/metrics", 2), ("POST", "/api/v1/tasks", 4)
-            both.board.answered[asked] += 2
-            # Nobody leads yet: they are kept.
-            both.board.report()
-            await both.connect()
-            assert (await both.board.figures()).requests == {asked: 2}
-            both.board.answered[asked] += 1
-            both.board.answered[refused] += 1
-            assert (await both.board.figures()).requests == {asked: 3, refused: 1}
-            assert (await both.lead.hub.figures()).requests == {asked: 3, refused: 1}
-
-    lives(scenario)
-
-
-def test_figures_of_a_process_are_of_the_hub_that_is_asked_or_of_the_leader_if_only_a_gateway_is() -> None:
-    async def scenario() -> None:
-        async with linked() as both:
-            started = "process_start_time_seconds"
-            led = (await both.lead.hub.figures()).process
-            both.lead.hub.figures = figures_of(both.lead.hub, {**led, started: 7.0})  # type: ignore[method-assign]
-            assert (await both.board.figures()).process[started] == led[started]
-            both.board.is_a_hub = False
-            assert (await both.board.figures()).process[started] == 7.0
-
-    lives(scenario)
-
-
-def figures_of(hub: Hub, process: dict[str, float]) -> Callable[[], Awaitable[Figures]]:
-    """As if that were another process, which it is outside of tests."""
-    figures = hub.figures
-
-    async def shown() -> Figures:
-        return replace(await figures(), process=process)
-
-    return shown
-
-
-def test_what_a_gateway_has_to_say_stands_in_the_leaders_log() -> None:
-    async def scenario() -> None:
-        async with linked(connected=False) as both:
-            remote = await both.connect()
-            Log(Carried(remote)).say("gateway.trouble", level="error", number=1)
-            line = await both.lead.log.line("gateway.trouble")
-            assert (line["level"], line["data"]) == ("error", {"number": 1})
-
-    lives(scenario)
-
-
-class Carried:
-    """Lines over a link."""
-
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
-
-    def write(self, lines: bytes) -> None:
-        self._remote.log(lines)
 
 
 def test_a_task_that_waits_is_answered_with_where_it_stands_and_a_batch_is_not() -> None:

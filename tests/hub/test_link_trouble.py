@@ -2,19 +2,16 @@
 
 import asyncio
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from taskyard.core.daemon_commands import JoinDaemon
+from taskyard.core.commands import EndWait
 from taskyard.core.effects import Submitted
-from taskyard.gateway.port import Unavailable
-from taskyard.hub.link.remote import LeaderFailed, Remote, dial_beside
+from taskyard.hub.link.remote import LeaderFailed
 from taskyard.hub.link.wire import FRAME_BYTES, HEADER_BYTES, LENGTH_BYTES, MAGIC, NONCE_BYTES, LinkLost
 from taskyard.vocabulary import Refusal
-from taskyard.wire.frames import CLOSE_SUPERSEDED
-from tests.support.hub_scene import SECRET, USER, WAIT_S, ASession, refused_with
+from tests.support.hub_scene import WAIT_S, refused_with
 from tests.support.linked import HERE, linked, lives
 
 NONCE = MAGIC + b"x" * NONCE_BYTES
@@ -99,38 +96,6 @@ def test_a_gateway_that_comes_anew_has_left_its_older_link() -> None:
             assert (other.ready, newer.ready, both.links.peers) == (True, True, 2)
 
     lives(scenario)
-
-
-def test_a_daemons_older_hello_that_comes_late_through_another_gateway_of_the_machine_does_not_count(
-    tmp_path: Path,
-) -> None:
-    async def scenario() -> None:
-        async with linked(connected=False) as both:
-            await both.links.listen_beside(str(tmp_path / "link"))
-            slow, quick = [await beside(tmp_path) for _ in range(2)]
-            # Given a daemon that gave up its socket at a gateway that did not answer, and came through another
-            older, newer = ASession(10), ASession(20)
-            slow.attach(older)
-            quick.attach(newer)
-            quick.tell(hello(newer))
-            await newer.message("welcome")
-            # When the first gateway gets round to the hello that it still has
-            slow.tell(hello(older))
-            # Then it is the old socket that is closed
-            async with asyncio.timeout(WAIT_S):
-                assert (await older.closed)[0] == CLOSE_SUPERSEDED
-            assert not newer.closed.done()
-
-    lives(scenario)
-
-
-async def beside(directory: Path) -> Remote:
-    async with asyncio.timeout(WAIT_S):
-        return await dial_beside(str(directory / "link"), SECRET)
-
-
-def hello(session: ASession) -> JoinDaemon:
-    return JoinDaemon(session.id, USER, "d_one", "boot", "d_one", types=("echo",), inventory=())
 
 
 # --- when it breaks ----------------------------------------------------------------------------------------
@@ -233,22 +198,6 @@ def note_of(waits: list[float], ended: Any) -> Any:
     return noted
 
 
-def test_when_nobody_will_lead_any_more_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("taskyard.hub.switchboard.HOLD_S", 3600.0)
-
-    async def scenario() -> None:
-        async with linked(connected=False) as both:
-            waiting = both.far.asked(both.far.submission())
-            await both.far.settled()
-            both.board.orphan()
-            async with asyncio.timeout(WAIT_S):
-                assert await refused_with(waiting) == Refusal.NO_LEADER
-                with pytest.raises(Unavailable):
-                    await both.board.daemons()
-
-    lives(scenario)
-
-
 # --- what it bears -----------------------------------------------------------------------------------------
 
 
@@ -327,7 +276,7 @@ def test_a_peer_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -
         async with linked(connected=False) as both:
             remote = await both.dial()
             for _ in range(32):
-                remote.log(b"x" * FRAME_BYTES)
+                remote.tell(EndWait("t_1", "x" * FRAME_BYTES))
             assert remote.lost.result() == "it does not read what it is sent"
 
     lives(scenario)

@@ -11,7 +11,6 @@ from taskyard.core.settings import Lease, Settings
 from taskyard.core.state import Now
 from taskyard.core.yard_commands import RevokeKey
 from taskyard.gateway.port import Unavailable
-from taskyard.hub.alarm import LAG_MS
 from taskyard.hub.clock import read_clock
 from taskyard.hub.inbox import NEW_LOOKUPS_MAX, URGENT_COMMANDS_MAX
 from taskyard.hub.loop import COMMANDS_PER_TURN_MAX
@@ -345,29 +344,6 @@ def test_a_daemon_that_is_silent_for_longer_than_its_lease_is_lost() -> None:
             await asyncio.wait_for(daemon.closed, WAIT_S)
             await watcher.event("task.lost")
             assert await scene.status(task_id) is Status.QUEUED
-
-    asyncio.run(scenario())
-
-
-def test_the_time_in_which_nobody_can_speak_to_a_hub_is_nobodys_silence() -> None:
-    clock = AClock()
-
-    async def scenario() -> None:
-        async with a_scene(settings=Settings(lease=Lease(heartbeat_s=0.5, lease_s=1.5)), clock=clock) as scene:
-            # Given work that runs, and a hub on whose port nobody listens yet
-            _, task_id = await a_running_task(scene)
-            watcher = scene.watcher()
-            scene.hub.set_reachable(is_reachable=False)
-            # When that takes longer than a lease, though the hub is awake all the time
-            for _ in range(20):
-                clock.ahead_ms += LAG_MS - 50
-                await turned(scene)
-            # Then its daemon has all of its lease left, and no more
-            assert await scene.status(task_id) is Status.RUNNING
-            scene.hub.set_reachable(is_reachable=True)
-            await turned(scene)
-            assert await scene.status(task_id) is Status.RUNNING
-            await watcher.event("task.lost")
 
     asyncio.run(scenario())
 

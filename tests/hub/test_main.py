@@ -55,7 +55,6 @@ def start(
         config=config,
         daemon=False,
         database=database,
-        gateways=0,
         accept_rewind=False,
     )
 

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeVar
 
-import psutil  # type: ignore[import-untyped]
 import pytest
 
 from taskyard.sdk.client import Client
@@ -34,8 +33,6 @@ START_S: Final = 60.0
 STOP_S: Final = 30.0
 ANSWER_S: Final = 10.0
 """On a busy machine a hub that is well may need seconds."""
-GATEWAYS: Final = 2
-"""How many a hub has, where it has any."""
 
 SHORT_LEASES: Final = """\
 [lease]
@@ -181,11 +178,6 @@ class LiveHub:
     def kill(self) -> None:
         self.process.kill()
 
-    @property
-    def gateways(self) -> list[int]:
-        """The process ids of those it has."""
-        return gateways_of(self.process.pid)
-
     def restart(self) -> None:
         self.kill()
         self.start()
@@ -229,10 +221,9 @@ class LiveDaemon:
 class LiveYard:
     """Makes processes and ends them. On PostgreSQL each hub has a database of its own, unless one is named."""
 
-    def __init__(self, directory: Path, engine: Engine = Engine.SQLITE, *, gateways: int = 0) -> None:
+    def __init__(self, directory: Path, engine: Engine = Engine.SQLITE) -> None:
         self.directory = directory
         self.engine = engine
-        self.gateways = gateways
         self.hubs: list[LiveHub] = []
         self.daemons: list[LiveDaemon] = []
 
@@ -257,7 +248,6 @@ class LiveYard:
             *(*prefix, sys.executable, "-m", "taskyard.cli", "up", "--data", str(data), "--config", str(config)),
             *("--port", str(port), *options),
             *(("--database", database) if database else ()),
-            *(("--gateways", str(self.gateways)) if self.gateways else ()),
         ]
         hub = LiveHub(data, port=port, command=command, database=database)
         self.hubs.append(hub)
@@ -278,24 +268,12 @@ class LiveYard:
 
 
 @contextlib.contextmanager
-def live_yard(directory: Path, engine: Engine = Engine.SQLITE, *, gateways: int = 0) -> Iterator[LiveYard]:
-    """`gateways` is how many each of its hubs has."""
-    yard = LiveYard(directory, engine, gateways=gateways)
+def live_yard(directory: Path, engine: Engine = Engine.SQLITE) -> Iterator[LiveYard]:
+    yard = LiveYard(directory, engine)
     try:
         yield yard
     finally:
         yard.close()
-
-
-def gateways_of(pid: int) -> list[int]:
-    """The process ids of the gateways of the hub in this process, oldest first."""
-    found = []
-    for child in psutil.Process(pid).children():
-        # One that was killed may be gone by now, or wait for the hub to notice.
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if "taskyard.hub.gateway_process" in child.cmdline():
-                found.append(child.pid)
-    return sorted(found)
 
 
 def get_status(url: str) -> int | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from taskyard.daemon.own_section import OwnSection
 
 NO: Final = 1
+WRONG_USE: Final = 2
 NOT_ALLOWED: Final = 4
 
 DataOption = Annotated[
@@ -56,17 +57,23 @@ class HubOptions:
     config: ConfigOption = None
     daemon: Annotated[bool, typer.Option("--daemon/--no-daemon", help="Bring up a local daemon too.")] = True
     database: DatabaseOption = None
-    gateways: Annotated[
-        int, typer.Option("--gateways", min=0, max=64, help="Answer in so many more processes [in this one].")
-    ] = 0
     accept_rewind: Annotated[
         bool, typer.Option("--accept-rewind", help="This data is an older copy, and that is meant.")
     ] = False
 
 
 @expanded
-def up(options: HubOptions) -> int:
+def up(
+    options: HubOptions,
+    gateways: Annotated[str | None, typer.Option("--gateways", metavar="N", hidden=True)] = None,
+) -> int:
     """Start a hub, and a local daemon with it."""
+    if gateways is not None:
+        output.note(
+            "taskyard: --gateways is gone: to use more cores, run several hubs on PostgreSQL, on one machine as on "
+            'many; see "More cores" in docs/operating.md.'
+        )
+        return WRONG_USE
     from taskyard.hub.main import up as start
 
     return start(**vars(options))

@@ -4,7 +4,6 @@ The library writes the text, which is what is easily got wrong; its own counters
 a lock and a microsecond or two for each value, and the hub counts by the batch. Its global registry stays out of it.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Final
@@ -33,24 +32,13 @@ _process: Final = ProcessCollector(registry=None)
 def exposition(figures: Figures, requests: Requests, *, accept: str) -> tuple[bytes, str]:
     """The text and its media type: OpenMetrics for whoever asks for it, else the format 0.0.4.
 
-    `requests` are those of the process that is asked.
+    `requests` are those that the hub that is asked has answered; the process is its own, too.
     """
     encode, media_type = choose_encoder(accept)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collected([*_families(figures, requests), *_of_process(figures.process)]))
+    registry.register(_Collected([*_families(figures, requests)]))
+    registry.register(_process)
     return encode(registry), media_type
-
-
-def process_figures() -> dict[str, float]:
-    """Of this process, as `Figures` has them."""
-    return {family.name: sample.value for family in _process.collect() for sample in family.samples}
-
-
-def _of_process(values: Mapping[str, float]) -> Iterable[Metric]:
-    """The library's own families, with the values of the hub's process: whoever asks may reach a gateway of it."""
-    for family in _process.collect():
-        family.samples = [s._replace(value=values[family.name]) for s in family.samples if family.name in values]
-        yield family
 
 
 class _Collected:
@@ -74,12 +62,11 @@ def _families(figures: Figures, requests: Requests) -> Iterable[Metric]:
     yield _histogram("commit_seconds", "How long the store took for one commit.", figures.commit_ms, S_PER_MS)
     lag = "How late the event loop called whoever asked to be called, looked at once a second."
     yield _histogram("event_loop_lag_seconds", lag, figures.loop_lag_ms, S_PER_MS)
-    answered = Counter(figures.requests) + Counter(requests)
     yield _counter(
         "http_requests",
         "Answered requests; a route that does not exist is empty.",
         ("method", "route", "status"),
-        {(method, route, f"{hundreds}xx"): times for (method, route, hundreds), times in answered.items()},
+        {(method, route, f"{hundreds}xx"): times for (method, route, hundreds), times in requests.items()},
     )
 
 

@@ -52,7 +52,3 @@ class Figures(Struct, kw_only=True, frozen=True):
     slots_used: int
     breakers: Mapping[BreakerState, int]
     pressure: Pressure
-    process: Mapping[str, float]
-    """What the system says of the hub's process, by the names that collectors of such figures know."""
-    requests: Requests = {}
-    """That other processes answered, as far as they have told."""

@@ -162,10 +162,8 @@ class _Server(uvicorn.Server):
 class GatewayServer:
     """Listens from `start` to `stop`, on the loop it is started on."""
 
-    def __init__(self, app: GatewayApp, *, shares_port: bool = False) -> None:
-        """`shares_port`: with other processes, among which the system divides those who come."""
+    def __init__(self, app: GatewayApp) -> None:
         self._app = app
-        self._shares_port = shares_port
         self._socket: socket.socket | None = None
         config = GatewayConfig(
             app,
@@ -199,7 +197,7 @@ class GatewayServer:
     async def start(self) -> None:
         """Returns when connections are taken; `OSError` says why none can be."""
         settings = self._app.door.settings
-        self._socket = listen(settings.host, settings.port, shared=self._shares_port)
+        self._socket = listen(settings.host, settings.port)
         self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not self._server.started:
             if self._serving.done():
@@ -217,27 +215,15 @@ class GatewayServer:
             self._socket.close()
 
 
-def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    listener = bind(host, port, shared=shared)
+def listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host.strip("[]"), port))
+        listener.setblocking(False)
         listener.listen(BACKLOG)
     except OSError:
         listener.close()
         raise
     return listener
-
-
-def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """`shared`: beside other sockets of that port that are, and beside no other."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if shared:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        bound.bind((host.strip("[]"), port))
-        bound.setblocking(False)
-    except OSError:
-        bound.close()
-        raise
-    return bound

@@ -22,12 +22,8 @@ class Alarm:
         self._handle: asyncio.TimerHandle | None = None
         self._wakes_at = 0
         """When it rings, on the monotonic clock."""
-        self._turned_at = 0
-        """When it was last set: at the end of a turn."""
         self._offset: int | None = None
         """What the calendar said when the monotonic clock began."""
-        self.is_deaf = False
-        """Nobody can speak to the hub, though it is awake: all time is lag."""
 
     def jump_ms(self, now: Now) -> int:
         """How far the calendar was put forward (below 0: back) since this was last asked, if that is far; else 0."""
@@ -38,14 +34,11 @@ class Alarm:
 
     def lag_ms(self, now: Now) -> int:
         """How late this waking is, if that is more than a busy machine explains; else 0."""
-        if self.is_deaf:
-            return now.mono - self._turned_at
         late_ms = now.mono - self._wakes_at
         return late_ms if late_ms > LAG_MS else 0
 
     def set(self, now: Now, due_ms: int | None, *, heartbeat_s: float) -> None:
         """Ring when the next thing is due, or within a heartbeat. One that rings early enough is left as it is."""
-        self._turned_at = now.mono
         sleep_ms = round(min(SLEEP_S_MAX, heartbeat_s) * 1000)
         wakes_at = now.mono + (sleep_ms if due_ms is None else min(due_ms, sleep_ms))
         if self._handle is not None:
@@ -57,7 +50,7 @@ class Alarm:
 
     def reset(self, now: Now) -> None:
         """What was before this instant is nobody's lag."""
-        self._wakes_at = self._turned_at = now.mono
+        self._wakes_at = now.mono
 
     def cancel(self) -> None:
         if self._handle is not None:

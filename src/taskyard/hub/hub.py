@@ -15,7 +15,7 @@ from taskyard.core.state import Now, State
 from taskyard.core.why import Why
 from taskyard.core.yard_commands import ChangeSettings
 from taskyard.gateway import views
-from taskyard.gateway.figures import Figures, Requests
+from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import RETRY_AFTER_S, Answered, Session, Subscriber, Unavailable
 from taskyard.hub.askers import read_answer
 from taskyard.hub.clock import read_clock
@@ -166,10 +166,6 @@ class Hub(Stamps):
 
     def depose(self, reason: str) -> None:
         self._loop.depose(reason)
-
-    def set_reachable(self, *, is_reachable: bool) -> None:
-        """Whether something listens for daemons: the time in which nothing does is not their silence."""
-        self._loop.set_reachable(is_reachable=is_reachable)
 
     def announce(self, url: str) -> None:
         """It is reached here."""
@@ -335,10 +331,6 @@ class Hub(Stamps):
 
     async def figures(self) -> Figures:
         return await self._metrics.figures(self.state)
-
-    def count(self, requests: Requests) -> None:
-        """Requests that were answered elsewhere and are told of here."""
-        self._metrics.requests.update(requests)
 
     async def progress(self, task_ids: Sequence[str]) -> dict[str, views.ProgressView]:
         view = self._outbox.progress.view

@@ -207,11 +207,6 @@ class Loop:
         self.deposed.set_result(None)
         self._drop_all(Refusal.NO_LEADER, in_flight=Refusal.OUTCOME_UNKNOWN)
 
-    def set_reachable(self, *, is_reachable: bool) -> None:
-        """What went by until now is settled first, as it was."""
-        self._decide()
-        self._alarm.is_deaf = not is_reachable
-
     def _decide_soon(self) -> None:
         if not self._turn_is_due:
             self._turn_is_due = True

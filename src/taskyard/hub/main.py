@@ -16,14 +16,13 @@ import uvloop
 from msgspec import Struct
 
 from taskyard.daemon.command.configuration import FILE_NAME
-from taskyard.gateway.app import GatewayApp, build_app
+from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.server import GatewayServer
 from taskyard.hub import interpreter
 from taskyard.hub.contradictions import PORT_MAX
 from taskyard.hub.databases import database_of
-from taskyard.hub.gateways import Gateways
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.link.remote import place_of
@@ -60,7 +59,6 @@ def up(
     config: str | None,
     daemon: bool,
     database: str | None,
-    gateways: int,
     accept_rewind: bool,
 ) -> int:
     """Run a hub until it is told to stop; the exit code."""
@@ -70,7 +68,7 @@ def up(
         source = FileAndFlags(file_of(directory, config), address[0], profile_of(profile))
         url = database_of(database)
         prepare(directory)
-        plan = Plan(with_daemon=daemon, database=url, gateways=gateways, accept_rewind=accept_rewind)
+        plan = Plan(with_daemon=daemon, database=url, accept_rewind=accept_rewind)
         return uvloop.run(_serve(directory, source, address, plan))
     except CannotStart as error:
         tell(f"taskyard: {error}\n")
@@ -86,7 +84,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     with_daemon: bool
     database: str | None
     """The URL of a PostgreSQL database; None: a file in the data directory."""
-    gateways: int
     accept_rewind: bool
 
     def place_in(self, data: Path) -> str:
@@ -161,13 +158,11 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
     hub = await _hub(data, settings, log, traces, plan)
     await _start(hub, data, plan)
     app = build_app(hub, _gateway_settings(settings, address))
-    server = _front(hub, app, plan, data, log)
+    server = GatewayServer(app)
     local = LocalDaemon(data)
     try:
         hub.is_prepared = False
-        hub.set_reachable(is_reachable=False)
         url = await _listen(server, address)
-        hub.set_reachable(is_reachable=True)
         owner = await welcome_owner(hub, data, url)
         hub.is_prepared = True
         if plan.with_daemon:
@@ -265,16 +260,7 @@ def _gateway_settings(settings: FileSettings, address: tuple[str, int]) -> Gatew
     return GatewaySettings(host=host, port=port, hosts=gateway.hosts, origins=gateway.origins, auth=settings.auth)
 
 
-def _front(hub: Hub | Node, app: GatewayApp, plan: Plan, data: Path, log: Log) -> GatewayServer | Gateways:
-    """What listens: this process, or several others."""
-    if not plan.gateways:
-        return GatewayServer(app)
-    secret = hub.secret if isinstance(hub, Node) else read_secret(data)
-    database, gateway = plan.database or str(data / DATABASE), app.door.settings
-    return Gateways(hub, plan.gateways, log, secret=secret, database=database, gateway=gateway)
-
-
-async def _listen(server: GatewayServer | Gateways, address: tuple[str, int]) -> str:
+async def _listen(server: GatewayServer, address: tuple[str, int]) -> str:
     """The URL under which the hub now answers."""
     host, port = address
     try:

@@ -16,7 +16,6 @@ from msgspec import Struct
 from taskyard.core.breakers import state_of
 from taskyard.core.changes import Batch, Event
 from taskyard.core.state import Now, State
-from taskyard.gateway.exposition import process_figures
 from taskyard.gateway.figures import Depth, Figures
 from taskyard.gateway.quantiles import DURATION_DECADES, DURATION_MS_MIN
 from taskyard.hub.clock import read_stopwatch
@@ -65,8 +64,6 @@ class Metrics:
         self._commit_rows = Sizes(least=1, decades=4)
         self._commit_ms = Sizes(least=0.1, decades=5)
         self._loop_lag_ms = Sizes(least=0.1, decades=5)
-        self.requests: Counter[tuple[str, str, int]] = Counter()
-        """Answered by the gateways that have told."""
 
     # Counting.
 
@@ -140,8 +137,6 @@ class Metrics:
             slots_used=sum(daemon.occupied for daemon in there),
             breakers={each: breakers[each] for each in BreakerState},
             pressure=state.pressure,
-            process=process_figures(),
-            requests=self.requests,
         )
 
 

@@ -126,8 +126,8 @@ class Node(Switchboard):
         self._links = links
         self._lock = lock
         """Of the directory, as an open file: ours until it is closed."""
-        self.secret = secret
-        """What this yard's hubs and gateways prove themselves with."""
+        self._secret = secret
+        """What this yard's hubs prove themselves with."""
         self._version = version
         self._traces = traces
         self._own_settings = settings
@@ -137,7 +137,6 @@ class Node(Switchboard):
         self._seen = self._remembered = position_in(data)
         self._keeps: dict[str, float] = {}
         self._new_era = False
-        self._is_reachable = True
         self._standby = Standby(database, log)
         self._beside = Beside(self._fail)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hubs")
@@ -215,12 +214,6 @@ class Node(Switchboard):
             self._links.adopt(settings)
         self._own_settings = settings
 
-    def set_reachable(self, *, is_reachable: bool) -> None:
-        """As `Hub.set_reachable`; whoever is reached by other hubs alone has a little longer to come back."""
-        self._is_reachable = is_reachable
-        if self._hub is not None:
-            self._hub.set_reachable(is_reachable=is_reachable)
-
     # Leading.
 
     async def _begin(self, on_open: Callable[[], None]) -> Hub:
@@ -233,7 +226,7 @@ class Node(Switchboard):
             mirror=self._standby.hand_out(),
         )
         clock = self._clock.read
-        hub = Hub(store, self._own_settings, self._log, secret=self.secret, clock=clock, traces=self._traces)
+        hub = Hub(store, self._own_settings, self._log, secret=self._secret, clock=clock, traces=self._traces)
         hub.members = self._members
         if self._keeps:
             hub.keep_for(**self._keeps)
@@ -244,7 +237,6 @@ class Node(Switchboard):
             raise
         self._new_era = False
         self._hub = hub
-        hub.set_reachable(is_reachable=self._is_reachable)
         hub.failure.add_done_callback(self._on_failure)
         hub.deposed.add_done_callback(lambda _: self._forget(hub))
         return hub
@@ -259,7 +251,7 @@ class Node(Switchboard):
             self.failure.set_exception(error)
 
     async def _dial(self, holder: Holder) -> Remote:
-        remote = await dial(*place_of(holder.address), self.secret, gateway=self._name)
+        remote = await dial(*place_of(holder.address), self._secret, gateway=self._name)
         self._standby.follow(remote)
         return remote
 

@@ -127,10 +127,6 @@ class Log:
         places = [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
         self.say(event, level=level, error=type(error).__name__, places=places, **data)
 
-    def carry(self, lines: bytes) -> None:
-        """Lines that another process of the hub's has written as this one would."""
-        self._write(lines)
-
     def _write(self, lines: bytes) -> None:
         if not lines.isascii() or b"\x7f" in lines:
             lines = _UNSEEN.sub(_escaped, lines.decode()).encode()

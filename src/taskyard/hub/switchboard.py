@@ -6,18 +6,13 @@ truth of its own (ids, tokens, reading the store) is answered here.
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar
 
-from msgspec.structs import replace
-
 from taskyard.core.commands import NOTHING, BeginWait, Command, EndWait, SubmitTasks
 from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
-from taskyard.gateway.exposition import process_figures
-from taskyard.gateway.figures import Figures, Requests
 from taskyard.gateway.port import RETRY_AFTER_S, Answered, Directory, Session, Subscriber, Unavailable
 from taskyard.hub.clock import read_clock
 from taskyard.hub.directory import CommittedDirectory
@@ -70,8 +65,6 @@ class Leader(Protocol):
 
     async def caught_up(self) -> None: ...
 
-    def count(self, requests: Requests) -> None: ...
-
 
 class Switchboard(Stamps, LiveViews):
     def __init__(self, settings: Settings, open_reader: Callable[[], Reader], *, secret: bytes) -> None:
@@ -91,11 +84,6 @@ class Switchboard(Stamps, LiveViews):
         self._readers = Readers(open_reader)
         self.is_prepared = True
         """False while whoever starts it still makes what a first caller needs."""
-        self.answered: Counter[tuple[str, str, int]] = Counter()
-        """Requests that were answered here and that the leader is to count, if any are."""
-        self.is_a_hub = True
-        """False: a gateway process of one, of which figures have nothing to say."""
-        self._is_orphaned = False
 
     def connect(self, leader: Leader) -> None:
         """This one leads from now on."""
@@ -131,11 +119,6 @@ class Switchboard(Stamps, LiveViews):
         for subscriber in list(self._subscribers.values()):
             leader.unsubscribe(subscriber)
             subscriber.lose()
-
-    def orphan(self) -> None:
-        """Nobody will lead after whoever does now: to wait for that is in vain."""
-        self._is_orphaned = True
-        self._turn()
 
     def close(self) -> None:
         self._readers.close()
@@ -202,14 +185,14 @@ class Switchboard(Stamps, LiveViews):
     async def _await_leader(self) -> Leader:
         deadline = asyncio.get_running_loop().time() + HOLD_S
         while self._leader is None:
-            if self._is_orphaned or not await self._turns_before(deadline):
+            if not await self._turns_before(deadline):
                 raise Unavailable(Refusal.NO_LEADER, RETRY_AFTER_S)
         return self._leader
 
     async def _await_answerer(self, deadline: float) -> Leader:
         """Who can say whether it was done: that is worth a longer wait than being told to try again."""
         while self._leader is None:
-            if self._is_orphaned or not await self._turns_before(deadline):
+            if not await self._turns_before(deadline):
                 raise _unknown()
         return self._leader
 
@@ -279,17 +262,6 @@ class Switchboard(Stamps, LiveViews):
                 return self.ready and await super().takes_work()
         except (Unavailable, TimeoutError):
             return False
-
-    async def figures(self) -> Figures:
-        self.report()
-        figures = await super().figures()
-        return replace(figures, process=process_figures()) if self.is_a_hub else figures
-
-    def report(self) -> None:
-        """Have the leader count what was answered here: it is asked for the figures of all."""
-        if self._leader is not None and self.answered:
-            self._leader.count(self.answered)
-            self.answered.clear()
 
     async def ended(self, task_id: str, wait_s: float) -> None:
         until = asyncio.get_running_loop().time() + wait_s

@@ -361,8 +361,8 @@ EVERYBODY: Final = "*"
 MYSELF: Final = "me"
 """In place of a user's id, in an address: whoever asks."""
 SESSIONS_PER_GATEWAY: Final = 1 << 56
-# Sessions are numbered in the order in which sockets were opened, by each gateway within numbers of its own; those of
-# two gateways have no order. Gateways of one machine share theirs and number by its clock, in microseconds.
+# Sessions are numbered in the order in which sockets were opened, by each hub within numbers of its own; those of two
+# hubs have no order.
 EPOCHS_PER_ERA: Final = 1_000_000
 # Epochs count a hub's starts; a yard that goes on from an older copy on purpose begins a new era, so that what its
 # daemons saw before is not taken for the future.

@@ -78,19 +78,7 @@ class Drop(Message):
     id: int
 
 
-class Counted(Message):
-    """Requests that were answered since this was last said: method, route, hundreds of the status, how many."""
-
-    requests: list[tuple[str, str, int, int]]
-
-
-class Logged(Message):
-    """Lines for the log, as they are to stand there."""
-
-    lines: bytes
-
-
-FromGateway = Introduce | Ask | Tell | Attach | Detach | Watch | Mirror | View | Drop | Counted | Logged
+FromGateway = Introduce | Ask | Tell | Attach | Detach | Watch | Mirror | View | Drop
 
 
 # From the leader to a gateway.

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from taskyard.core.commands import Command, SubmitTasks
 from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
-from taskyard.gateway.figures import Requests
 from taskyard.gateway.port import RETRY_AFTER_S, Answered, Session, Subscriber, Unavailable
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.link import messages as m
@@ -150,13 +149,6 @@ class Remote(LiveViews):
         if self._subscribers.pop(id(subscriber), None) is not None and not self._subscribers:
             self._wire.post(m.Watch(wanted=False))
 
-    def count(self, requests: Requests) -> None:
-        self._wire.post(m.Counted([(*which, times) for which, times in requests.items()]))
-
-    def log(self, lines: bytes) -> None:
-        """Lines for the leader's log."""
-        self._wire.post(m.Logged(lines))
-
     # What the leader says.
 
     def _hear(self, content: bytes) -> None:
@@ -236,17 +228,6 @@ async def dial(host: str, port: int, secret: bytes, *, gateway: str = "") -> Rem
     """
     loop = asyncio.get_running_loop()
     _, wire = await loop.create_connection(lambda: Wire(secret, calls=True), host, port)
-    return await _introduced(wire, gateway)
-
-
-async def dial_beside(path: str, secret: bytes, *, gateway: str = "") -> Remote:
-    """A link to the leader on this machine."""
-    loop = asyncio.get_running_loop()
-    _, wire = await loop.create_unix_connection(lambda: Wire(secret, calls=True), path)
-    return await _introduced(wire, gateway)
-
-
-async def _introduced(wire: Wire, gateway: str) -> Remote:
     remote = Remote(wire, gateway)
     try:
         await remote.greeted()

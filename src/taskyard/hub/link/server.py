@@ -1,12 +1,11 @@
 """The leader's end of the links: each peer is a gateway, and to the core its daemons are daemons like any other.
 
-A peer's sessions are numbered apart from our own and from those of peers on other machines. When a link breaks, its
+A peer's sessions are numbered apart from our own and from those of other peers. When a link breaks, its
 daemons have left as if their sockets had closed: the lease decides, and they come back through whichever hub they are
 connected to.
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import chain, count
@@ -33,8 +32,6 @@ STRANGERS_MAX: Final = 64
 # Connections that have not shown yet that they know the secret: they have a few seconds for it.
 PENDING_MAX: Final = 20_000
 # What one gateway may wait for at a time: as many as it may have connections, and as many again.
-BESIDE: Final = 1
-# Sessions' numbers: our own sockets' come first, then those of all gateways of this machine, then each linked hub's.
 
 
 class LinkServer:
@@ -44,27 +41,21 @@ class LinkServer:
         self._hub: Hub | None = None
         self._secret = secret
         self._log = log
-        self._numbers = count(BESIDE + 1)
+        self._numbers = count(1)
+        # Sessions' numbers: those of our own sockets come first, then those of each linked hub.
         self._peers: dict[int, Peer] = {}
-        self._servers: list[asyncio.Server] = []
+        self._server: asyncio.Server | None = None
 
     async def listen(self, host: str, port: int) -> int:
         """The port it listens on."""
-        accept = partial(self._accept, is_beside=False)
-        server = await asyncio.get_running_loop().create_server(accept, host, port)
-        self._servers.append(server)
-        listening: int = server.sockets[0].getsockname()[1]
+        self._server = await asyncio.get_running_loop().create_server(self._accept, host, port)
+        listening: int = self._server.sockets[0].getsockname()[1]
         return listening
-
-    async def listen_beside(self, path: str) -> None:
-        """On a socket of this machine."""
-        accept = partial(self._accept, is_beside=True)
-        self._servers.append(await asyncio.get_running_loop().create_unix_server(accept, path))
 
     def stop(self) -> None:
         self.dismiss()
-        for server in self._servers:
-            server.close()
+        if self._server is not None:
+            self._server.close()
 
     def serve(self, hub: Hub) -> None:
         """It leads."""
@@ -89,14 +80,13 @@ class LinkServer:
         for peer in self._peers.values():
             peer.post(m.Adopt(settings))
 
-    def _accept(self, *, is_beside: bool) -> Wire:
+    def _accept(self) -> Wire:
         wire = Wire(self._secret, calls=False)
         number = next(self._numbers)
         if self._hub is None or self._is_full:
             wire.cut("it does not lead" if self._hub is None else "too many hubs are linked")
             return wire
-        room = BESIDE if is_beside else number
-        peer = self._peers[number] = Peer(self._hub, wire, self._log, offset=room * SESSIONS_PER_GATEWAY)
+        peer = self._peers[number] = Peer(self._hub, wire, self._log, offset=number * SESSIONS_PER_GATEWAY)
         peer.on_name = partial(self._welcome, peer)
 
         def forget(reason: str) -> None:
@@ -235,10 +225,6 @@ class Peer:
                     self._is_mirrored = True
                 case m.Watch(wanted):
                     (self._hub.subscribe if wanted else self._hub.unsubscribe)(self)
-                case m.Counted(requests):
-                    self._hub.count(Counter({(method, route, status): n for method, route, status, n in requests}))
-                case m.Logged(lines):
-                    self._log.carry(lines)
                 case m.Introduce(name):
                     self.on_name(name)
                     self.name = name

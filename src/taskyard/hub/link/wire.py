@@ -209,8 +209,6 @@ class Wire(asyncio.Protocol):
 def _notice_silence(transport: asyncio.Transport) -> None:
     """Have the system ask a peer on another machine for signs of life: one whose machine died says no good-bye."""
     connection: socket.socket = transport.get_extra_info("socket")
-    if connection.family == socket.AF_UNIX:
-        return
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
         ("TCP_KEEPIDLE", SILENT_S // 3),
