@@ -59,6 +59,13 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
 
 
 @pytest.fixture(scope="session")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
+    """A hub alone, for all modules that need no daemon."""
+    with live_yard(tmp_path_factory.mktemp("bare")) as live:
+        yield Yard(live)
+
+
+@pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """A yard in the middle of a working day, to be looked at only."""
     with demo_yard(tmp_path_factory.mktemp("demo")) as demo:

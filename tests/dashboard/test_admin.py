@@ -1,7 +1,7 @@
 """Users, plans, keys and the audit, as an admin looks at them and acts on them."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -9,16 +9,13 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.dashboard.browser import PHONE
 from tests.dashboard.pages import visit
 from tests.dashboard.yard import Yard
-from tests.support.live import live_yard
 
 Open = Callable[..., BrowserContext]
 
 
 @pytest.fixture(scope="module")
-def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
-    """Nothing here needs a daemon."""
-    with live_yard(tmp_path_factory.mktemp("yard")) as live:
-        yield Yard(live)
+def yard(bare: Yard) -> Yard:
+    return bare
 
 
 def plan_of(yard: Yard, name: str) -> str | None:

@@ -1,6 +1,6 @@
 """What nobody meant to happen: endless names, blank ones, somebody else's pages, a second tab."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -8,17 +8,14 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.dashboard.browser import PHONE
 from tests.dashboard.pages import visit
 from tests.dashboard.yard import Yard
-from tests.support.live import live_yard
 
 Open = Callable[..., BrowserContext]
 ENDLESS = "W" * 10_000
 
 
 @pytest.fixture(scope="module")
-def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
-    """Nothing here needs a daemon."""
-    with live_yard(tmp_path_factory.mktemp("yard")) as live:
-        yield Yard(live)
+def yard(bare: Yard) -> Yard:
+    return bare
 
 
 def test_a_yard_without_daemons_says_what_to_do(yard: Yard, page: Page) -> None:
@@ -42,13 +39,16 @@ def test_a_blank_name_can_be_seen_and_pressed(yard: Yard, page: Page) -> None:
 
 
 def test_long_names_do_not_widen_a_phones_pages(yard: Yard, context: BrowserContext) -> None:
-    yard.client.put_queue("q" * 60, models=["m" * 100], max_concurrent=100_000)
+    name = "q" * 60
+    yard.client.put_queue(name, models=["m" * 100], max_concurrent=100_000)
     yard.person("u" * 100)
     page = context.new_page()
     page.set_viewport_size(PHONE)
     for path in ("/admin/users", "/admin/keys", "/queues", "/queue"):
         visit(page, path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+        if path == "/queues":
+            expect(page.get_by_role("button", name=f"Pause {name}")).to_be_in_viewport()
 
 
 def test_a_page_for_admins_says_so_to_others(yard: Yard, open_window: Open) -> None:
@@ -57,9 +57,11 @@ def test_a_page_for_admins_says_so_to_others(yard: Yard, open_window: Open) -> N
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    visit(page, "/admin/users")
-    expect(page.get_by_text("This page is for admins")).to_be_visible()
-    expect(page.get_by_role("button", name="New user")).to_have_count(0)
+    for path in ("/admin/users", "/admin/plans", "/admin/keys", "/admin/audit"):
+        visit(page, path)
+        expect(page.get_by_text("This page is for admins")).to_be_visible()
+        expect(page.get_by_role("main").get_by_role("button", name="New")).to_have_count(0)
+        expect(page.get_by_role("table")).to_have_count(0)
     assert not [url for url in asked if url.endswith("/api/v1/users")], "it asked for what can only be refused"
 
 

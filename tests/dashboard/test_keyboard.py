@@ -126,17 +126,6 @@ def test_every_page_is_reached_and_left_by_keys_alone(yard: Yard, page: Page) ->
         expect(page.get_by_role("heading", level=1)).to_be_visible()
 
 
-def test_a_list_is_walked_and_a_row_opened_by_keys(yard: Yard, page: Page) -> None:
-    yard.until_status(yard.submit("First of the walk", script={}).id, "completed")
-    yard.until_status(yard.submit("Second of the walk", script={}).id, "completed")
-    page.goto("/queue")
-    expect(page.get_by_role("row").filter(has_text="Second of the walk")).to_be_visible()
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("First of the walk")
-
-
 def test_the_first_tab_leads_past_the_navigation(yard: Yard, page: Page) -> None:
     page.goto("/queue")
     expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -62,7 +62,10 @@ def test_a_schedule_is_made_with_its_next_runs_in_sight(yard: Yard, page: Page) 
     form_of(page).get_by_label("Name", exact=True).fill("Standup notes")
     form_of(page).get_by_label("Cron expression").fill("30 8 * * 1-5")
 
-    # Then the form says in words and as times what that means, also in another zone
+    # Then the form says in words and as times what that means, also in another zone, and when clocks change there
+    choose_zone(page, "new york", "America/New York")
+    expect(form_of(page)).to_contain_text(re.compile("Clocks there go (forward|back) by 1 h on "))
+    choose_zone(page, "london", "Europe/London")
     expect(form_of(page).get_by_text("Monday to Friday at 08:30.")).to_be_visible()
     expect(first_run(page)).to_contain_text("08:30")
     expect(first_run(page)).not_to_contain_text("for you")
@@ -91,14 +94,6 @@ def test_a_preset_is_an_interval_or_a_time_of_the_calendar(yard: Yard, page: Pag
     expect(first_run(page)).to_contain_text(re.compile(r"Mon .* 00:00"))
     page.get_by_label("Missed runs").select_option("Leave them out")
     expect(form_of(page)).to_contain_text("Runs that were missed while the hub was away are left out")
-
-
-def test_a_note_says_when_clocks_change(yard: Yard, page: Page) -> None:
-    begin_new(page)
-    choose_zone(page, "new york", "America/New York")
-    expect(form_of(page)).to_contain_text(re.compile("Clocks there go (forward|back) by 1 h on "))
-    choose_zone(page, "UTC", "UTC")
-    expect(form_of(page)).not_to_contain_text("Clocks there go")
 
 
 @pytest.mark.refused("422")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.dashboard.browser import PHONE
 from tests.dashboard.pages import visit
 from tests.dashboard.yard import Yard
 
@@ -102,18 +101,6 @@ def test_a_type_is_held_back_and_its_breaker_closed_again(yard: Yard, page: Page
     page.get_by_role("button", name="Close the breaker of report").click()
     expect(held.get_by_text("Open", exact=True)).to_have_count(0)
     assert all(breaker.state == "closed" for breaker in yard.client.breakers())
-
-
-@pytest.mark.parametrize("path", ["/daemons", "/queues", "/breakers"])
-def test_a_phone_shows_it_without_sliding_sideways(yard: Yard, open_window: Open, path: str) -> None:
-    yard.client.put_queue("a-queue-with-a-rather-long-name", models=["a-model-with-a-name-that-is-long-too"])
-    context = open_window(base_url=yard.url, viewport=PHONE)
-    yard.sign_in(context)
-    page = context.new_page()
-    visit(page, path)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    if path == "/queues":
-        expect(page.get_by_role("button", name="Pause a-queue-with-a-rather-long-name")).to_be_in_viewport()
 
 
 def test_somebody_who_is_no_admin_changes_no_queue(yard: Yard, open_window: Open) -> None:
