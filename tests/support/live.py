@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeVar
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 from taskyard.sdk.client import Client
@@ -216,6 +217,12 @@ class LiveDaemon:
         ]
         env = environment(TASKYARD_HUB=self._hub.url, TASKYARD_KEY=self._hub.key)
         self.process = Process(command, output=self._directory / f"{self.name}.out", env=env)
+
+    def sockets_to(self, hub: LiveHub) -> set[int]:
+        """Its connections to this hub, by the ports that they have here: a new one has another port."""
+        connections = psutil.Process(self.process.pid).net_connections("tcp")
+        established = (one for one in connections if one.status == psutil.CONN_ESTABLISHED)
+        return {one.laddr.port for one in established if one.raddr.port == hub.port}
 
 
 class LiveYard:
