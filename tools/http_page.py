@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from taskyard.core.settings import Settings
+from taskyard.core.settings import Sizes
 from taskyard.gateway.agent_routes import CLAIM_ROUTES, MCP_PATH, MCP_ROUTES
-from taskyard.gateway.edge import Edge
 from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
@@ -19,13 +18,14 @@ from taskyard.gateway.page_routes import PAGE_ROUTES
 from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import OTHER_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY
 from taskyard.gateway.schedule_routes import SCHEDULE_ROUTES
+from taskyard.gateway.sizes import bytes_max
 from taskyard.gateway.task_routes import TASK_ROUTES
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "http.md"
 WIDTH: Final = 140
-EDGE: Final = Edge(Settings())
+SIZE: Final = Sizes()
 DESCRIBED: Final = tuple(route for route in ROUTES if route.is_described)
 
 TOKENS: Final = {
@@ -165,10 +165,10 @@ def who(policy: Policy) -> str:
 def body(route: Route[Any, Any], described: Schema) -> str:
     schema = described["content"]["application/json"]["schema"]
     if route.body is bytes:
-        return f"as the provider sends it, at most {EDGE.bytes_max(is_batch=route.is_batch) // 2**20} MiB"
+        return f"as the provider sends it, at most {bytes_max(SIZE, is_batch=route.is_batch) // 2**20} MiB"
     if kind(schema) == "Empty":
         return "none, or `{}`"
-    return f"{linked(schema)}, at most {EDGE.bytes_max(is_batch=route.is_batch) // 2**20} MiB"
+    return f"{linked(schema)}, at most {bytes_max(SIZE, is_batch=route.is_batch) // 2**20} MiB"
 
 
 def answer(route: Route[Any, Any], operation: Schema) -> str:

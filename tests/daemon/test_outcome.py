@@ -11,12 +11,13 @@ import pytest
 from msgspec import Raw, json
 
 from taskyard.daemon.framing import write_frames
-from taskyard.daemon.outcome import FIELD_BYTES_MAX, cut_text, pack
+from taskyard.daemon.outcome import cut_text, pack
 from taskyard.daemon.python_runner import ended_with, failed_with
 from taskyard.daemon.task import Result, TaskError
 from taskyard.gateway.daemon_messages import Translator
 from taskyard.wire import frames
 from taskyard.wire.depth import DEPTH_MAX, FRAME_WRAPS, is_too_deep, without_nul
+from taskyard.wire.fields import FIELD_BYTES_MAX
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireError
 
 

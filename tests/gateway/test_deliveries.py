@@ -5,27 +5,24 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 
-from taskyard.core.settings import Settings
 from taskyard.gateway.call import RequestRefused
 from taskyard.gateway.deliveries import Delivery, read
-from taskyard.gateway.edge import Edge
 from taskyard.gateway.signatures import RawHeaders
 from taskyard.vocabulary import HookProvider
 from tests.gateway.test_signatures import SLACK_BODY, STRIPE_BODY
 
 GITHUB, STRIPE, SLACK, GENERIC = HookProvider
-EDGE = Edge(Settings())
 FROM_GITHUB = [(b"x-github-event", b"push"), (b"x-github-delivery", b"72d3162e-cc78-11ed")]
 FORM = (b"content-type", b"application/x-www-form-urlencoded")
 
 
 def brought(provider: HookProvider, body: object, headers: RawHeaders = ()) -> Delivery:
-    return read(provider, headers, body if isinstance(body, bytes) else msgspec.json.encode(body), EDGE)
+    return read(provider, headers, body if isinstance(body, bytes) else msgspec.json.encode(body))
 
 
 def refusal(body: bytes, headers: RawHeaders = FROM_GITHUB, provider: HookProvider = GITHUB) -> str:
     with pytest.raises(RequestRefused) as refused:
-        read(provider, headers, body, EDGE)
+        read(provider, headers, body)
     assert refused.value.code == "INVALID_INPUT"
     return refused.value.detail
 

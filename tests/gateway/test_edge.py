@@ -1,5 +1,6 @@
-"""The numbers at the edge: those of the types unless others are configured, and then the others, at once."""
+"""Sizes at the edge: constants, and settings, which hold from the next request on."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -9,13 +10,10 @@ from taskyard.core.settings import Limits, Retry, Settings, Sizes
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.door import GatewaySettings
-from taskyard.gateway.edge import Edge
-from taskyard.gateway.routes import ROUTES
 from taskyard.gateway.server import GatewayServer
 from taskyard.vocabulary import Scope
-from taskyard.wire.fields import CHECKPOINT_BYTES_MAX, RESULT_BYTES_MAX
+from taskyard.wire.fields import BATCH_TASKS_MAX, CHECKPOINT_BYTES_MAX, INPUT_BYTES_MAX, RESULT_BYTES_MAX
 from taskyard.wire.frames import FRAME_BYTES_MAX
-from taskyard.wire.submission import SIZES, Execution
 from tests.support.gateway_client import HELLO, Client, Connection
 from tests.support.gateway_hub import GatewayHub
 
@@ -27,91 +25,102 @@ async def configure(hub: GatewayHub, **sizes: int) -> None:
     await hub.adopt(Settings(limits=Limits(size=Sizes(**sizes), rate={})))
 
 
-# --- the built-in numbers ----------------------------------------------------------------------------------
+# --- constants ---------------------------------------------------------------------------------------------
 
 
-def test_the_types_carry_the_numbers_of_the_settings() -> None:
-    """What is written on a type and what is a default of the settings is the same number, or a type would differ."""
-    edge = Edge(Settings())
-    for route in ROUTES:
-        # Bytes are handed on as they came: they have no fields.
-        assert route.body is bytes or edge.type_of(route.body) is route.body
-        assert edge.type_of(route.query) is route.query
-    assert edge.field_sizes == SIZES
-    assert (edge.size.result, edge.size.checkpoint, edge.size.frame) == (
-        RESULT_BYTES_MAX,
-        CHECKPOINT_BYTES_MAX,
-        FRAME_BYTES_MAX,
-    )
+def test_what_daemons_and_importers_go_by_are_the_defaults_of_the_settings() -> None:
+    size = Sizes()
+    assert (size.input, size.result) == (INPUT_BYTES_MAX, RESULT_BYTES_MAX)
+    assert (size.frame, size.batch) == (FRAME_BYTES_MAX, BATCH_TASKS_MAX)
 
 
-# --- others ------------------------------------------------------------------------------------------------
-
-Case = tuple[str, dict[str, int], dict[str, Any], dict[str, Any]]
-"""What the refusal names, what is configured, what is then taken, and what is not."""
-BOUNDS: list[Case] = [
-    ("input", {"input": 10}, {"input": "x" * 10}, {"input": "x" * 11}),
-    ("context", {"context": 10}, {"context": {"a": 1234}}, {"context": {"a": 123456}}),
-    ("payload", {"payload": 10}, {"payload": {"a": 1234}}, {"payload": {"a": 123456}}),
-    ("metadata", {"field": 10}, {"metadata": {"a": 1234}}, {"metadata": {"a": 123456}}),
-    ("title", {"field": 10}, {"title": "x" * 10}, {"title": "x" * 11}),
-    ("constraints", {"field": 10}, {"constraints": ["xxxxx"] * 2}, {"constraints": ["xxxxxx"] * 2}),
-    ("type", {"name": 40}, {"type": "x" * 40}, {"type": "x" * 41}),
-    ("capabilities", {"capabilities": 1}, {}, {"requirements": {"capabilities": ["a", "b"]}}),
-    ("depends_on", {"dependencies": 1}, {}, {"depends_on": ["T-001", "T-002"]}),
-    ("2 levels", {"depth": 2}, {"context": {"a": {}}}, {"context": {"a": {"b": {}}}}),
-]
-
-
-@pytest.mark.parametrize("case", BOUNDS, ids=[one[0] for one in BOUNDS])
-async def test_a_smaller_bound_holds_from_the_next_request_on(hub: GatewayHub, ann: Client, case: Case) -> None:
-    name, sizes, good, bad = case
-    await ann.post(TASKS, {"input": "a"})
-    await ann.post(TASKS, {"input": "a"})
-    assert (await ann.post(TASKS, {"input": "a", **bad})).status == 201
-    await configure(hub, **sizes)
-    assert (await ann.post(TASKS, {"input": "a", **good})).status == 201
-    refused = await ann.post(TASKS, {"input": "a", **bad})
-    assert refused.status in (413, 422)
-    assert name in refused.json["detail"]
+def nested(levels: int) -> Any:
+    return msgspec.json.decode(b"[" * levels + b"]" * levels)
 
 
 @pytest.mark.parametrize(
-    ("sizes", "body"),
+    ("field", "most", "body_of"),
     [
-        ({"name": 300}, {"type": "x" * 300}),
-        ({"input": 600_000}, {"input": "x" * 600_000}),
-        ({"field": 100_000}, {"title": "x" * 100_000}),
-        ({"capabilities": 60}, {"requirements": {"capabilities": [f"c{n}" for n in range(60)]}}),
-        ({"name": 300}, {"source": {"type": "user", "id": "x" * 300}, "execution": {"exclusive": "x" * 300}}),
-        ({"depth": 200}, {"context": {"a": msgspec.json.decode(b"[" * 198 + b"]" * 198)}}),
+        ("type", 255, lambda n: {"type": "x" * n}),
+        ("title", 64 * 1024, lambda n: {"title": "x" * n}),
+        ("constraints", 64 * 1024, lambda n: {"constraints": ["x", "x" * (n - 1)]}),
+        ("metadata", 64 * 1024, lambda n: {"metadata": {"a": "x" * (n - len('{"a":""}'))}}),
+        ("context", 256 * 1024, lambda n: {"context": {"a": "x" * (n - len('{"a":""}'))}}),
+        ("payload", 256 * 1024, lambda n: {"payload": {"a": "x" * (n - len('{"a":""}'))}}),
+        ("requirements.capabilities", 50, lambda n: {"requirements": {"capabilities": [f"c{k}" for k in range(n)]}}),
+        ("64 levels", 64, lambda n: {"context": {"a": nested(n - 1)}}),
     ],
 )
-async def test_a_larger_bound_lets_more_in(
-    hub: GatewayHub, ann: Client, sizes: dict[str, int], body: dict[str, Any]
+async def test_a_field_has_as_much_as_it_may_and_no_more(
+    ann: Client, field: str, most: int, body_of: Callable[[int], dict[str, Any]]
 ) -> None:
-    assert (await ann.post(TASKS, {"input": "a", **body})).status in (413, 422)
-    await configure(hub, **sizes)
-    assert (await ann.post(TASKS, {"input": "a", **body})).status == 201
-    await hub.adopt(Settings())
-    assert (await ann.get(f"{TASKS}/T-001")).status == 200, "what was taken in is read whatever holds later"
+    assert (await ann.post(TASKS, {"input": "a", **body_of(most)})).status == 201
+    refused = await ann.post(TASKS, {"input": "a", **body_of(most + 1)})
+    assert refused.status in (413, 422)
+    assert field in refused.json["detail"]
 
 
-async def test_a_batch_has_as_many_tasks_as_it_may(hub: GatewayHub, ann: Client) -> None:
-    await configure(hub, batch=2, name=40)
-    assert (await ann.post(f"{TASKS}/batch", {"tasks": [{"input": "a"}] * 3})).status == 422
-    tasks = [{"input": "a"}, {"input": "a", "type": "x" * 41}]
-    answer = await ann.post(f"{TASKS}/batch", {"tasks": tasks, "partial": True})
-    assert (len(answer.json["tasks"]), [one["index"] for one in answer.json["rejected"]]) == (1, [1])
+async def test_a_task_waits_for_as_many_as_it_may(ann: Client) -> None:
+    await ann.post(TASKS, {"input": "a"})
+    assert (await ann.post(TASKS, {"input": "a", "depends_on": ["T-001"] * 100})).status == 201
+    refused = await ann.post(TASKS, {"input": "a", "depends_on": ["T-001"] * 101})
+    assert (refused.status, refused.json["errors"][0]["path"]) == (422, "depends_on")
 
 
 async def test_a_page_is_as_long_as_it_may_be(hub: GatewayHub, ann: Client) -> None:
-    await configure(hub, page=3, page_default=2)
-    for _ in range(4):
-        await ann.post(TASKS, {"input": "a"})
-    assert len((await ann.get(TASKS)).json) == 2
-    assert len((await ann.get(f"{TASKS}?limit=3")).json) == 3
-    assert (await ann.get(f"{TASKS}?limit=4")).status == 422
+    await configure(hub)
+    await ann.post(f"{TASKS}/batch", {"tasks": [{"input": "a"}] * 50})
+    await ann.request("DELETE", f"{TASKS}/T-001")
+    await ann.post(TASKS, {"input": "a"})
+    assert len((await ann.get(TASKS)).json) == 50
+    assert len((await ann.get(f"{TASKS}?limit=500")).json) == 51
+    assert (await ann.get(f"{TASKS}?limit=501")).status == 422
+
+
+async def test_names_in_the_head_and_in_the_address_are_bounded_alike(ann: Client) -> None:
+    assert (await ann.post(TASKS, {"input": "a"}, headers={"idempotency-key": "x" * 256})).status == 422
+    assert (await ann.get(f"{TASKS}/{'x' * 256}")).status == 404
+
+
+# --- settings ----------------------------------------------------------------------------------------------
+
+
+async def test_a_smaller_input_holds_from_the_next_request_on(hub: GatewayHub, ann: Client) -> None:
+    assert (await ann.post(TASKS, {"input": "é" * 6})).status == 201
+    await configure(hub, input=10)
+    assert (await ann.post(TASKS, {"input": "é" * 5})).status == 201
+    for name in ("input", "description"):
+        refused = (await ann.post(TASKS, {name: "é" * 6})).json
+        assert (refused["status"], refused["code"]) == (413, "TOO_LARGE")
+        assert refused["errors"] == [{"path": name, "message": "is 12 bytes; at most 10 are possible"}]
+
+
+async def test_a_larger_input_is_read_whatever_holds_later(hub: GatewayHub, ann: Client) -> None:
+    body = {"input": "x" * 600_000}
+    assert (await ann.post(TASKS, body)).status == 413
+    await configure(hub, input=600_000)
+    assert (await ann.post(TASKS, body)).status == 201
+    await hub.adopt(Settings())
+    assert (await ann.get(f"{TASKS}/T-001")).json["input"] == body["input"]
+
+
+@pytest.mark.parametrize("bad", [{"input": "a"}, {"input": "a", "type": "x" * 256}])
+async def test_a_batch_has_as_many_tasks_as_it_may(hub: GatewayHub, ann: Client, bad: dict[str, str]) -> None:
+    await configure(hub, batch=2)
+    for is_partial in (False, True):
+        body = {"tasks": [{"input": "a"}, {"input": "a"}, bad], "partial": is_partial}
+        refused = (await ann.post(f"{TASKS}/batch", body)).json
+        assert (refused["status"], refused["code"]) == (422, "INVALID_INPUT")
+    assert refused["errors"] == [{"path": "tasks", "message": "should have at most 2 entries"}]
+    answer = await ann.post(f"{TASKS}/batch", {"tasks": [{"input": "a"}, bad], "partial": True})
+    assert len(answer.json["tasks"]) + len(answer.json["rejected"]) == 2
+
+
+async def test_a_piece_of_an_import_has_as_many(hub: GatewayHub, ann: Client) -> None:
+    await configure(hub, batch=1)
+    piece = {"origin": "there", "tasks": [{"id": name, "input": "a"} for name in "ab"]}
+    refused = (await ann.post("/api/v1/import", piece)).json
+    assert (refused["status"], [one["path"] for one in refused["errors"]]) == (422, ["tasks"])
 
 
 async def test_a_request_has_as_many_bytes_as_it_may(hub: GatewayHub, ann: Client) -> None:
@@ -124,23 +133,6 @@ async def test_a_request_has_as_many_bytes_as_it_may(hub: GatewayHub, ann: Clien
     body = b'{"tasks":[{"input":"a"}]}'
     assert (await ann.post(f"{TASKS}/batch", raw=body + b" " * 5_900_000)).status == 201
     assert (await ann.post(f"{TASKS}/batch", raw=body + b" " * 6_000_000)).status == 413
-
-
-async def test_names_in_the_head_and_in_the_address_are_bounded_alike(hub: GatewayHub, ann: Client) -> None:
-    await configure(hub, name=40)
-    assert (await ann.post(TASKS, {"input": "a"}, headers={"idempotency-key": "x" * 41})).status == 422
-    assert (await ann.get(f"{TASKS}/{'x' * 41}")).status == 404
-
-
-async def test_the_document_shows_the_bounds_of_the_moment(hub: GatewayHub, ann: Client) -> None:
-    def type_bound(document: Any) -> int:
-        bound: int = document["components"]["schemas"]["Submission"]["properties"]["type"]["maxLength"]
-        return bound
-
-    assert type_bound((await ann.get("/api/openapi.json")).json) == 255
-    await configure(hub, name=300)
-    assert type_bound((await ann.get("/api/openapi.json")).json) == 300
-    assert (await ann.get("/api/docs")).status == 200
 
 
 # --- how a task is run that does not say -------------------------------------------------------------------
@@ -162,12 +154,6 @@ async def test_a_task_that_does_not_say_is_run_as_configured_and_stays_so(hub: G
     assert (await ann.get(f"{TASKS}/T-002")).json["execution"] == half
 
 
-def test_with_the_built_in_numbers_nothing_is_spelled_out() -> None:
-    said = Execution(timeout=5)
-    assert Edge(Settings()).execution(said) is said
-    assert Edge(Settings()).execution(None) is None
-
-
 # --- daemons -----------------------------------------------------------------------------------------------
 
 
@@ -175,30 +161,14 @@ async def test_a_daemon_that_is_there_meets_the_bounds_of_the_moment(hub: Gatewa
     owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
     async with owner.socket() as daemon:
         task_id = await a_running_task(owner, daemon)
-        await configure(hub, result=100, field=100, checkpoint=2_000_000)
+        await configure(hub, result=100)
         about = {"task_id": task_id, "attempt": 1}
-        daemon.say({"type": "task.checkpoint", **about, "data": "x" * 1_500_000})
-        daemon.say({"type": "task.completed", **about, "result": "x" * 200, "summary": "x" * 200})
+        daemon.say({"type": "task.completed", **about, "result": "x" * 200, "summary": "x" * 70_000})
         assert [one["type"] for one in await daemon.hear()] == ["ack"]
     task = (await owner.get(f"{TASKS}/{task_id}")).json
     assert (task["result"]["truncated"], task["result"]["bytes"], len(task["result"]["head"])) == (True, 202, 100)
     assert task["result_summary"].endswith("… (cut)")
-    assert len(task["result_summary"].encode()) <= 100
-
-
-async def test_a_daemon_that_goes_by_larger_bounds_than_its_hub_is_not_hung_up_on(
-    hub: GatewayHub, app: GatewayApp
-) -> None:
-    owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
-    async with owner.socket() as daemon:
-        task_id = await a_running_task(owner, daemon)
-        await configure(hub, checkpoint=100, frame=65_536)
-        about = {"task_id": task_id, "attempt": 1}
-        daemon.say({"type": "task.checkpoint", **about, "data": "x" * 100_000})
-        daemon.say({"type": "task.completed", **about, "result": 1})
-        assert [one["type"] for one in await daemon.hear()] == ["ack"]
-    task = (await owner.get(f"{TASKS}/{task_id}")).json
-    assert (task["status"], task.get("checkpoint")) == ("completed", None)
+    assert len(task["result_summary"].encode()) <= 64 * 1024
 
 
 async def a_running_task(owner: Client, daemon: Connection) -> str:
@@ -217,26 +187,26 @@ async def test_callbacks_meet_them_too(hub: GatewayHub, app: GatewayApp) -> None
     owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
     async with owner.socket() as daemon:
         task_id = await a_running_task(owner, daemon)
-        await configure(hub, result=100, checkpoint=100)
+        await configure(hub, result=100)
         told = f"{TASKS}/{task_id}"
-        assert (await owner.post(f"{told}/checkpoint", {"attempt": 1, "data": "x" * 100})).status == 413
-        done = {"attempt": 1, "status": "completed", "result": "x" * 100}
-        assert (await owner.post(f"{told}/complete", done)).status == 413
+        checkpoint = await owner.post(f"{told}/checkpoint", {"attempt": 1, "data": "x" * CHECKPOINT_BYTES_MAX})
+        done = await owner.post(f"{told}/complete", {"attempt": 1, "status": "completed", "result": "x" * 100})
+    assert [(one.status, one.json["errors"][0]["path"]) for one in (checkpoint, done)] == [
+        (413, "data"),
+        (413, "result"),
+    ]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "is_handed_on"),
-    [({}, True), ({"context_input_result": 10}, False), ({"context_input": 10}, False)],
-)
-async def test_results_are_handed_on_up_to_their_bounds(
-    hub: GatewayHub, app: GatewayApp, sizes: dict[str, int], is_handed_on: bool
+@pytest.mark.parametrize(("length", "is_handed_on"), [(64 * 1024, True), (64 * 1024 + 1, False)])
+async def test_a_result_is_handed_on_if_it_is_short_enough(
+    hub: GatewayHub, app: GatewayApp, length: int, is_handed_on: bool
 ) -> None:
-    await configure(hub, **sizes)
     owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
     async with owner.socket() as daemon:
         task_id = await a_running_task(owner, daemon)
         await owner.post(TASKS, {"input": "b", "depends_on": ["T-001"]})
-        daemon.say({"type": "task.completed", "task_id": task_id, "attempt": 1, "result": "x" * 20})
+        result = "x" * (length - len('""'))
+        daemon.say({"type": "task.completed", "task_id": task_id, "attempt": 1, "result": result})
         heard = await daemon.hear()
         while not any(one["type"] == "task.execute" for one in heard):
             heard += await daemon.hear()

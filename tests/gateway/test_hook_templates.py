@@ -11,9 +11,10 @@ from msgspec import UNSET, Raw, UnsetType
 from taskyard.core.settings import Sizes
 from taskyard.gateway.deliveries import Delivery
 from taskyard.gateway.hook_templates import fill, fill_object, filled, read_template, unfilled, write_template
+from taskyard.gateway.sizes import oversize_of
 from taskyard.vocabulary import HookProvider, Level, SourceType
 from taskyard.wire.hooks import HookTemplate
-from taskyard.wire.submission import Execution, Requirements, oversize_of
+from taskyard.wire.submission import Execution, Requirements
 
 PAYLOAD = {
     "title": "Fix it",
@@ -202,8 +203,7 @@ def test_only_the_words_of_a_task_come_from_a_delivery() -> None:
         requirements=Requirements(capabilities=["{{event}}"]),
         execution=Execution(exclusive="{{event}}"),
     )
-    size = Sizes()
-    task = filled(template, DELIVERY, hook_id="wh_1", provider=HookProvider.GITHUB, size=size)
+    task = filled(template, DELIVERY, hook_id="wh_1", provider=HookProvider.GITHUB, input_bytes_max=ROOM)
 
     # Then texts are filled, and what decides how it is run is as the owner wrote it
     assert (task.input, task.title, task.goal) == ("pull_request", "Fix it", "7")
@@ -217,13 +217,13 @@ def test_only_the_words_of_a_task_come_from_a_delivery() -> None:
     assert task.source is not None
     assert (task.source.type, task.source.id, task.source.channel) == (SourceType.WEBHOOK, "wh_1", "github")
     assert decoded(task.metadata) == {"hook": "wh_1", "event": "pull_request", "delivery": "d-1"}
-    assert oversize_of(task) == ()
+    assert oversize_of(task, Sizes()) == ()
 
 
-def test_a_template_is_kept_as_it_was_and_read_under_any_bounds() -> None:
+def test_a_template_is_kept_as_it_was() -> None:
     template = HookTemplate(input="x" * 300_000, context=Raw(b'{"a":"b"}'))
     assert unfilled(read_template(write_template(template))) == unfilled(template)
     plain = HookTemplate(input="a")
     assert write_template(plain) == '{"input":"a"}'
-    task = filled(plain, DELIVERY, hook_id="wh_1", provider=HookProvider.STRIPE, size=Sizes())
+    task = filled(plain, DELIVERY, hook_id="wh_1", provider=HookProvider.STRIPE, input_bytes_max=ROOM)
     assert (task.title, task.goal, task.context, task.type) == (None, None, UNSET, "general")

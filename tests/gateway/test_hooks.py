@@ -9,7 +9,7 @@ import pytest
 
 from taskyard.core.commands import CancelTask
 from taskyard.core.daemon_commands import JoinDaemon
-from taskyard.core.settings import Hooks, Limits, Rate, Settings, Sizes
+from taskyard.core.settings import Hooks, Limits, Rate, Settings
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.door import GatewaySettings
@@ -17,6 +17,7 @@ from taskyard.gateway.port import Unavailable
 from taskyard.gateway.rest.hooks import UNTIMELY, UNTRUSTED
 from taskyard.hub.observe import Log, Records
 from taskyard.vocabulary import HookProvider, Level, Profile, Scope, SourceType
+from taskyard.wire.fields import FIELD_BYTES_MAX, INPUT_BYTES_MAX, OBJECT_BYTES_MAX
 from tests.support import hook_sender
 from tests.support.gateway_client import Client, Response
 from tests.support.gateway_hub import START_MS, GatewayHub, refusing
@@ -555,13 +556,12 @@ async def test_a_hub_that_cannot_answer_says_so_and_nothing_is_lost(
 
 
 async def test_a_delivery_of_four_megabytes_becomes_a_task_that_fits(app: GatewayApp, ann: Client) -> None:
-    sizes = Sizes()
     hook = await a_hook(
         ann, template={"input": "{{payload}}", "title": "{{payload.a}}", "context": {"all": "{{payload}}"}}
     )
     answer = await deliver(app, hook, msgspec.json.encode({"a": "\u0001é" * 400_000}))
     assert answer.status == 202, answer.json
     task = (await ann.get(f"{TASKS}/{answer.json['task_id']}")).json
-    assert len(task["input"].encode()) <= sizes.input
-    assert len(task["title"].encode()) <= sizes.field
-    assert len(msgspec.json.encode(task["context"])) <= sizes.context
+    assert len(task["input"].encode()) <= INPUT_BYTES_MAX
+    assert len(task["title"].encode()) <= FIELD_BYTES_MAX
+    assert len(msgspec.json.encode(task["context"])) <= OBJECT_BYTES_MAX

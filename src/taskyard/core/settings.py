@@ -108,30 +108,16 @@ def _running_per_source() -> dict[str, int]:
 
 
 class Sizes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How much the edge takes of anything: bytes, but for the last seven."""
+    """How much is taken in, in bytes but for `batch`. The other sizes are constants, beside the types they bound."""
 
     input: int = 256 * KIB
-    context: int = 256 * KIB
-    payload: int = 256 * KIB
     result: int = 1024 * KIB
-    checkpoint: int = 1024 * KIB
-    field: int = 64 * KIB
-    """Any other field."""
     request: int = 16 * 1024 * KIB
     frame: int = 4 * 1024 * KIB
     log: int = 5 * 1024 * KIB
     """Of one attempt."""
-    context_input: int = 1024 * KIB
-    context_input_result: int = 64 * KIB
-    """One result of them."""
-    depth: int = 64
-    dependencies: int = 100
-    capabilities: int = 50
-    name: int = 255
-    """Characters."""
     batch: int = 1000
-    page: int = 500
-    page_default: int = 50
+    """Tasks in one request."""
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -7,9 +7,10 @@ import msgspec
 from msgspec import Struct
 
 from taskyard.daemon.orders import Key
-from taskyard.daemon.outcome import FIELD_BYTES_MAX, cut_text
+from taskyard.daemon.outcome import cut_text
 from taskyard.daemon.task import Task, read_task
 from taskyard.vocabulary import ErrorCode, InventoryState
+from taskyard.wire.fields import FIELD_BYTES_MAX
 from taskyard.wire.frames import (
     TaskAccepted,
     TaskCancelled,

@@ -12,10 +12,10 @@ from taskyard.daemon.orders import Key
 from taskyard.daemon.outcome import cut_text
 from taskyard.daemon.task import TaskCancelled
 from taskyard.wire.depth import DEPTH_MAX, has_wild_number, is_too_deep
+from taskyard.wire.fields import CHECKPOINT_BYTES_MAX
 
 LOG_LINES_MAX: Final = 1_000
 """Between two visits of the loop; a function that prints faster than that loses lines, not the daemon."""
-CHECKPOINT_BYTES_MAX: Final = 1024 * 1024
 
 
 class News(Protocol):

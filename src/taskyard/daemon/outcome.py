@@ -15,10 +15,9 @@ from taskyard.daemon.orders import Whole
 from taskyard.daemon.task import UNTELLABLE, words_of
 from taskyard.wire import frames
 from taskyard.wire.depth import DEPTH_MAX, FRAME_WRAPS, has_wild_number, is_too_deep
+from taskyard.wire.fields import FIELD_BYTES_MAX, RESULT_BYTES_MAX
 from taskyard.wire.frames import DecisionReport, TaskCompleted, TaskFailed, WireError
 
-RESULT_BYTES_MAX: Final = 1024 * 1024
-FIELD_BYTES_MAX: Final = 64 * 1024
 HEAD_BYTES: Final = 16 * 1024
 # Of a cut result. JSON may write each byte of the head as six, and the note has to stay a small one.
 NOTE_BYTES: Final = 64

@@ -36,13 +36,13 @@ from taskyard.gateway.call import (
 from taskyard.gateway.daemon_socket import DaemonSocket
 from taskyard.gateway.dashboard import PLACE, Dashboard
 from taskyard.gateway.door import Description, Door, GatewaySettings
-from taskyard.gateway.edge import Edge
 from taskyard.gateway.origin import Origins
 from taskyard.gateway.pages import bad_cursor
 from taskyard.gateway.port import Hub, Unavailable
 from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import ROUTES, SOCKET_PATH, SOCKET_POLICY
 from taskyard.gateway.sign_in import REQUEST_HEADER
+from taskyard.gateway.sizes import bytes_max
 from taskyard.store.port import BadCursor
 from taskyard.vocabulary import Refusal
 from taskyard.vocabulary import Scope as KeyScope
@@ -132,12 +132,12 @@ class GatewayApp:
             _authorise(principal, route.policy)
             if principal.by_cookie and scope["method"] not in SAFE and REQUEST_HEADER not in headers:
                 raise RequestRefused(Refusal.FORBIDDEN, "A request by cookie needs the header X-Taskyard-Request: 1.")
-        edge = self.door.edge
-        query = _query(edge.type_of(route.query), scope["query_string"])
+        query = _query(route.query, scope["query_string"])
         if route.method in SAFE:
             body = route.empty_body
         else:
-            body = _body(route, edge, await read_body(headers, receive, edge.bytes_max(is_batch=route.is_batch)))
+            most = bytes_max(self.door.size, is_batch=route.is_batch)
+            body = _body(route, await read_body(headers, receive, most))
         call = Call(
             door=self.door,
             principal=principal,
@@ -253,25 +253,25 @@ def _authorise(principal: Principal, policy: Policy) -> None:
         raise RequestRefused(Refusal.FORBIDDEN, f"This needs a key with the scope {needed}.")
 
 
-def _body(route: Route[Any, Any], edge: Edge, raw: bytes) -> Any:
+def _body(route: Route[Any, Any], raw: bytes) -> Any:
     if route.body is bytes:
         return raw
     if not raw:
         if route.empty_body is None:
             raise RequestRefused(Refusal.INVALID_INPUT, "A JSON body is needed.")
         return route.empty_body
-    plain_json.check(raw, edge, wraps=BATCH_WRAPS if route.is_batch else WRAPS)
+    plain_json.check(raw, wraps=BATCH_WRAPS if route.is_batch else WRAPS)
     try:
-        return edge.decoder(route.body).decode(raw)
+        return route.decoder.decode(raw)
     except msgspec.ValidationError as error:
-        salvaged = None if route.salvage is None else route.salvage(raw, edge)
+        salvaged = None if route.salvage is None else route.salvage(raw)
         if salvaged is not None:
             return salvaged
         raise _invalid(error, route.body) from None
     except (msgspec.DecodeError, UnicodeError):
         raise plain_json.not_json() from None
     except RecursionError:
-        raise plain_json.too_deep(edge) from None
+        raise plain_json.too_deep() from None
 
 
 def _query(kind: Any, raw: bytes) -> Any:
@@ -384,6 +384,6 @@ def build_app(hub: Hub, settings: GatewaySettings, dashboard: Dashboard | None =
     return GatewayApp(Door(hub, settings, _describe), dashboard or Dashboard())
 
 
-def _describe(edge: Edge) -> Description:
-    document = openapi.document(ROUTES, edge)
+def _describe() -> Description:
+    document = openapi.document(ROUTES)
     return Description(_encoder.encode(document), docs_page.page(document))

@@ -19,13 +19,12 @@ from msgspec import UNSET, Raw, UnsetType
 from taskyard.core.commands import Arrival
 from taskyard.core.imports import AHEAD_MS_MAX
 from taskyard.core.priority import level_of
-from taskyard.core.settings import Sizes
+from taskyard.core.settings import Retry
 from taskyard.core.task import Attempt, Failure, Task, Usage
-from taskyard.gateway.edge import stored_decoder
 from taskyard.gateway.translate import CONTENT_KEY_PREFIX, draft_of, failure_of, usage_of
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import ENDED, AttemptStatus, Level, ResultStatus, Status
-from taskyard.wire.fields import NULL, instant_of, instant_or_none, ms_of
+from taskyard.wire.fields import FIELD_BYTES_MAX, NULL, instant_of, instant_or_none, ms_of
 from taskyard.wire.frames import WireError, WireUsage
 from taskyard.wire.imports import ORDER_MAX, CarriedAttempt, CarriedTask, Place
 from taskyard.wire.problems import FieldError
@@ -33,7 +32,7 @@ from taskyard.wire.submission import Source
 from taskyard.wire.tasks import Content, Outcome
 
 _encoder: Final = msgspec.json.Encoder()
-_content: Final = stored_decoder(Content)
+_content: Final = msgspec.json.Decoder(Content)
 _outcome: Final = msgspec.json.Decoder(Outcome)
 _details: Final = msgspec.json.Decoder(dict[str, object])
 _NO_OUTCOME: Final = Outcome()
@@ -72,9 +71,9 @@ def user_id_of(cluster_id: str, name: str) -> str:
 # Coming in.
 
 
-def arrival_of(record: CarriedTask, *, user_id: str, ids: Mapping[str, str], now_ms: int, size: Sizes) -> Arrival:
+def arrival_of(record: CarriedTask, *, user_id: str, ids: Mapping[str, str], now_ms: int, retry: Retry) -> Arrival:
     """`ids` are those of every name in the import that is known here."""
-    draft = draft_of(record, id=ids[record.id], user_id=user_id, meanings=ids)
+    draft = draft_of(record, id=ids[record.id], user_id=user_id, retry=retry, meanings=ids)
     draft.name = record.id
     draft.depends_on = tuple(ids.get(name, name) for name in draft.depends_on)
     draft.parent_id = None if draft.parent_id is None else ids.get(draft.parent_id, draft.parent_id)
@@ -89,8 +88,8 @@ def arrival_of(record: CarriedTask, *, user_id: str, ids: Mapping[str, str], now
         scheduled_at=_ms(record.scheduled_at),
         started_at=_ms(record.started_at),
         completed_at=_ms(record.completed_at),
-        attempts=[_attempt(one, number, now_ms, size) for number, one in enumerate(record.attempts, start=1)],
-        error=_error(record, size),
+        attempts=[_attempt(one, number, now_ms) for number, one in enumerate(record.attempts, start=1)],
+        error=_error(record),
         summary=record.result_summary if has_ended else None,
         result_status=_result_status(record),
         outcome=_outcome_of(record) if has_ended else None,
@@ -101,20 +100,14 @@ def arrival_of(record: CarriedTask, *, user_id: str, ids: Mapping[str, str], now
     )
 
 
-def oversize_of_end(record: CarriedTask, size: Sizes) -> tuple[FieldError, ...]:
-    """What it brought, where that is over its size; what it was given is looked at as with any submission."""
-    bounds = {"result": size.result, "checkpoint": size.checkpoint, "decision_report": size.field}
-    faults = [
-        FieldError(name, f"is {length:,} bytes; at most {most:,} are possible")
-        for name, most in bounds.items()
-        if isinstance(raw := getattr(record, name), Raw) and (length := len(memoryview(raw))) > most
-    ]
-    if record.files_changed is not None and (length := sum(map(len, record.files_changed))) > size.field:
-        faults.append(FieldError("files_changed", f"is {length:,} characters; at most {size.field:,} are possible"))
-    return tuple(faults)
+def too_many_files(record: CarriedTask) -> tuple[FieldError, ...]:
+    length = sum(map(len, record.files_changed or ()))
+    if length <= FIELD_BYTES_MAX:
+        return ()
+    return (FieldError("files_changed", f"is {length:,} characters; at most {FIELD_BYTES_MAX:,} are possible"),)
 
 
-def _attempt(record: CarriedAttempt, number: int, now_ms: int, size: Sizes) -> Attempt:
+def _attempt(record: CarriedAttempt, number: int, now_ms: int) -> Attempt:
     is_live = record.status is AttemptStatus.RUNNING
     started_at, ended_at = _ms(record.started_at), _ms(record.ended_at)
     return Attempt(
@@ -127,17 +120,17 @@ def _attempt(record: CarriedAttempt, number: int, now_ms: int, size: Sizes) -> A
         status=AttemptStatus.LOST if is_live else record.status,
         started_at=started_at,
         ended_at=now_ms if ended_at is None and is_live else ended_at,
-        error=None if record.error is None else failure_of(record.error, size.field),
+        error=None if record.error is None else failure_of(record.error),
         usage=usage_of(record.usage),
     )
 
 
-def _error(record: CarriedTask, size: Sizes) -> Failure | None:
+def _error(record: CarriedTask) -> Failure | None:
     if record.status not in ENDED:
         return None
     if record.error is None and record.status is not Status.PERMANENTLY_FAILED:
         return None
-    return failure_of(record.error or "It failed where it comes from; why was not kept.", size.field)
+    return failure_of(record.error or "It failed where it comes from; why was not kept.")
 
 
 def _result_status(record: CarriedTask) -> ResultStatus | None:

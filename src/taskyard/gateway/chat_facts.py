@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from taskyard.chat.replies import Blocked, QueueFacts, TaskFacts
 from taskyard.core.task import Task
-from taskyard.gateway.edge import stored_decoder
 from taskyard.gateway.views import QueueView
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, Status
@@ -25,7 +25,7 @@ OPEN: Final = tuple(status for status in Status if status not in ENDED and statu
 UNBLOCKED: Final = tuple(status for status in OPEN if status is not Status.BLOCKED)
 RETRYABLE: Final = frozenset({Status.PERMANENTLY_FAILED, Status.SKIPPED})
 
-_content: Final = stored_decoder(Content)
+_content: Final = msgspec.json.Decoder(Content)
 
 
 class Standing(Struct, frozen=True):

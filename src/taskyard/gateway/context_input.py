@@ -10,23 +10,22 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from taskyard.core.settings import Sizes
 from taskyard.core.task import Note, Task
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Status, ref_of
 from taskyard.wire.fields import NULL, instant_of, instant_or_none
-from taskyard.wire.tasks import ContextInput, Outcome
+from taskyard.wire.tasks import CONTEXT_INPUT_BYTES_MAX, CONTEXT_INPUT_RESULT_BYTES_MAX, ContextInput, Outcome
 
 _outcome: Final = msgspec.json.Decoder(Outcome)
 
 
-def context_input_of(task: Task, parents: Sequence[StoredTask], size: Sizes) -> list[ContextInput]:
+def context_input_of(task: Task, parents: Sequence[StoredTask]) -> list[ContextInput]:
     """`parents` are the dependencies that ended, in the order of `task.depends`."""
     entries: list[ContextInput] = []
-    room = size.context_input
+    room = CONTEXT_INPUT_BYTES_MAX
     for parent in parents:
         if parent.task.status is Status.COMPLETED:
-            entry, used = _of_parent(task, parent, min(size.context_input_result, room))
+            entry, used = _of_parent(task, parent, min(CONTEXT_INPUT_RESULT_BYTES_MAX, room))
             room -= used
             entries.append(entry)
     notes = task.trouble.notes if task.trouble is not None else ()

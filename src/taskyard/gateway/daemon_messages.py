@@ -17,23 +17,24 @@ from taskyard.core.daemon_commands import (
     StartTask,
 )
 from taskyard.core.settings import Sizes
-from taskyard.gateway.edge import BUILT_IN
 from taskyard.gateway.translate import cut, failure_of, outcome_of, said_retry_after, usage_of
 from taskyard.vocabulary import AttemptStatus
 from taskyard.wire import frames
 from taskyard.wire.depth import has_wild_number
+from taskyard.wire.fields import CHECKPOINT_BYTES_MAX, NAME_CHARS_MAX
 
 LIST_MAX: Final = 1000
 INVENTORY_MAX: Final = 100_000
 SLOTS_MAX: Final = 100_000
+_SIZES: Final = Sizes()
 
 
 class BadMessage(Exception):
     """Well-formed, and still not to be taken: the socket is closed with this said."""
 
 
-def join_of(hello: frames.Hello, *, session: int, user_id: str, daemon_id: str, size: Sizes = BUILT_IN) -> JoinDaemon:
-    _check_hello(hello, size.name)
+def join_of(hello: frames.Hello, *, session: int, user_id: str, daemon_id: str) -> JoinDaemon:
+    _check_hello(hello)
     seen = hello.seen
     return JoinDaemon(
         session=session,
@@ -53,13 +54,13 @@ def join_of(hello: frames.Hello, *, session: int, user_id: str, daemon_id: str, 
     )
 
 
-def _check_hello(hello: frames.Hello, chars_max: int) -> None:
+def _check_hello(hello: frames.Hello) -> None:
     names = (hello.name, hello.boot_id, hello.version, hello.daemon_id or "", *hello.capabilities)
     names += (*hello.models, *hello.types)
     if not hello.name or not hello.boot_id:
         raise BadMessage("hello: `name` and `boot_id` must not be empty")
-    if any(len(name) > chars_max or not name.isprintable() for name in names):
-        raise BadMessage(f"hello: names are printable and have at most {chars_max} characters")
+    if any(len(name) > NAME_CHARS_MAX or not name.isprintable() for name in names):
+        raise BadMessage(f"hello: names are printable and have at most {NAME_CHARS_MAX} characters")
     if max(len(hello.capabilities), len(hello.models), len(hello.types)) > LIST_MAX:
         raise BadMessage(f"hello: at most {LIST_MAX} capabilities, models and types each")
     if len(hello.inventory) > INVENTORY_MAX:
@@ -76,7 +77,7 @@ class Translator:
 
     __slots__ = ("_session", "daemon_id", "size")
 
-    def __init__(self, *, session: int, daemon_id: str, size: Sizes = BUILT_IN) -> None:
+    def __init__(self, *, session: int, daemon_id: str, size: Sizes = _SIZES) -> None:
         self._session = session
         self.daemon_id = daemon_id
         self.size = size
@@ -100,18 +101,15 @@ class Translator:
             case frames.TaskCheckpoint():
                 return self._checkpoint(message)
             case frames.TaskCancelled():
-                return ConfirmCancel(daemon_id, message.task_id, message.attempt, session, self._cut(message.reason))
+                return ConfirmCancel(daemon_id, message.task_id, message.attempt, session, cut(message.reason))
             case frames.TaskRejected():
                 drained = message.reason == AttemptStatus.DRAINED
-                reason = self._cut(message.reason)
+                reason = cut(message.reason)
                 return RejectTask(session, daemon_id, message.task_id, message.attempt, reason, drained)
             case frames.Drain():
                 return DrainDaemon(daemon_id, session)
             case frames.Hello():
                 raise BadMessage("hello: said already")
-
-    def _cut(self, text: str) -> str:
-        return cut(text, self.size.field)
 
     def _completed(self, message: frames.TaskCompleted) -> CompleteTask:
         if message.result is not UNSET and has_wild_number(bytes(message.result)):
@@ -122,7 +120,7 @@ class Translator:
             message.attempt,
             self._session,
             outcome_of(message.result, message.files_changed, message.decision_report, self.size.result),
-            None if message.summary is None else self._cut(message.summary),
+            None if message.summary is None else cut(message.summary),
             message.result_status,
             message.decision_report is not None,
             usage_of(message.usage),
@@ -133,7 +131,7 @@ class Translator:
             daemon_id=self.daemon_id,
             task_id=message.task_id,
             attempt=message.attempt,
-            error=failure_of(message.error, self.size.field),
+            error=failure_of(message.error),
             session=self._session,
             usage=usage_of(message.usage),
             retry_after_ms=said_retry_after(message.error, now_ms),
@@ -151,16 +149,12 @@ class Translator:
             attempt=message.attempt,
             session=self._session,
             percent=None if percent is None else min(max(percent, 0.0), 100.0),
-            message=None if message.message is None else self._cut(message.message),
+            message=None if message.message is None else cut(message.message),
             log=message.log,
         )
 
-    def _checkpoint(self, message: frames.TaskCheckpoint) -> SaveCheckpoint | ReportProgress:
-        data, bytes_max = bytes(message.data), self.size.checkpoint
-        if len(data) > max(bytes_max, BUILT_IN.checkpoint):
-            raise BadMessage(f"task.checkpoint: `data` has {len(data):,} bytes, over {bytes_max:,}")
-        if len(data) > bytes_max:
-            # Daemons go by the built-in size and tell it again after each connection: hanging up would never end.
-            log = f"[a checkpoint of {len(data):,} bytes was not taken: this hub takes {bytes_max:,}]"
-            return ReportProgress(self.daemon_id, message.task_id, message.attempt, session=self._session, log=log)
+    def _checkpoint(self, message: frames.TaskCheckpoint) -> SaveCheckpoint:
+        data = bytes(message.data)
+        if len(data) > CHECKPOINT_BYTES_MAX:
+            raise BadMessage(f"task.checkpoint: `data` has {len(data):,} bytes, over {CHECKPOINT_BYTES_MAX:,}")
         return SaveCheckpoint(self.daemon_id, message.task_id, message.attempt, data, self._session)

@@ -236,7 +236,7 @@ class DaemonSocket:
         if hello.shared and Scope.ADMIN not in self._principal.scopes:
             raise BadMessage("a shared daemon needs a key with the scopes admin and daemon")
         user_id, session = self._principal.user_id, self._session.id
-        return join_of(hello, session=session, user_id=user_id, daemon_id=daemon_id, size=self._size)
+        return join_of(hello, session=session, user_id=user_id, daemon_id=daemon_id)
 
     def _rejoin(self, messages: list[frames.FromDaemon]) -> list[frames.FromDaemon]:
         """Join anew by the hello that was asked for, if it is among these; answers what followed it."""
@@ -303,14 +303,11 @@ class DaemonSocket:
         return self._messages(event.get("bytes") or b"" if text is None else text.encode())
 
     def _messages(self, raw: bytes) -> list[frames.FromDaemon]:
-        size = self._size
-        # Daemons go by the built-in size and depth: smaller ones are for requests, not for finished work.
-        bytes_max = max(size.frame, frames.FRAME_BYTES_MAX)
+        bytes_max = self._size.frame
         if len(raw) > bytes_max:
             raise BadMessage(f"a frame has at most {bytes_max:,} bytes")
-        depth_max = max(size.depth, DEPTH_MAX)
-        if is_too_deep(raw, depth_max + FRAME_WRAPS):
-            raise BadMessage(f"JSON nests at most {depth_max} deep")
+        if is_too_deep(raw, DEPTH_MAX + FRAME_WRAPS):
+            raise BadMessage(f"JSON nests at most {DEPTH_MAX} deep")
         if not is_utf8(raw):
             raise BadMessage("a frame is UTF-8")
         messages = self._decoded(without_nul(raw))

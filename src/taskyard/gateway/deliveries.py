@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from taskyard.gateway import plain_json
 from taskyard.gateway.call import RequestRefused
-from taskyard.gateway.edge import Edge
 from taskyard.gateway.signatures import STANDARD_ID, RawHeaders, only
 from taskyard.vocabulary import HOOK_KEY_PREFIX, HookProvider, Refusal
 from taskyard.wire.depth import without_nul
@@ -48,9 +47,9 @@ class Delivery(Struct, frozen=True):
         return f"{HOOK_KEY_PREFIX}{hook_id}:{name}"
 
 
-def read(provider: HookProvider, headers: RawHeaders, body: bytes, edge: Edge) -> Delivery:
+def read(provider: HookProvider, headers: RawHeaders, body: bytes) -> Delivery:
     """Raises `RequestRefused` for what cannot be read."""
-    payload = _of_form(body, edge) if _is_form(headers, body) else _of_json(body, edge)
+    payload = _of_form(body) if _is_form(headers, body) else _of_json(body)
     return READERS[provider](headers, payload, body)
 
 
@@ -60,17 +59,17 @@ def _is_form(headers: RawHeaders, body: bytes) -> bool:
     return kind == FORM and not body.lstrip().startswith((b"{", b"["))
 
 
-def _of_json(raw: bytes, edge: Edge) -> object:
+def _of_json(raw: bytes) -> object:
     # Refusing it would lose a delivery that its sender cannot mend.
     raw = without_nul(raw)
-    plain_json.check(raw, edge, wraps=0)
+    plain_json.check(raw, wraps=0)
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeError):
         raise plain_json.not_json() from None
 
 
-def _of_form(raw: bytes, edge: Edge) -> object:
+def _of_form(raw: bytes) -> object:
     """A form with JSON in its field `payload` is that; any other is its fields."""
     try:
         text = raw.decode("ascii")
@@ -79,7 +78,7 @@ def _of_form(raw: bytes, edge: Edge) -> object:
         raise RequestRefused(Refusal.INVALID_INPUT, "The form cannot be read; send JSON instead.") from None
     fields = {name: value.replace("\0", "\ufffd") for name, value in pairs}
     payload = fields.get("payload")
-    return fields if payload is None else _of_json(payload.encode(), edge)
+    return fields if payload is None else _of_json(payload.encode())
 
 
 # What each provider says, and where.

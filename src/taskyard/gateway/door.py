@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
+from taskyard.core.settings import Sizes
 from taskyard.gateway.asgi import Receive, Scope
 from taskyard.gateway.auth import Authenticator, AuthSettings, Principal
 from taskyard.gateway.counted import Counted
-from taskyard.gateway.edge import Edge
 from taskyard.gateway.port import Hub
 from taskyard.gateway.refused_deliveries import RefusedDeliveries
 from taskyard.gateway.sign_in import SignIn
@@ -56,9 +56,10 @@ class Visitor(Protocol):
 
 
 class Door:
-    def __init__(self, hub: Hub, settings: GatewaySettings, describe: Callable[[Edge], Description]) -> None:
+    def __init__(self, hub: Hub, settings: GatewaySettings, describe: Callable[[], Description]) -> None:
         self.hub = hub
         self._describe = describe
+        self._described: Description | None = None
         self.settings = settings
         self.sign_in = SignIn(hub, ticket_s=settings.auth.ticket_s, session_s=settings.auth.session_s)
         self.authenticator = Authenticator(hub, settings.auth, self.sign_in)
@@ -70,27 +71,21 @@ class Door:
         """Answered so far, by method, route and the hundreds of the status; no route is empty."""
         self.refused_deliveries = RefusedDeliveries()
         self.counted = Counted(hub)
-        self._edge = Edge(hub.settings)
-        self._described: tuple[Edge, Description] | None = None
         self._visitors: set[Visitor] = set()
         self._is_closing = False
         self._review: asyncio.Task[None] | None = None
 
     @property
-    def edge(self) -> Edge:
-        """The bounds of this moment: the hub's settings may have changed since the last request."""
-        settings = self.hub.settings
-        if self._edge.settings is not settings:
-            self._edge = Edge(settings)
-        return self._edge
+    def size(self) -> Sizes:
+        """Those of this moment: the hub's settings may have changed since the last request."""
+        return self.hub.settings.limits.size
 
     @property
     def description(self) -> Description:
-        """Of the routes, with the bounds of this moment."""
-        edge = self.edge
-        if self._described is None or self._described[0] is not edge:
-            self._described = (edge, self._describe(edge))
-        return self._described[1]
+        """Of the routes: made when somebody asks, since few do."""
+        if self._described is None:
+            self._described = self._describe()
+        return self._described
 
     def adopt(self, settings: GatewaySettings) -> None:
         """Other settings hold from the next request on. Sessions and tickets that were given keep their time."""

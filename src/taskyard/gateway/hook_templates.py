@@ -14,12 +14,10 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from taskyard.core.settings import Sizes
 from taskyard.gateway.deliveries import WORD_CHARS_MAX, Delivery
-from taskyard.gateway.edge import stored_decoder
 from taskyard.gateway.translate import cut
 from taskyard.vocabulary import HookProvider, SourceType
-from taskyard.wire.fields import NULL
+from taskyard.wire.fields import FIELD_BYTES_MAX, NULL, OBJECT_BYTES_MAX
 from taskyard.wire.hooks import HookTemplate
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Source, Submission
@@ -30,11 +28,11 @@ _UNFILLED: Final = ("type", "model", "queue", "project_id")
 _INDEX_DIGITS_MAX: Final = 9
 _MISSING: Final = object()
 _encode: Final = msgspec.json.Encoder().encode
-_template: Final = stored_decoder(HookTemplate)
+_template: Final = msgspec.json.Decoder(HookTemplate)
 
 
 def read_template(text: str) -> HookTemplate:
-    """As it was kept, whatever the bounds have become since."""
+    """As it was kept."""
     return _template.decode(text)
 
 
@@ -69,13 +67,13 @@ def unfilled(template: HookTemplate) -> Submission:
 
 
 def filled(
-    template: HookTemplate, delivery: Delivery, *, hook_id: str, provider: HookProvider, size: Sizes
+    template: HookTemplate, delivery: Delivery, *, hook_id: str, provider: HookProvider, input_bytes_max: int
 ) -> Submission:
     submission = unfilled(template)
-    submission.input = fill(template.input, delivery, size.input)
-    submission.title = None if template.title is None else fill(template.title, delivery, size.field)
-    submission.goal = None if template.goal is None else fill(template.goal, delivery, size.field)
-    submission.context = fill_object(template.context, delivery, size.context)
+    submission.input = fill(template.input, delivery, input_bytes_max)
+    submission.title = None if template.title is None else fill(template.title, delivery, FIELD_BYTES_MAX)
+    submission.goal = None if template.goal is None else fill(template.goal, delivery, FIELD_BYTES_MAX)
+    submission.context = fill_object(template.context, delivery, OBJECT_BYTES_MAX)
     submission.source = Source(SourceType.WEBHOOK, hook_id, provider)
     told = {"hook": hook_id, "event": delivery.event, "delivery": delivery.id[:WORD_CHARS_MAX]}
     submission.metadata = Raw(_encode(told))

@@ -17,7 +17,6 @@ import msgspec
 from taskyard.gateway import plain_json
 from taskyard.gateway.asgi import Receive
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused, Stream
-from taskyard.gateway.edge import Edge
 from taskyard.mcp.yard import Ask, Outcome, problem, refusal
 from taskyard.vocabulary import Refusal
 from taskyard.wire.invalid import faults_in, sentence_of
@@ -42,7 +41,7 @@ _message: Final = msgspec.json.Decoder(McpMessage)
 
 async def serve(call: Call[Empty], raw: bytes) -> Reply:
     """One message and its answer; nothing is kept between two."""
-    body, refused = _read(raw, call.door.edge)
+    body, refused = _read(raw)
     # Half a second of importing, once, beside the loop that everybody else waits for.
     server, exchange = _library() if _library.cache_info().currsize else await asyncio.to_thread(_library)
     gone = asyncio.ensure_future(call.gone())
@@ -62,7 +61,7 @@ async def serve(call: Call[Empty], raw: bytes) -> Reply:
     return Reply(answer.body, status=answer.status, headers=others, media_type=kind)
 
 
-def _read(raw: bytes, edge: Edge) -> tuple[McpMessage, RequestRefused | None]:
+def _read(raw: bytes) -> tuple[McpMessage, RequestRefused | None]:
     """The message. What is wrong with a tool's arguments is the result of the tool: an agent sees nothing else."""
     try:
         body = _message.decode(raw)
@@ -72,7 +71,7 @@ def _read(raw: bytes, edge: Edge) -> tuple[McpMessage, RequestRefused | None]:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise plain_json.not_json() from None
     try:
-        plain_json.check(raw, edge, wraps=WRAPS)
+        plain_json.check(raw, wraps=WRAPS)
     except RequestRefused as refused:
         if body.method != TOOL_CALL:
             raise

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
-from taskyard.gateway.edge import Edge
 from taskyard.gateway.route import Route
 from taskyard.vocabulary import Refusal
+from taskyard.wire.depth import DEPTH_MAX
+from taskyard.wire.fields import NAME_CHARS_MAX
 from taskyard.wire.imports import CarriedTask
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, Problem
 from taskyard.wire.submission import INPUT_NAMES, BatchItem, Submission
@@ -23,11 +23,8 @@ _BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
 _NAMES: Final = re.compile(r"\{(\w+)\}")
 
 
-def document(routes: Sequence[Route[Any, Any]], edge: Edge | None = None) -> dict[str, Any]:
-    """With the bounds of this edge; the built-in ones if it is not said."""
+def document(routes: Sequence[Route[Any, Any]]) -> dict[str, Any]:
     routes = [route for route in routes if route.is_described]
-    if edge is not None:
-        routes = [replace(one, body=_bounded(one.body, edge), query=edge.type_of(one.query)) for one in routes]
     types = _types_of(routes)
     schemas, components = msgspec.json.schema_components(
         types, schema_hook=_anything, ref_template="#/components/schemas/{name}"
@@ -41,17 +38,18 @@ def document(routes: Sequence[Route[Any, Any]], edge: Edge | None = None) -> dic
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of, components)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Taskyard", "version": "1", "summary": "A durable, fair task queue for AI agents"},
+        "info": {
+            "title": "Taskyard",
+            "version": "1",
+            "summary": "A durable, fair task queue for AI agents",
+            "description": f"A JSON value in a body nests at most {DEPTH_MAX} levels deep.",
+        },
         "paths": paths,
         "components": {
             "schemas": components,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
-
-
-def _bounded(body: type[Any], edge: Edge) -> type[Any]:
-    return body if body is bytes else edge.type_of(body)
 
 
 def _anything(type_: type) -> dict[str, Any]:
@@ -114,7 +112,7 @@ def _parameters(route: Route[Any, Any], components: dict[str, Any]) -> list[dict
     for name, schema in query.get("properties", {}).items():
         found.append({"name": name, "in": "query", "required": name in required, "schema": schema})
     if route.path.endswith(("/tasks", "/tasks/batch")) and route.method == "POST":
-        schema = {"type": "string", "minLength": 1, "maxLength": 255}
+        schema = {"type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX}
         found.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema})
     return found
 

@@ -5,15 +5,14 @@ it last.
 """
 
 from taskyard.gateway.call import RequestRefused
-from taskyard.gateway.edge import Edge
 from taskyard.vocabulary import Refusal
-from taskyard.wire.depth import has_nul, has_wild_number, is_too_deep, is_utf8
+from taskyard.wire.depth import DEPTH_MAX, has_nul, has_wild_number, is_too_deep, is_utf8
 
 
-def check(raw: bytes, edge: Edge, *, wraps: int) -> None:
+def check(raw: bytes, *, wraps: int) -> None:
     """`wraps`: how many levels stand around a value whose own depth is bounded."""
-    if is_too_deep(raw, edge.size.depth + wraps):
-        raise too_deep(edge)
+    if is_too_deep(raw, DEPTH_MAX + wraps):
+        raise too_deep()
     if has_nul(raw):
         raise nul_inside()
     if not is_utf8(raw):
@@ -22,8 +21,8 @@ def check(raw: bytes, edge: Edge, *, wraps: int) -> None:
         raise RequestRefused(Refusal.INVALID_INPUT, "A number is beyond what JSON readers can hold; send it as text.")
 
 
-def too_deep(edge: Edge) -> RequestRefused:
-    return RequestRefused(Refusal.INVALID_INPUT, f"The JSON nests deeper than {edge.size.depth} levels.")
+def too_deep() -> RequestRefused:
+    return RequestRefused(Refusal.INVALID_INPUT, f"The JSON nests deeper than {DEPTH_MAX} levels.")
 
 
 def nul_inside() -> RequestRefused:

@@ -11,14 +11,12 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
-from msgspec.structs import astuple
+from msgspec.structs import asdict, astuple
 
 from taskyard.core.changes import AuditRecord, Event
 from taskyard.core.forecast import Forecast
-from taskyard.core.settings import Sizes
 from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Trouble
 from taskyard.gateway.context_input import context_input_of
-from taskyard.gateway.edge import BUILT_IN, stored_decoder
 from taskyard.gateway.translate import CONTENT_KEY_PREFIX
 from taskyard.gateway.views import ProgressView
 from taskyard.store.port import Load, Numbered, StoredTask
@@ -45,7 +43,7 @@ from taskyard.wire.tasks import (
 SOFT: Final = frozenset({EventName.TASK_PROGRESS, EventName.TASK_LOG})
 """Told to whoever watches, not kept: these have no place in the log."""
 
-_content: Final = stored_decoder(Content)
+_content: Final = msgspec.json.Decoder(Content)
 _outcome: Final = msgspec.json.Decoder(Outcome)
 _members: Final = msgspec.json.Decoder(dict[str, Raw])
 _encoder: Final = msgspec.json.Encoder()
@@ -78,7 +76,6 @@ def task_answer(
     deduplicated: bool = False,
     forecast: Forecast | None = None,
     in_list: bool = False,
-    size: Sizes = BUILT_IN,
 ) -> TaskAnswer:
     task, newest = stored.task, stored.task.newest
     said = _said_of(task, _content.decode(stored.body))
@@ -90,7 +87,7 @@ def task_answer(
     if task.trouble is not None:
         _tell_trouble(answer, task.trouble)
     if parents or task.trouble is not None:
-        answer.context_input = context_input_of(task, parents, size)
+        answer.context_input = context_input_of(task, parents)
     if stored.outcome is not None or task.summary is not None or task.error is not None:
         _tell_end(answer, task, stored.outcome)
     answer.result_status = task.result_status
@@ -267,15 +264,7 @@ def _requirements(asked: Requirements) -> RequirementsAnswer:
 
 
 def _execution(asked: Execution) -> ExecutionAnswer:
-    return ExecutionAnswer(
-        timeout=asked.timeout,
-        max_attempts=asked.max_attempts,
-        retry_delay=asked.retry_delay,
-        retry_backoff=asked.retry_backoff,
-        require_decision_report=asked.require_decision_report,
-        on_lost=asked.on_lost,
-        exclusive=asked.exclusive,
-    )
+    return ExecutionAnswer(**{name: value for name, value in asdict(asked).items() if value is not UNSET})
 
 
 def _scheduled_for(content: Content, task: Task) -> datetime | None:
@@ -362,13 +351,11 @@ def audit_answer(record: AuditRecord, *, by: str | None = None) -> AuditAnswer:
     return AuditAnswer(instant_of(record.at), record.actor, record.action, record.subject, record.old, record.new, by)
 
 
-def execute_frame(
-    load: Load, attempt: int, timeout_ms: int, token: str, size: Sizes = BUILT_IN, *, traceparent: str | None = None
-) -> bytes:
+def execute_frame(load: Load, attempt: int, timeout_ms: int, token: str, *, traceparent: str | None = None) -> bytes:
     """The encoded `task.execute`. Every id in it is minted or was read by the hub, so it needs no escaping."""
     task, rest = load.task, _NO_MORE
     if task.depends is not None or task.trouble is not None or attempt > 1 or load.checkpoint is not None:
-        rest = _more_of(load, attempt, size)
+        rest = _more_of(load, attempt)
     parent = "" if task.parent_id is None else f',"parent_task_id":"{task.parent_id}"'
     trace = "" if traceparent is None else f',"traceparent":"{traceparent}"'
     head = (
@@ -379,11 +366,11 @@ def execute_frame(
     return b"".join((head.encode(), memoryview(load.body)[1:], tail.encode(), rest))
 
 
-def _more_of(load: Load, attempt: int, size: Sizes) -> bytes:
+def _more_of(load: Load, attempt: int) -> bytes:
     """What came before this attempt: of other tasks, and of this one. As `_NO_MORE` if nothing did."""
     task, context = load.task, b"[]"
     if task.depends is not None or task.trouble is not None:
-        context = _encoder.encode(context_input_of(task, load.parents, size))
+        context = _encoder.encode(context_input_of(task, load.parents))
     earlier = [attempt_answer(one) for one in task.attempts or () if one.number < attempt]
     previous = _encoder.encode(earlier)
     return b"".join((context, b',"checkpoint":', load.checkpoint or NULL, b',"previous_attempts":', previous, b"}"))

@@ -9,10 +9,10 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from taskyard.gateway.call import Call, Empty, Reply, Stream
-from taskyard.gateway.edge import Edge
 from taskyard.vocabulary import Refusal, Scope
 
 B = TypeVar("B")
@@ -75,7 +75,7 @@ class Route(Generic[B, Q]):
     query: type[Q]
     is_batch: bool = False
     """Its body may be as large as any request; others have one task's worth, which is a frame."""
-    salvage: Callable[[bytes, Edge], B | None] | None = None
+    salvage: Callable[[bytes], B | None] | None = None
     """What to make of a body that is not `body` after all; None: nothing."""
     refusals: tuple[Refusal, ...] = ()
     is_described: bool = True
@@ -88,6 +88,10 @@ class Route(Generic[B, Q]):
             return self.body()
         except TypeError:
             return None
+
+    @cached_property
+    def decoder(self) -> msgspec.json.Decoder[B]:
+        return msgspec.json.Decoder(self.body)
 
     @property
     def place(self) -> str:

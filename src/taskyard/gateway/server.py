@@ -114,7 +114,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     def __init__(self, config: uvicorn.Config, *rest: Any, **named: Any) -> None:
         assert isinstance(config, GatewayConfig), "GatewayServer made it"
-        config.ws_max_size = config.door.edge.size.frame
+        config.ws_max_size = config.door.size.frame
         super().__init__(config, *rest, **named)
 
     def handle_connect(self, event: Request) -> None:

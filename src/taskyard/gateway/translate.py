@@ -1,24 +1,27 @@
 """From what a caller sent to what the core is asked. Shapes change here; no rule is applied."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import replace
 
 from taskyard.core.commands import ChangeTask, CompleteTask, Draft, FailTask
 from taskyard.core.priority import level_of
-from taskyard.core.settings import Sizes
+from taskyard.core.settings import Retry, Sizes
 from taskyard.core.task import Failure, Kind, Needs, Terms, Usage
 from taskyard.core.task import ms_of as ms_of_seconds
 from taskyard.core.told import KEEP, Keep
 from taskyard.gateway.retry_after import retry_after_ms
 from taskyard.gateway.sameness import NO_NAMES, digest_of, input_of, plain
 from taskyard.vocabulary import DEFAULT_QUEUE, ErrorCode, Level, SourceType
-from taskyard.wire.fields import NULL, ms_of
+from taskyard.wire.fields import FIELD_BYTES_MAX, NULL, ms_of
 from taskyard.wire.frames import DecisionReport, WireError, WireUsage
 from taskyard.wire.submission import BatchItem, Change, Completion, Execution, Requirements, Source, Submission
 from taskyard.wire.tasks import Content
+
+T = TypeVar("T")
 
 CONTENT_KEY_PREFIX: Final = "content:"
 """Of the idempotency key that `dedupe: "content"` makes."""
@@ -30,6 +33,7 @@ _NEEDS: Final = Needs()
 _REQUIREMENTS: Final = Requirements()
 _EXECUTION: Final = Execution()
 _TERMS: Final = Terms()
+_BUILT_IN: Final = (Retry().timeout_s, Retry().max_attempts, Retry().delay_s)
 _CUT_HEAD_BYTES: Final = 64 * 1024
 
 _encoder: Final = msgspec.json.Encoder()
@@ -40,6 +44,7 @@ def draft_of(
     *,
     id: str,
     user_id: str,
+    retry: Retry,
     key: str | None = None,
     as_agent: bool = False,
     meanings: Mapping[str, str] = NO_NAMES,
@@ -54,12 +59,13 @@ def draft_of(
         digest = digest_of(submission, user_id, meanings)
         key = key or f"{CONTENT_KEY_PREFIX}{digest}"
     level, value = _priority_of(submission)
+    execution = _execution_of(submission.execution, retry)
     # By place, in the order of the fields: by name takes three times as long, for so many.
     return Draft(
         id,
         Kind(_needs_of(submission), DEFAULT_QUEUE, source.type),
-        _terms_of(submission),
-        body_of(submission, source),
+        _terms_of(submission, execution, retry),
+        _body_of(submission, source, execution),
         submission.name if isinstance(submission, BatchItem) else None,
         submission.queue,
         source.channel,
@@ -99,15 +105,36 @@ def _needs_of(submission: Submission) -> Needs:
     )
 
 
-def _terms_of(submission: Submission) -> Terms:
-    execution = submission.execution or _EXECUTION
+def _execution_of(said: Execution | None, retry: Retry) -> Execution | None:
+    """How it is to be run, in the words that are kept: those mean the same whatever is configured later.
+
+    None: nothing was said, and nothing is configured.
+    """
+    if said is None:
+        if (retry.timeout_s, retry.max_attempts, retry.delay_s) == _BUILT_IN:
+            return None
+        said = _EXECUTION
+    return replace(
+        said,
+        timeout=_given(said.timeout, retry.timeout_s),
+        max_attempts=_given(said.max_attempts, retry.max_attempts),
+        retry_delay=_given(said.retry_delay, retry.delay_s),
+    )
+
+
+def _given(said: T | UnsetType, otherwise: T) -> T:
+    return otherwise if isinstance(said, UnsetType) else said
+
+
+def _terms_of(submission: Submission, execution: Execution | None, retry: Retry) -> Terms:
     estimated_s = (submission.requirements or _REQUIREMENTS).estimated_duration
-    if execution is _EXECUTION and estimated_s is None and submission.on_depends_fail is _TERMS.on_depends_fail:
+    if execution is None and estimated_s is None and submission.on_depends_fail is _TERMS.on_depends_fail:
         return _TERMS
+    execution = execution or _EXECUTION
     return Terms(
-        timeout_ms=ms_of_seconds(execution.timeout),
-        max_attempts=execution.max_attempts,
-        retry_delay_ms=ms_of_seconds(execution.retry_delay),
+        timeout_ms=ms_of_seconds(_given(execution.timeout, retry.timeout_s)),
+        max_attempts=_given(execution.max_attempts, retry.max_attempts),
+        retry_delay_ms=ms_of_seconds(_given(execution.retry_delay, retry.delay_s)),
         backoff=execution.retry_backoff,
         decision_report=execution.require_decision_report,
         on_lost=execution.on_lost,
@@ -117,7 +144,7 @@ def _terms_of(submission: Submission) -> Terms:
     )
 
 
-def body_of(submission: Submission, source: Source) -> bytes:
+def _body_of(submission: Submission, source: Source, execution: Execution | None) -> bytes:
     return _encoder.encode(
         Content(
             type=submission.type,
@@ -134,7 +161,7 @@ def body_of(submission: Submission, source: Source) -> bytes:
             dedupe=submission.dedupe,
             scheduled_for=submission.scheduled_for,
             requirements=submission.requirements,
-            execution=submission.execution,
+            execution=execution,
         )
     )
 
@@ -196,15 +223,15 @@ def usage_of(usage: WireUsage | None) -> Usage | None:
     return None if usage is None else Usage(usage.input_tokens, usage.output_tokens, usage.cost_usd)
 
 
-def failure_of(error: WireError | str | None, bytes_max: int) -> Failure:
+def failure_of(error: WireError | str | None) -> Failure:
     if error is None or isinstance(error, str):
-        return Failure(ErrorCode.AGENT_REPORTED_FAILURE, cut(error or "The agent reported a failure.", bytes_max))
+        return Failure(ErrorCode.AGENT_REPORTED_FAILURE, cut(error or "The agent reported a failure."))
     details = None if error.details is None else _encoder.encode(error.details)
-    if details is not None and len(details) > bytes_max:
+    if details is not None and len(details) > FIELD_BYTES_MAX:
         details = _encoder.encode({"truncated": True, "bytes": len(details)})
     return Failure(
         code=error.code[:255] or "UNKNOWN",
-        message=cut(error.message, bytes_max),
+        message=cut(error.message),
         retryable=error.retryable,
         details=None if details is None else details.decode(),
     )
@@ -216,7 +243,7 @@ def said_retry_after(error: WireError | str | None, now_ms: int) -> int | None:
     return retry_after_ms((error.details or {}).get("retry_after"), error.message, now_ms)
 
 
-def cut(text: str, bytes_max: int) -> str:
+def cut(text: str, bytes_max: int = FIELD_BYTES_MAX) -> str:
     """A field of an agent's own words, within its size; over it the end is missing and says so."""
     if len(text) <= bytes_max // 4:
         return text
@@ -235,7 +262,7 @@ def ending_of(
             daemon_id=None,
             task_id=task_id,
             attempt=attempt,
-            error=failure_of(completion.error, size.field),
+            error=failure_of(completion.error),
             usage=usage_of(completion.usage),
             retry_after_ms=said_retry_after(completion.error, now_ms),
         )

@@ -5,7 +5,7 @@ names, `*` for one name of any.
 """
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,18 @@ from taskyard.gateway.destinations import BadDestination, read_allowed
 from taskyard.hub.notice_line import REST_MS
 from taskyard.vocabulary import HUB_RATE, SourceType
 from taskyard.wire import frames
+from taskyard.wire.depth import DEPTH_MAX
+from taskyard.wire.fields import (
+    CAPABILITIES_MAX,
+    CHECKPOINT_BYTES_MAX,
+    DEPENDENCIES_MAX,
+    FIELD_BYTES_MAX,
+    NAME_CHARS_MAX,
+    OBJECT_BYTES_MAX,
+    PAGE,
+    PAGE_MAX,
+)
+from taskyard.wire.tasks import CONTEXT_INPUT_BYTES_MAX, CONTEXT_INPUT_RESULT_BYTES_MAX
 
 if TYPE_CHECKING:
     from taskyard.hub.settings import Cluster, FileSettings
@@ -29,10 +41,6 @@ HEARTBEATS_PER_LEASE_MIN: Final = 3
 # A lease that one lost heartbeat could end would declare a healthy fleet dead.
 SHARE_DIGITS: Final = 9
 # Far finer than any slot, and coarse enough that 0.33 + 0.56 + 0.11 is 1.
-ID_CHARS: Final = 38
-"""Of the longest id the hub mints: names that are shorter could not name a task or a daemon."""
-DEPTH_MAX: Final = 256
-# Readers follow nesting by calling themselves; deeper, some give up.
 FRAME_BYTES_MAX: Final = 4 * frames.FRAME_BYTES_MAX
 # What a daemon takes; it joins its own messages up to a quarter of that, whatever is configured here.
 CLUSTER_LEASE_S_MIN: Final = 1
@@ -41,7 +49,21 @@ CLUSTER_LEASE_S_MAX: Final = 60
 # leader's machine vanished.
 PORT_MAX: Final = 65_535
 
-BUILT_IN: Final = Sizes()
+CONSTANT_SIZES: Final[Mapping[str, int]] = {
+    "context": OBJECT_BYTES_MAX,
+    "payload": OBJECT_BYTES_MAX,
+    "checkpoint": CHECKPOINT_BYTES_MAX,
+    "field": FIELD_BYTES_MAX,
+    "context_input": CONTEXT_INPUT_BYTES_MAX,
+    "context_input_result": CONTEXT_INPUT_RESULT_BYTES_MAX,
+    "depth": DEPTH_MAX,
+    "dependencies": DEPENDENCIES_MAX,
+    "capabilities": CAPABILITIES_MAX,
+    "name": NAME_CHARS_MAX,
+    "page": PAGE_MAX,
+    "page_default": PAGE,
+}
+# They were settings once: whoever still has one in a file is told what holds.
 
 AT_LEAST_ONE: Final = (
     "limits.running_total",
@@ -127,6 +149,14 @@ def faults_in(settings: "FileSettings") -> list[str]:
     ]
 
 
+def constants_in(written: Mapping[str, object]) -> list[str]:
+    """What the file sets that is no setting any more, with the value that it has."""
+    limits = written.get("limits")
+    sizes = limits.get("size") if isinstance(limits, dict) else None
+    named = [name for name in sizes if name in CONSTANT_SIZES] if isinstance(sizes, dict) else []
+    return [f"limits.size.{name} is a constant now, {CONSTANT_SIZES[name]}: take it out" for name in named]
+
+
 def _of_numbers(value: object, place: str = "") -> Iterator[str]:
     """TOML knows `inf` and `nan`, and reads 1e400 as one."""
     if isinstance(value, dict):
@@ -161,8 +191,8 @@ def _of_names(settings: "FileSettings") -> Iterator[str]:
         yield f"limits.running_per_source.{name}: known are {', '.join(SourceType)}"
     named = {"plans": list(settings.plans), "queues": list(settings.queues), "default_queue": [settings.default_queue]}
     for place, names in named.items():
-        if any(not 0 < len(name) <= settings.limits.size.name for name in names):
-            yield f"{place}: a name has 1 to {settings.limits.size.name} characters"
+        if any(not 0 < len(name) <= NAME_CHARS_MAX for name in names):
+            yield f"{place}: a name has 1 to {NAME_CHARS_MAX} characters"
 
 
 def _of_depths(limits: Limits) -> Iterator[str]:
@@ -193,24 +223,14 @@ def _of_breakers(settings: "FileSettings") -> Iterator[str]:
 
 
 def _of_sizes(size: Sizes) -> Iterator[str]:
-    if size.name < ID_CHARS:
-        yield f"limits.size.name must be at least {ID_CHARS}, the length of an id"
-    if size.depth > DEPTH_MAX:
-        yield f"limits.size.depth must be at most {DEPTH_MAX}"
     if not frames.FRAME_BYTES_MAX <= size.frame <= FRAME_BYTES_MAX:
         yield f"limits.size.frame must be from {frames.FRAME_BYTES_MAX:,} to {FRAME_BYTES_MAX:,}, as daemons use it"
-    if size.checkpoint < BUILT_IN.checkpoint:
-        yield f"limits.size.checkpoint must be at least {BUILT_IN.checkpoint:,}, as daemons use it"
-    if size.input + size.context + size.payload + size.context_input + size.checkpoint > size.frame:
+    if size.input + 2 * OBJECT_BYTES_MAX + CONTEXT_INPUT_BYTES_MAX + CHECKPOINT_BYTES_MAX > size.frame:
         yield "limits.size: input, context, payload, context_input and checkpoint go to a daemon in one frame"
     if size.result > size.frame:
         yield "limits.size.result must be at most limits.size.frame"
-    if max(size.input + size.context + size.payload, size.result, size.checkpoint, size.field) > size.request:
+    if max(size.input + 2 * OBJECT_BYTES_MAX, size.result, CHECKPOINT_BYTES_MAX) > size.request:
         yield "limits.size.request must have room for what limits.size lets it hold"
-    if size.page_default > size.page:
-        yield "limits.size.page_default must be at most limits.size.page"
-    if size.context_input_result > size.context_input:
-        yield "limits.size.context_input_result must be at most limits.size.context_input"
 
 
 def _of_orders(settings: "FileSettings") -> Iterator[str]:

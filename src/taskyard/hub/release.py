@@ -195,9 +195,9 @@ class Frames:
         identity = self._identity
         if isinstance(effect, Execute):
             load, token = loads[effect.task_id], self._tokens.make(effect.task_id, effect.attempt)
-            size, handed = self.settings.limits.size, self._handed_context
+            handed = self._handed_context
             context = load.task.traceparent if handed is None else handed(load.task, effect.attempt)
-            return execute_frame(load, effect.attempt, effect.timeout_ms, token, size, traceparent=context)
+            return execute_frame(load, effect.attempt, effect.timeout_ms, token, traceparent=context)
         if isinstance(effect, Acknowledge):
             ack = frames.Ack(effect.task_id, effect.attempt, identity.cluster_id, identity.epoch, seq)
             return frames.encode(ack)

@@ -20,7 +20,7 @@ from taskyard.daemon.openai.configuration import Endpoint
 from taskyard.daemon.own_section import OwnSection
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.bearer import TokenReader
-from taskyard.hub.contradictions import faults_in
+from taskyard.hub.contradictions import constants_in, faults_in
 from taskyard.vocabulary import Profile
 
 NOTHING_APPLIED: Final = "Nothing of it was applied."
@@ -82,6 +82,8 @@ def read_settings(path: Path) -> FileSettings:
         raise BadSettings(f"{path} cannot be read: {error.strerror}.") from error
     try:
         written = msgspec.toml.decode(text, type=dict[str, object])
+        if constants := constants_in(written):
+            raise _bad(path, "; ".join(constants))
         settings = msgspec.convert(laid_over(msgspec.to_builtins(FileSettings()), written), FileSettings)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _bad(path, str(error)) from error

@@ -1,7 +1,7 @@
 """Shapes that several bodies share: times, names, JSON that passes through, and the limits on them.
 
-A bound stands on the type, so that the decoder enforces it and the OpenAPI document shows it. These are the built-in
-ones; what may be configured says by which name (`BOUND`, `DEFAULT`), and `gateway/edge.py` puts other numbers there.
+A bound stands on the type, so that the decoder enforces it and the OpenAPI document shows it. A decoder counts
+characters and entries, no bytes: bounds in bytes, and those that are settings, are checked in `gateway/sizes.py`.
 """
 
 from datetime import UTC, datetime
@@ -9,40 +9,45 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Raw
 
-BOUND: Final = "bound"
-"""In a type's `extra`: the name under `limits.size` by which its bound is configured."""
-DEFAULT: Final = "default"
-"""Likewise, with its section: the name of the number that an absent field means."""
-
 KIB: Final = 1024
 NAME_CHARS_MAX: Final = 255
 INPUT_BYTES_MAX: Final = 256 * KIB
+"""The default of the setting `limits.size.input`."""
 OBJECT_BYTES_MAX: Final = 256 * KIB
 """Of `context` and of `payload`."""
 FIELD_BYTES_MAX: Final = 64 * KIB
 RESULT_BYTES_MAX: Final = 1024 * KIB
+"""The default of the setting `limits.size.result`."""
 CHECKPOINT_BYTES_MAX: Final = 1024 * KIB
 DEPENDENCIES_MAX: Final = 100
 CAPABILITIES_MAX: Final = 50
 BATCH_TASKS_MAX: Final = 1000
+"""The default of the setting `limits.size.batch`."""
 ATTEMPTS_MAX: Final = 1000
 SECONDS_MAX: Final = 366 * 24 * 3600
 WAIT_S_MAX: Final = 60
+# A reason may travel in the address, which has to fit into a request's head however it is escaped.
 REASON_CHARS_MAX: Final = 2000
-# It may travel in the address, which has to fit into a request's head however it is escaped.
 PAGE_MAX: Final = 500
 PAGE: Final = 50
 
-Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX, extra={BOUND: "name"})]
-Text = Annotated[str, Meta(max_length=FIELD_BYTES_MAX, extra={BOUND: "field"})]
-Names = Annotated[list[Name], Meta(max_length=CAPABILITIES_MAX, extra={BOUND: "capabilities"})]
+Name = Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
+Text = Annotated[str, Meta(max_length=FIELD_BYTES_MAX)]
+Names = Annotated[list[Name], Meta(max_length=CAPABILITIES_MAX)]
 Seconds = Annotated[float, Meta(gt=0, le=SECONDS_MAX)]
 Instant = Annotated[datetime, Meta(tz=True)]
-Limit = Annotated[int, Meta(ge=1, le=PAGE_MAX, extra={BOUND: "page", DEFAULT: "size.page_default"})]
+Limit = Annotated[int, Meta(ge=1, le=PAGE_MAX)]
 AttemptNumber = Annotated[int, Meta(ge=1, le=2**31)]
 
 # JSON that is checked and kept as it came. Whether it is an object is looked at by its first byte.
-JsonObject = Annotated[Raw, Meta(extra_json_schema={"type": ["object", "null"]})]
+JsonObject = Annotated[
+    Raw,
+    Meta(description=f"at most {OBJECT_BYTES_MAX:,} bytes", extra_json_schema={"type": ["object", "null"]}),
+]
+Metadata = Annotated[
+    Raw,
+    Meta(description=f"at most {FIELD_BYTES_MAX:,} bytes", extra_json_schema={"type": ["object", "null"]}),
+]
 JsonValue = Annotated[Raw, Meta(description="any JSON")]
 
 NULL: Final = b"null"

@@ -8,7 +8,6 @@ from taskyard.vocabulary import AttemptStatus, ResultStatus, Status
 from taskyard.wire.fields import (
     ATTEMPTS_MAX,
     BATCH_TASKS_MAX,
-    BOUND,
     DEPENDENCIES_MAX,
     Instant,
     JsonValue,
@@ -107,7 +106,7 @@ class Import(Struct, forbid_unknown_fields=True, kw_only=True):
 
     origin: Name
     """Where it comes from. The same task of the same origin is the same task."""
-    tasks: Annotated[list[CarriedTask], Meta(max_length=BATCH_TASKS_MAX, extra={BOUND: "batch"})] = []
+    tasks: Annotated[list[CarriedTask], Meta(description="at most as many as a batch may have")] = []
     queues: Annotated[dict[Name, CarriedQueue], Meta(max_length=QUEUES_MAX)] = {}
     """Made where they are missing, by an admin."""
     breakers: Annotated[list[CarriedBreaker], Meta(max_length=BREAKERS_MAX)] = []

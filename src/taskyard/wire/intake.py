@@ -5,14 +5,14 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from taskyard.vocabulary import ChatCommand
-from taskyard.wire.fields import BOUND, FIELD_BYTES_MAX, Name
+from taskyard.wire.fields import FIELD_BYTES_MAX, Name
 from taskyard.wire.tasks import TaskAnswer
 
 
 class Intake(Struct, forbid_unknown_fields=True, kw_only=True):
     """`channel` is where it was typed; with `dry_run` it is read and answered, and nothing is done."""
 
-    text: Annotated[str, Meta(min_length=1, max_length=FIELD_BYTES_MAX, extra={BOUND: "field"})]
+    text: Annotated[str, Meta(min_length=1, max_length=FIELD_BYTES_MAX)]
     channel: Name = "chat"
     dry_run: bool = False
 

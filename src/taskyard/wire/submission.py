@@ -3,8 +3,7 @@
 Shapes and sizes are checked here, once; whether a task may be admitted is the core's business.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
@@ -12,18 +11,17 @@ from taskyard.vocabulary import Backoff, DependsPolicy, Level, LostPolicy, Resul
 from taskyard.wire.fields import (
     ATTEMPTS_MAX,
     BATCH_TASKS_MAX,
-    BOUND,
-    DEFAULT,
+    CHECKPOINT_BYTES_MAX,
     DEPENDENCIES_MAX,
     FIELD_BYTES_MAX,
     INPUT_BYTES_MAX,
     NULL,
-    OBJECT_BYTES_MAX,
+    RESULT_BYTES_MAX,
     SECONDS_MAX,
     AttemptNumber,
     Instant,
     JsonObject,
-    JsonValue,
+    Metadata,
     Name,
     Names,
     Seconds,
@@ -34,6 +32,13 @@ from taskyard.wire.frames import DecisionReport, WireError, WireUsage
 from taskyard.wire.problems import FieldError
 
 Priority = Level | Annotated[int, Meta(ge=1, le=10)]
+Input = Annotated[str, Meta(description=f"at most `limits.size.input` bytes, {INPUT_BYTES_MAX:,} unless configured")]
+Constraints = Annotated[list[str], Meta(description=f"at most {FIELD_BYTES_MAX:,} bytes in all")]
+T = TypeVar("T")
+Tasks = Annotated[
+    list[T],
+    Meta(min_length=1, description=f"at most `limits.size.batch`, {BATCH_TASKS_MAX:,} unless configured"),
+]
 
 
 class Source(Struct, forbid_unknown_fields=True):
@@ -56,11 +61,11 @@ class Requirements(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_on
 
 
 class Execution(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """How a task is run and retried."""
+    """How a task is run and retried. A number that is absent is as the hub's settings say; shown are their defaults."""
 
-    timeout: Annotated[float, Meta(gt=0, le=SECONDS_MAX, extra={DEFAULT: "retry.timeout_s"})] = 300
-    max_attempts: Annotated[int, Meta(ge=1, le=ATTEMPTS_MAX, extra={DEFAULT: "retry.max_attempts"})] = 3
-    retry_delay: Annotated[float, Meta(ge=0, le=SECONDS_MAX, extra={DEFAULT: "retry.delay_s"})] = 30
+    timeout: Annotated[float, Meta(gt=0, le=SECONDS_MAX, extra_json_schema={"default": 300})] | UnsetType = UNSET
+    max_attempts: Annotated[int, Meta(ge=1, le=ATTEMPTS_MAX, extra_json_schema={"default": 3})] | UnsetType = UNSET
+    retry_delay: Annotated[float, Meta(ge=0, le=SECONDS_MAX, extra_json_schema={"default": 30})] | UnsetType = UNSET
     retry_backoff: Backoff = Backoff.EXPONENTIAL
     require_decision_report: bool = False
     on_lost: LostPolicy = LostPolicy.REQUEUE
@@ -72,13 +77,13 @@ class Submission(Struct, forbid_unknown_fields=True, kw_only=True):
 
     type: Name = "general"
     title: Text | None = None
-    input: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
+    input: Input | UnsetType = UNSET
+    description: Input | UnsetType = UNSET
     goal: Text | None = None
-    constraints: list[str] | None = None
+    constraints: Constraints | None = None
     context: JsonObject | UnsetType = UNSET
     payload: JsonObject | UnsetType = UNSET
-    metadata: JsonObject | UnsetType = UNSET
+    metadata: Metadata | UnsetType = UNSET
     source: Source | None = None
     model: Name | None = None
     queue: Name | None = None
@@ -87,7 +92,7 @@ class Submission(Struct, forbid_unknown_fields=True, kw_only=True):
     deadline: Instant | None = None
     sla: Instant | None = None
     scheduled_for: Instant | None = None
-    depends_on: Annotated[list[Name], Meta(max_length=DEPENDENCIES_MAX, extra={BOUND: "dependencies"})] = []
+    depends_on: Annotated[list[Name], Meta(max_length=DEPENDENCIES_MAX)] = []
     on_depends_fail: DependsPolicy = DependsPolicy.BLOCK
     parent_task_id: Name | None = None
     correlation_id: Name | None = None
@@ -108,7 +113,7 @@ class BatchItem(Submission, forbid_unknown_fields=True, kw_only=True):
 
 
 class Batch(Struct, forbid_unknown_fields=True):
-    tasks: Annotated[list[BatchItem], Meta(min_length=1, max_length=BATCH_TASKS_MAX, extra={BOUND: "batch"})]
+    tasks: Tasks[BatchItem]
     partial: bool = False
 
 
@@ -125,7 +130,7 @@ class SalvagedBatch(Batch):
 class RawBatch(Struct, forbid_unknown_fields=True):
     """The same, for taking a partial batch apart when one of its tasks is malformed."""
 
-    tasks: Annotated[list[Raw], Meta(min_length=1, max_length=BATCH_TASKS_MAX, extra={BOUND: "batch"})]
+    tasks: Tasks[Raw]
     partial: bool = False
 
 
@@ -137,12 +142,19 @@ class Change(Struct, forbid_unknown_fields=True):
     scheduled_for: Instant | UnsetType | None = UNSET
 
 
+Result = Annotated[
+    Raw,
+    Meta(description=f"any JSON of at most `limits.size.result` bytes, {RESULT_BYTES_MAX:,} unless configured"),
+]
+Checkpoint = Annotated[Raw, Meta(description=f"any JSON of at most {CHECKPOINT_BYTES_MAX:,} bytes")]
+
+
 class Completion(Struct, forbid_unknown_fields=True, kw_only=True):
     """How an attempt ended, told over HTTP."""
 
     status: Literal["completed", "failed"]
     attempt: AttemptNumber | None = None
-    result: JsonValue | UnsetType = UNSET
+    result: Result | UnsetType = UNSET
     summary: Text | None = None
     result_status: ResultStatus = ResultStatus.SUCCESS
     files_changed: list[str] | None = None
@@ -160,7 +172,7 @@ class ProgressReport(Struct, forbid_unknown_fields=True, kw_only=True):
 
 class CheckpointReport(Struct, forbid_unknown_fields=True, kw_only=True):
     attempt: AttemptNumber | None = None
-    data: JsonValue
+    data: Checkpoint
 
 
 class HeartbeatReport(Struct, forbid_unknown_fields=True):
@@ -179,34 +191,3 @@ def faults_of(submission: Submission) -> tuple[FieldError, ...]:
     elif submission.input is not UNSET and submission.description is not UNSET:
         faults.append(FieldError("description", "stands for `input`; give one of them"))
     return tuple(faults)
-
-
-SIZES: Final[Mapping[str, int]] = {
-    "input": INPUT_BYTES_MAX,
-    "description": INPUT_BYTES_MAX,
-    "context": OBJECT_BYTES_MAX,
-    "payload": OBJECT_BYTES_MAX,
-    "metadata": FIELD_BYTES_MAX,
-    "title": FIELD_BYTES_MAX,
-    "goal": FIELD_BYTES_MAX,
-    "constraints": FIELD_BYTES_MAX,
-}
-
-
-def oversize_of(submission: Submission, sizes: Mapping[str, int] = SIZES) -> tuple[FieldError, ...]:
-    """The fields over their size. What is under the smallest of these bounds as a whole need not be asked."""
-    faults = []
-    for name, size_max in sizes.items():
-        value = getattr(submission, name)
-        if value is not None and value is not UNSET and (size := _length(value)) > size_max:
-            faults.append(FieldError(name, f"is {size:,} bytes; at most {size_max:,} are possible"))
-    return tuple(faults)
-
-
-def _length(value: str | Raw | list[str]) -> int:
-    """In bytes, as UTF-8."""
-    if isinstance(value, list):
-        return sum(map(_length, value))
-    if isinstance(value, str):
-        return len(value) if value.isascii() else len(value.encode())
-    return len(memoryview(value))

@@ -1,8 +1,8 @@
 """What the hub answers about tasks. `gateway/present.py` fills these from what is stored."""
 
-from typing import Any
+from typing import Annotated, Any, Final
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from taskyard.vocabulary import (
     AttemptStatus,
@@ -13,11 +13,15 @@ from taskyard.vocabulary import (
     SourceType,
     Status,
 )
-from taskyard.wire.fields import Instant, JsonValue
+from taskyard.wire.fields import KIB, Instant, JsonValue
 from taskyard.wire.submission import Execution, Requirements, Source
 
 LIST_BODY_BYTES_MAX = 2048
 """Longer bodies are cut in lists; `truncated` names them."""
+CONTEXT_INPUT_BYTES_MAX: Final = 1024 * KIB
+"""Of all results that a task is handed."""
+CONTEXT_INPUT_RESULT_BYTES_MAX: Final = 64 * KIB
+"""Of one of them. A longer one is left out with a note."""
 
 
 class SourceAnswer(Struct, kw_only=True):
@@ -84,6 +88,15 @@ class ContextInput(Struct, kw_only=True, omit_defaults=True):
     warning: str | None = None
 
 
+ContextInputs = Annotated[
+    list[ContextInput],
+    Meta(
+        description=f"results of at most {CONTEXT_INPUT_RESULT_BYTES_MAX:,} bytes each and {CONTEXT_INPUT_BYTES_MAX:,} "
+        "in all; a longer one is left out with a note"
+    ),
+]
+
+
 class Pattern(Struct):
     """What a dead letter has in common with others of its owner."""
 
@@ -141,7 +154,7 @@ class TaskAnswer(TaskSaid, kw_only=True):
     attempts: list[AttemptAnswer] | UnsetType = UNSET
     progress: ProgressAnswer | None = None
     checkpoint: Any = None
-    context_input: list[ContextInput] = []
+    context_input: ContextInputs = []
     result: Any = None
     result_summary: str | None = None
     result_status: ResultStatus | None = None

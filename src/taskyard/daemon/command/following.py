@@ -12,9 +12,10 @@ from taskyard.daemon.command.readers import Printed
 from taskyard.daemon.command.secrets import Secrets
 from taskyard.daemon.command.streams import Lines, Log, Tail
 from taskyard.daemon.command.telling import told
-from taskyard.daemon.context import CHECKPOINT_BYTES_MAX, Context
+from taskyard.daemon.context import Context
 from taskyard.daemon.process.launching import Chunk, Exit, Stream
 from taskyard.daemon.process.running import Running
+from taskyard.wire.fields import CHECKPOINT_BYTES_MAX
 
 CHECKPOINT_EVERY_S: Final = 1.0
 """How often it is looked whether the program saved something. The hub shows it no more often."""

@@ -6,7 +6,7 @@ from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import BreakerView
 from taskyard.vocabulary import Refusal
 from taskyard.wire.breakers import BreakerAnswer
-from taskyard.wire.fields import instant_or_none
+from taskyard.wire.fields import NAME_CHARS_MAX, instant_or_none
 from taskyard.wire.problems import FieldError
 
 
@@ -28,9 +28,8 @@ async def force_open(call: Call[OfUser], _body: Empty) -> Reply:
 
 def _type(call: Call[OfUser]) -> str:
     """Any that a task could have; it need not have had a breaker so far."""
-    chars_max = call.door.edge.size.name
-    if len(call.id) > chars_max:
-        message = f"A type has at most {chars_max} characters."
+    if len(call.id) > NAME_CHARS_MAX:
+        message = f"A type has at most {NAME_CHARS_MAX} characters."
         raise RequestRefused(Refusal.INVALID_INPUT, message, errors=(FieldError("type", message),))
     return call.id
 

@@ -1,8 +1,10 @@
 """What an attempt says of itself over HTTP, vouched for by its token or by its user's daemon key."""
 
 from taskyard.core.commands import BeatTask, Command, ReportProgress, SaveCheckpoint
+from taskyard.core.settings import Sizes
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, task_not_found
 from taskyard.gateway.rest.tasks import ask, find
+from taskyard.gateway.sizes import oversize_of
 from taskyard.gateway.translate import ending_of
 from taskyard.vocabulary import Refusal
 from taskyard.wire.problems import FieldError
@@ -12,8 +14,8 @@ from taskyard.wire.tasks import OkAnswer
 
 async def complete(call: Call[OfUser], body: Completion) -> Reply:
     task_id, attempt = await _spoken_for(call, body.attempt)
-    size = call.door.edge.size
-    _check_size("result", len(memoryview(body.result)) if body.result else 0, size.result)
+    size = call.door.size
+    _check_size(body, size)
     return await _ok(call, ending_of(body, task_id=task_id, attempt=attempt, now_ms=call.hub.now_ms(), size=size))
 
 
@@ -34,9 +36,8 @@ async def progress(call: Call[OfUser], body: ProgressReport) -> Reply:
 
 async def checkpoint(call: Call[OfUser], body: CheckpointReport) -> Reply:
     task_id, attempt = await _spoken_for(call, body.attempt)
-    data = bytes(body.data)
-    _check_size("data", len(data), call.door.edge.size.checkpoint)
-    return await _ok(call, SaveCheckpoint(daemon_id=None, task_id=task_id, attempt=attempt, data=data))
+    _check_size(body, call.door.size)
+    return await _ok(call, SaveCheckpoint(daemon_id=None, task_id=task_id, attempt=attempt, data=bytes(body.data)))
 
 
 async def heartbeat(call: Call[OfUser], body: HeartbeatReport) -> Reply:
@@ -67,10 +68,9 @@ async def _spoken_for(call: Call[OfUser], said: int | None) -> tuple[str, int]:
     return spoken_for
 
 
-def _check_size(name: str, size: int, size_max: int) -> None:
-    if size > size_max:
-        message = f"is {size:,} bytes; at most {size_max:,} are possible"
-        raise RequestRefused(Refusal.TOO_LARGE, f"`{name}` {message}", errors=(FieldError(name, message),))
+def _check_size(body: Completion | CheckpointReport, size: Sizes) -> None:
+    for fault in oversize_of(body, size):
+        raise RequestRefused(Refusal.TOO_LARGE, f"`{fault.path}` {fault.message}", errors=(fault,))
 
 
 async def _ok(call: Call[OfUser], command: Command) -> Reply:

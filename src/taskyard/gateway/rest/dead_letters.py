@@ -21,7 +21,7 @@ from taskyard.gateway.rest.tasks import act, find
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask
 from taskyard.vocabulary import Refusal, Verdict
-from taskyard.wire.fields import Limit, Name, instant_of, ms_of
+from taskyard.wire.fields import PAGE, Limit, Name, instant_of, ms_of
 from taskyard.wire.people import PatternAnswer, PatternReview, PatternReviewAnswer, Review
 from taskyard.wire.problems import FieldError
 from taskyard.wire.tasks import Pattern
@@ -36,7 +36,7 @@ _PARTICULARS: Final = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+|'[^']*'|\"[^
 
 class DeadLetterQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
     fingerprint: Name | None = None
-    limit: Limit = 50
+    limit: Limit = PAGE
     cursor: Name | None = None
 
 

@@ -20,6 +20,7 @@ from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, re
 from taskyard.gateway.deliveries import Delivery
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.signatures import Fault, Window, fault_in, new_secret, objection_to_secret
+from taskyard.gateway.sizes import oversize_of
 from taskyard.gateway.translate import draft_of
 from taskyard.gateway.views import HookView, Receiver
 from taskyard.vocabulary import HookProvider, Refusal, SourceType
@@ -34,7 +35,7 @@ from taskyard.wire.hooks import (
     NewHook,
 )
 from taskyard.wire.problems import FieldError
-from taskyard.wire.submission import faults_of, oversize_of
+from taskyard.wire.submission import faults_of
 from taskyard.wire.tasks import OkAnswer
 
 UNTRUSTED: Final = "This is not signed as a delivery to this hook must be."
@@ -145,11 +146,11 @@ def _events(given: list[str]) -> tuple[str, ...]:
 
 def _template(call: Call[OfUser], template: HookTemplate) -> str:
     """As it is kept, if a task could be made of it."""
-    task, edge = hook_templates.unfilled(template), call.door.edge
+    task = hook_templates.unfilled(template)
     for code, found in (
         (Refusal.INVALID_INPUT, hook_templates.misplaced(template)),
         (Refusal.INVALID_INPUT, faults_of(task)),
-        (Refusal.TOO_LARGE, oversize_of(task, edge.field_sizes)),
+        (Refusal.TOO_LARGE, oversize_of(task, call.door.size)),
     ):
         faults = tuple(FieldError(f"template.{fault.path}", fault.message) for fault in found)
         if faults:
@@ -206,7 +207,7 @@ async def deliver(call: Call[Empty], body: bytes) -> Reply:
             Refusal.BAD_SIGNATURE, UNTIMELY if fault in (Fault.OLD, Fault.AHEAD) else UNTRUSTED
         ) from None
     try:
-        delivery = deliveries.read(receiver.provider, call.scope["headers"], body, call.door.edge)
+        delivery = deliveries.read(receiver.provider, call.scope["headers"], body)
     except RequestRefused:
         _tell(call, receiver, UNREADABLE)
         raise
@@ -225,11 +226,13 @@ def _fault(call: Call[Empty], receiver: Receiver | None, body: bytes) -> Fault |
 
 
 async def _submit(call: Call[Empty], receiver: Receiver, delivery: Delivery) -> Reply:
-    edge, key = call.door.edge, delivery.key(receiver.id)
+    key = delivery.key(receiver.id)
     template = hook_templates.read_template(receiver.template)
-    task = hook_templates.filled(template, delivery, hook_id=receiver.id, provider=receiver.provider, size=edge.size)
-    task.execution = edge.execution(task.execution)
-    draft = draft_of(task, id=call.hub.mint(), user_id=receiver.user_id, key=key)
+    most = call.door.size.input
+    task = hook_templates.filled(
+        template, delivery, hook_id=receiver.id, provider=receiver.provider, input_bytes_max=most
+    )
+    draft = draft_of(task, id=call.hub.mint(), user_id=receiver.user_id, retry=call.hub.settings.retry, key=key)
     # The delivery decides what is the same, not what it holds: sent again it may say how often it was sent, and its
     # hook's template may have changed meanwhile.
     draft.digest = key

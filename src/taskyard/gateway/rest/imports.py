@@ -9,14 +9,15 @@ from taskyard.core.changes import BreakerRecord, UserRecord
 from taskyard.core.commands import Arrival, ImportTasks
 from taskyard.core.effects import Imported, Refused
 from taskyard.core.settings import Queue
-from taskyard.gateway.arrivals import arrival_of, id_of, kept_id, oversize_of_end, record_of, user_id_of
+from taskyard.gateway.arrivals import arrival_of, id_of, kept_id, record_of, too_many_files, user_id_of
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse
 from taskyard.gateway.news import user_named
 from taskyard.gateway.pages import link_to_next, place_of
+from taskyard.gateway.sizes import check_batch, oversize_of
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, Refusal, Scope
-from taskyard.wire.fields import Limit, Name, ms_of
+from taskyard.wire.fields import PAGE, Limit, Name, ms_of
 from taskyard.wire.imports import (
     FROM_A_YARD,
     CarriedBreaker,
@@ -28,18 +29,19 @@ from taskyard.wire.imports import (
     Place,
 )
 from taskyard.wire.problems import PROBLEMS, FieldError
-from taskyard.wire.submission import faults_of, oversize_of
+from taskyard.wire.submission import faults_of
 from taskyard.wire.tasks import Rejected
 
 
 class ExportQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
     archived: bool = False
-    limit: Limit = 50
+    limit: Limit = PAGE
     cursor: Name | None = None
 
 
 async def take_in(call: Call[OfUser], body: Import) -> Reply:
     """A piece of an import, or a look at what it would do."""
+    check_batch(len(body.tasks), call.door.size)
     if misfits := _misfits(call, body.tasks):
         if not body.dry_run:
             raise misfits[0].refusal
@@ -130,12 +132,8 @@ async def _ids(call: Call[OfUser], body: Import, user_id: str) -> dict[str, str]
 
 
 def _arrivals(call: Call[OfUser], body: Import, user_id: str, ids: Mapping[str, str]) -> list[Arrival]:
-    edge, now_ms = call.door.edge, call.hub.now_ms()
-    arrivals = []
-    for record in body.tasks:
-        record.execution = edge.execution(record.execution)
-        arrivals.append(arrival_of(record, user_id=user_id, ids=ids, now_ms=now_ms, size=edge.size))
-    return arrivals
+    retry, now_ms = call.hub.settings.retry, call.hub.now_ms()
+    return [arrival_of(record, user_id=user_id, ids=ids, now_ms=now_ms, retry=retry) for record in body.tasks]
 
 
 class Misfit(Struct, frozen=True):
@@ -157,11 +155,11 @@ class Misfit(Struct, frozen=True):
 
 
 def _misfits(call: Call[OfUser], records: Sequence[CarriedTask]) -> list[Misfit]:
-    edge, found = call.door.edge, []
+    size, found = call.door.size, []
     for index, record in enumerate(records):
         if faults := faults_of(record):
             found.append(Misfit(index, record.id, Refusal.INVALID_INPUT, faults))
-        elif faults := oversize_of(record, edge.field_sizes) + oversize_of_end(record, edge.size):
+        elif faults := oversize_of(record, size) + too_many_files(record):
             found.append(Misfit(index, record.id, Refusal.TOO_LARGE, faults))
     return found
 

@@ -19,7 +19,7 @@ from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import DeliveryView, NotificationView
 from taskyard.vocabulary import Refusal, Scope, ref_of
 from taskyard.vocabulary.notices import NOTICES, DeliveryStatus, NoticeName
-from taskyard.wire.fields import Limit, Name, instant_of, instant_or_none
+from taskyard.wire.fields import PAGE, Limit, Name, instant_of, instant_or_none
 from taskyard.wire.notifications import (
     DeliveryAnswer,
     IssuedNotification,
@@ -36,7 +36,7 @@ Q = TypeVar("Q")
 
 class DeliveryQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
     status: DeliveryStatus | None = None
-    limit: Limit = 50
+    limit: Limit = PAGE
     cursor: Name | None = None
 
 

@@ -17,7 +17,7 @@ from taskyard.gateway.rest.plans import status_of
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import UsageView
 from taskyard.vocabulary import Refusal
-from taskyard.wire.fields import Limit, Name, instant_of, instant_or_none, ms_of
+from taskyard.wire.fields import PAGE, Limit, Name, instant_of, instant_or_none, ms_of
 from taskyard.wire.people import (
     IssuedKey,
     KeyAnswer,
@@ -40,7 +40,7 @@ class UsersQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 class AuditQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     subject: Name | None = None
-    limit: Limit = 50
+    limit: Limit = PAGE
     cursor: Name | None = None
 
 

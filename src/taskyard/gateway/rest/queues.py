@@ -5,7 +5,7 @@ from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import QueueView
 from taskyard.vocabulary import Refusal
-from taskyard.wire.fields import instant_or_none
+from taskyard.wire.fields import NAME_CHARS_MAX, instant_or_none
 from taskyard.wire.queues import QueueAnswer, QueueChange
 from taskyard.wire.tasks import OkAnswer
 
@@ -15,10 +15,9 @@ async def list_queues(call: Call[OfUser], _body: Empty) -> Reply:
 
 
 async def put(call: Call[OfUser], body: QueueChange) -> Reply:
-    chars_max = call.door.edge.size.name
-    if len(call.id) > chars_max or not call.id.isprintable():
+    if len(call.id) > NAME_CHARS_MAX or not call.id.isprintable():
         raise RequestRefused(
-            Refusal.INVALID_INPUT, f"A queue's name has at most {chars_max} characters, all of them printable."
+            Refusal.INVALID_INPUT, f"A queue's name has at most {NAME_CHARS_MAX} characters, all of them printable."
         )
     command = PutQueue(
         name=call.id,

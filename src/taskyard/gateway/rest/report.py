@@ -13,7 +13,6 @@ from taskyard.core.idle import Overview
 from taskyard.core.task import Task
 from taskyard.gateway.arrivals import BOOT_ELSEWHERE
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
-from taskyard.gateway.edge import stored_decoder
 from taskyard.gateway.rest.dead_letters import fingerprint_of, patterns_of
 from taskyard.gateway.rest.plans import HOUR_MS, hours_of
 from taskyard.gateway.views import BreakerView
@@ -38,8 +37,8 @@ FILES_MAX: Final = 50
 TITLE_CHARS: Final = 120
 STUCK: Final = frozenset({Reason.QUEUE_PAUSED, Reason.NO_DAEMON, Reason.NO_ELIGIBLE_DAEMON, Reason.USER_HOURS})
 """What ready tasks wait for that does not come by itself, or not soon."""
-_content: Final = stored_decoder(Content)
-_outcome: Final = stored_decoder(Outcome)
+_content: Final = msgspec.json.Decoder(Content)
+_outcome: Final = msgspec.json.Decoder(Outcome)
 
 
 class ReportQuery(OfUser, forbid_unknown_fields=True, kw_only=True):

@@ -15,11 +15,12 @@ from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.destinations import BadDestination, objection_to, read_allowed, read_destination
 from taskyard.gateway.present import task_answer
 from taskyard.gateway.rest.tasks import ask, whole
+from taskyard.gateway.sizes import oversize_of
 from taskyard.gateway.translate import draft_of
 from taskyard.gateway.views import ScheduleView
 from taskyard.vocabulary import Refusal, SourceType
 from taskyard.vocabulary.schedules import ScheduleKind
-from taskyard.wire.fields import NULL, Name, instant_of, instant_or_none
+from taskyard.wire.fields import FIELD_BYTES_MAX, NULL, Name, instant_of, instant_or_none
 from taskyard.wire.problems import FieldError
 from taskyard.wire.schedules import (
     PRESETS,
@@ -34,7 +35,7 @@ from taskyard.wire.schedules import (
     every_ms_of,
     plain_every,
 )
-from taskyard.wire.submission import Source, Submission, faults_of, oversize_of
+from taskyard.wire.submission import Source, Submission, faults_of
 from taskyard.wire.tasks import OkAnswer
 
 Q = TypeVar("Q")
@@ -203,7 +204,6 @@ def _every_ms(text: str) -> int:
 def _what(call: Call[OfUser], user_id: str, schedule_id: str, task: Submission, place: str) -> What:
     """The task that each run makes: looked at now as far as that is possible, so that no run has to fail for it."""
     _check_source(call)
-    edge = call.door.edge
     said = {name: raw for name, raw in _decode(_encode(task)).items() if bytes(raw) not in _SAYS_NOTHING}
     del said["on_depends_fail"]
     faults = [FieldError(name, "belongs to one task, not to each run of a schedule") for name in NOT_OF_A_TEMPLATE]
@@ -214,15 +214,14 @@ def _what(call: Call[OfUser], user_id: str, schedule_id: str, task: Submission, 
     found += faults_of(task)
     _refuse(Refusal.INVALID_INPUT, found, place)
     shown = _encode(said)
-    if len(shown) > edge.size.field:
+    if len(shown) > FIELD_BYTES_MAX:
         # Of its fields some may be larger in a task that is handed in alone: naming their limits too would contradict.
-        large = [FieldError("", f"of a schedule has at most {edge.size.field:,} bytes of JSON in all")]
+        large = [FieldError("", f"of a schedule has at most {FIELD_BYTES_MAX:,} bytes of JSON in all")]
     else:
-        large = list(oversize_of(task, edge.field_sizes))
+        large = list(oversize_of(task, call.door.size))
     _refuse(Refusal.TOO_LARGE, large, place)
-    task.execution = edge.execution(task.execution)
     task.source = Source(SourceType.SCHEDULE, schedule_id, source.channel)
-    draft = draft_of(task, id="", user_id=user_id)
+    draft = draft_of(task, id="", user_id=user_id, retry=call.hub.settings.retry)
     template = Template(
         draft.kind,
         draft.terms,

@@ -1,19 +1,22 @@
 """`POST /tasks` and `POST /tasks/batch`: from bytes to a committed task."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from taskyard.core.commands import Draft, SubmitTasks
 from taskyard.core.effects import Refused, Submitted
 from taskyard.core.forecast import Forecast
+from taskyard.core.settings import Settings
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse
-from taskyard.gateway.edge import Edge
 from taskyard.gateway.present import batch_json, task_json
 from taskyard.gateway.sameness import NO_NAMES, meanings_of, refs_in
+from taskyard.gateway.sizes import check_batch, oversize_of, smallest_field
 from taskyard.gateway.translate import draft_of
 from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Refusal, Scope, Status
+from taskyard.wire.fields import NAME_CHARS_MAX
 from taskyard.wire.invalid import faults_in, sentence_of
 from taskyard.wire.problems import PROBLEMS, FieldError
 from taskyard.wire.submission import (
@@ -23,10 +26,12 @@ from taskyard.wire.submission import (
     SalvagedBatch,
     Submission,
     faults_of,
-    oversize_of,
 )
 from taskyard.wire.tasks import Rejected
 from taskyard.wire.traceparent import read_traceparent
+
+_raw_batch: Final = msgspec.json.Decoder(RawBatch)
+_item: Final = msgspec.json.Decoder(BatchItem)
 
 
 async def submit(call: Call[OfUser], body: Submission) -> Reply:
@@ -34,7 +39,7 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
     key, as_agent = _header_key(call), _is_agent(call)
     meanings = await _meanings(call, user_id, [body])
     draft = _draft_or_refusal(
-        body, call.door.edge, call.hub.mint(), user_id, key=key, as_agent=as_agent, meanings=meanings
+        body, call.hub.settings, call.hub.mint(), user_id, key=key, as_agent=as_agent, meanings=meanings
     )
     if isinstance(draft, RequestRefused):
         raise draft
@@ -47,6 +52,7 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
 
 
 async def submit_batch(call: Call[OfUser], body: Batch) -> Reply:
+    check_batch(len(body.tasks) + len(_unread(body)), call.door.size)
     taken, rejected = await take_in(call, call.user_id(call.query.user), body)
     is_new = not all(was_known for _, was_known in taken)
     return Reply(batch_json(taken, rejected), status=201 if is_new else 200)
@@ -88,16 +94,15 @@ def _drafts_of(
     call: Call[OfUser], user_id: str, body: Batch, meanings: Mapping[str, str]
 ) -> tuple[list[Draft], list[int], list[Rejected]]:
     """The drafts, where each stood in the batch, and what did not become one."""
-    key, as_agent, mint, edge = _header_key(call), _is_agent(call), call.hub.mint, call.door.edge
+    key, as_agent, mint, settings = _header_key(call), _is_agent(call), call.hub.mint, call.hub.settings
     given = body.indexes if isinstance(body, SalvagedBatch) else range(len(body.tasks))
-    unread = body.unread if isinstance(body, SalvagedBatch) else {}
-    rejected = [_unreadable(index, message) for index, message in unread.items()]
+    rejected = [_unreadable(index, message) for index, message in _unread(body).items()]
     drafts: list[Draft] = []
     indexes: list[int] = []
     for index, item in zip(given, body.tasks, strict=True):
         item_key = None if key is None else f"{key}#{index}"
         draft = _draft_or_refusal(
-            item, edge, mint(), user_id, key=item_key, as_agent=as_agent, index=index, meanings=meanings
+            item, settings, mint(), user_id, key=item_key, as_agent=as_agent, index=index, meanings=meanings
         )
         if isinstance(draft, RequestRefused):
             if not body.partial:
@@ -109,10 +114,14 @@ def _drafts_of(
     return drafts, indexes, rejected
 
 
-def salvage(raw: bytes, edge: Edge) -> SalvagedBatch | None:
+def _unread(body: Batch) -> Mapping[int, str]:
+    return body.unread if isinstance(body, SalvagedBatch) else {}
+
+
+def salvage(raw: bytes) -> SalvagedBatch | None:
     """A partial batch with tasks that cannot be read: the others may still be taken."""
     try:
-        batch = edge.decoder(RawBatch).decode(raw)
+        batch = _raw_batch.decode(raw)
     except msgspec.ValidationError:
         return None
     if not batch.partial:
@@ -120,10 +129,9 @@ def salvage(raw: bytes, edge: Edge) -> SalvagedBatch | None:
     tasks: list[BatchItem] = []
     indexes: list[int] = []
     unread: dict[int, str] = {}
-    item = edge.decoder(BatchItem)
     for index, one in enumerate(batch.tasks):
         try:
-            tasks.append(item.decode(one))
+            tasks.append(_item.decode(one))
             indexes.append(index)
         except msgspec.ValidationError as error:
             unread[index] = " ".join(map(sentence_of, faults_in(str(error), BatchItem)))
@@ -164,7 +172,7 @@ async def _stored(call: Call[OfUser], user_id: str, task_id: str) -> StoredTask:
 
 def _draft_or_refusal(
     submission: Submission,
-    edge: Edge,
+    settings: Settings,
     id: str,
     user_id: str,
     *,
@@ -177,11 +185,13 @@ def _draft_or_refusal(
     faults = faults_of(submission)
     if faults:
         return _refusal(Refusal.INVALID_INPUT, faults, index)
-    submission.execution = edge.execution(submission.execution)
-    draft = draft_of(submission, id=id, user_id=user_id, key=key, as_agent=as_agent, meanings=meanings)
+    draft = draft_of(
+        submission, id=id, user_id=user_id, retry=settings.retry, key=key, as_agent=as_agent, meanings=meanings
+    )
     # The body has all of these fields, and encoded none is shorter: a small one holds none that is too large.
-    if len(draft.body) > edge.smallest_field:
-        faults = oversize_of(submission, edge.field_sizes)
+    size = settings.limits.size
+    if len(draft.body) > smallest_field(size):
+        faults = oversize_of(submission, size)
         if faults:
             return _refusal(Refusal.TOO_LARGE, faults, index)
     return draft
@@ -198,9 +208,8 @@ def _header_key(call: Call[OfUser]) -> str | None:
     if raw is None:
         return None
     key = raw.decode("latin-1").strip()
-    chars_max = call.door.edge.size.name
-    if not 0 < len(key) <= chars_max:
-        raise RequestRefused(Refusal.INVALID_INPUT, f"Idempotency-Key has 1 to {chars_max} characters.")
+    if not 0 < len(key) <= NAME_CHARS_MAX:
+        raise RequestRefused(Refusal.INVALID_INPUT, f"Idempotency-Key has 1 to {NAME_CHARS_MAX} characters.")
     return key
 
 

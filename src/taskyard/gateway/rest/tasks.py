@@ -18,7 +18,7 @@ from taskyard.gateway.waiting import until_ended
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, HELD, STATUS_ALIASES, Level, Refusal, SourceType, Status
-from taskyard.wire.fields import REASON_CHARS_MAX, WAIT_S_MAX, Limit, Name
+from taskyard.wire.fields import NAME_CHARS_MAX, PAGE, REASON_CHARS_MAX, WAIT_S_MAX, Limit, Name
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Change
 from taskyard.wire.tasks import CancelAnswer, CountsAnswer
@@ -42,7 +42,7 @@ class TaskQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
     schedule: Name | None = None
     q: Name | None = None
     archived: bool = False
-    limit: Limit = 50
+    limit: Limit = PAGE
     cursor: Name | None = None
 
 
@@ -162,7 +162,7 @@ async def count(call: Call[OfUser], _body: Empty) -> Reply:
 async def find(call: Call[Q], user_named: str | None) -> StoredTask:
     """The task a path names, if it is the caller's to see."""
     user_id = call.user_id(user_named)
-    if len(call.id) > call.door.edge.size.name:
+    if len(call.id) > NAME_CHARS_MAX:
         raise task_not_found()
     stored = await call.hub.read(lambda reader: reader.find(user_id=user_id, task=call.id))
     if stored is None or stored.task.user_id != user_id:
@@ -194,7 +194,6 @@ async def whole(call: Call[Q], user_id: str, task_id: str) -> Reply:
             parents=shown.parents,
             checkpoint=shown.checkpoint,
             forecast=await call.hub.forecast(task_id) if shown.stored.task.status is Status.QUEUED else None,
-            size=call.door.edge.size,
         )
     )
 
