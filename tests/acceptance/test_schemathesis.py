@@ -1,4 +1,7 @@
-"""Promise 9 by machine: requests made from the hub's own OpenAPI document find no 5xx and no break of it."""
+"""Promise 9 by machine: requests made from the hub's own OpenAPI document find no 5xx and no break of it.
+
+`make test` makes a few for each operation, the same every time; `make soak` makes many, on both engines.
+"""
 
 import subprocess
 import sys
@@ -7,13 +10,10 @@ from pathlib import Path
 import pytest
 
 from taskyard.sdk.client import Client
-from tests.support.engines import Engine
 from tests.support.live import SHORT_LEASES, LiveHub, LiveYard, environment, get_status, wait_online
 
 pytestmark = pytest.mark.takes(50)
 
-# In which phases, and how many of each operation. Most of it is about the shape of a request, which no engine sees.
-EXTENT = {Engine.SQLITE: ("examples,coverage,fuzzing", 15), Engine.POSTGRES: ("fuzzing", 5)}
 WITHIN_S = 900
 # Refusals by rule (a cursor of another list, `until` without a verdict that waits) are no part of a schema.
 LEFT_OUT = ("--exclude-checks", "positive_data_acceptance")
@@ -60,7 +60,10 @@ def fuzz(hub: LiveHub, config: Path, phases: str, examples: int) -> subprocess.C
 
 
 @pytest.mark.slow
-def test_requests_made_from_the_document_find_nothing(yard: LiveYard, engine: Engine) -> None:
+@pytest.mark.parametrize(
+    ("phases", "examples"), [("fuzzing", 3), pytest.param("examples,coverage,fuzzing", 15, marks=pytest.mark.soak)]
+)
+def test_requests_made_from_the_document_find_nothing(yard: LiveYard, phases: str, examples: int) -> None:
     # It asks without a key more often in a minute than anybody honest.
     hub = yard.hub(settings=SHORT_LEASES + "[auth]\nfailures_per_minute = 1000000\n")
     yard.daemon(hub)
@@ -68,7 +71,7 @@ def test_requests_made_from_the_document_find_nothing(yard: LiveYard, engine: En
     wait_online(client, 1)
     config = yard.directory / "schemathesis.toml"
     configure(config, real_ids(client))
-    run = fuzz(hub, config, *EXTENT[engine])
+    run = fuzz(hub, config, phases, examples)
     assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
     assert get_status(f"{hub.url}/readyz") == 200
     assert hub.process.exit_code is None
