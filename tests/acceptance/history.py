@@ -21,9 +21,7 @@ NS: Final = 1_000_000_000
 SPOOL_NS: Final = 2 * NS
 # From the end of a function until its result is in the daemon's journal, with a slow disk allowed for. Until then a
 # kill may cost the result, and the attempt with it.
-WAKE_NS: Final = NS // 2
-# A process that was stopped finishes the step it was in before it can notice; this is how long that may take.
-IN_FLIGHT_MIN: Final = 0.9
+IN_FLIGHT_MIN: Final = 0.5
 # Of the faults; one may always miss, since work can end between the look at it and the blow.
 
 
@@ -90,13 +88,15 @@ class History:
     """By task: place in the log and name, as the hub answers them at the end."""
     streamed: Sequence[tuple[str, str | None]] = ()
     """Place and task of each event that a reader of the stream saw, in its order."""
+    wake_ns: int = NS // 2
+    """A process that was stopped finishes the step it was in before it can notice; this is how long that may take."""
 
     def deaths(self) -> dict[int, int]:
         return {f.pid: f.began for f in self.faults if f.kind is Kind.DAEMON_KILL}
 
     def hurt(self, pid: int, since: int, until: int) -> bool:
         """Whether this process was killed or stopped in that time, or had just come to."""
-        return any(f.pid == pid and f.began <= until and f.ended + WAKE_NS >= since for f in self.faults)
+        return any(f.pid == pid and f.began <= until and f.ended + self.wake_ns >= since for f in self.faults)
 
     def was_deaf(self, since: int, until: int) -> bool:
         """Whether the hub was away in that time."""
@@ -248,8 +248,8 @@ def _awake(history: History, run: Run) -> list[tuple[int, int]]:
     for began, went_on in stops:
         if start < began < ended:
             spans.append((start, began))
-        if began < ended and start < went_on + WAKE_NS:
-            start = went_on + WAKE_NS
+        if began < ended and start < went_on + history.wake_ns:
+            start = went_on + history.wake_ns
     return [*spans, (start, ended)] if start < ended else spans
 
 

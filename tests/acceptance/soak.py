@@ -60,8 +60,8 @@ class Step(Protocol):
 def alone(faults: int, engine: Engine) -> list[Step]:
     """Each kind by itself, then all together."""
     shares = [min(PER_YARD_MAX, faults - done) for done in range(0, faults, PER_YARD_MAX)]
-    each = [partial(run, kinds=[kind], faults=share, engine=engine) for kind in KINDS for share in shares]
-    return [*each, partial(run, kinds=list(KINDS), faults=max(1, faults // 10), engine=engine)]
+    each = [partial(run, planned={kind: share}, engine=engine) for kind in KINDS for share in shares]
+    return [*each, partial(run, planned=dict.fromkeys(KINDS, max(1, faults // 10)), engine=engine)]
 
 
 def three_hubs(faults: int) -> list[Step]:
