@@ -41,8 +41,8 @@ class LinkServer:
         self._hub: Hub | None = None
         self._secret = secret
         self._log = log
+        # From 1: the sessions of our own sockets have the numbers below those of any linked hub.
         self._numbers = count(1)
-        # Sessions' numbers: those of our own sockets come first, then those of each linked hub.
         self._peers: dict[int, Peer] = {}
         self._server: asyncio.Server | None = None
 
