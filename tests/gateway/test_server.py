@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from taskyard.core.commands import SubmitTasks
 from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.daemon.daemon import Daemon
 from taskyard.daemon.task import Task
@@ -103,6 +105,30 @@ async def test_stopping_ends_open_streams(hub: GatewayHub, monkeypatch: pytest.M
         await server.stop()
         await reader.read()
     writer.close()
+
+
+async def test_who_still_waits_when_the_server_stops_is_told_to_try_again(
+    hub: GatewayHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "LINGER_S", 0.0)
+    server = GatewayServer(build_app(hub, GatewaySettings(port=0)))
+    await server.start()
+    key = await hub.a_key(await hub.a_user("ann"), Scope.TASKS)
+    waits = asyncio.Event()
+
+    async def unanswered(command: SubmitTasks) -> NoReturn:
+        waits.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets that event")
+
+    monkeypatch.setattr(hub, "submit", unanswered)
+    head = f"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+    asked = asyncio.create_task(exchanged(server, f"{head}Content-Length: 14\r\n\r\n".encode() + b'{"input": "a"}'))
+    await waits.wait()
+    await server.stop()
+    answer = await asked
+    assert answer.startswith(b"HTTP/1.1 503")
+    assert b'"code":"OUTCOME_UNKNOWN"' in answer
 
 
 async def test_a_daemons_socket_and_its_work_outlive_a_leader(

@@ -38,7 +38,7 @@ from taskyard.gateway.dashboard import PLACE, Dashboard
 from taskyard.gateway.door import Description, Door, GatewaySettings
 from taskyard.gateway.origin import Origins
 from taskyard.gateway.pages import bad_cursor
-from taskyard.gateway.port import Hub, Unavailable
+from taskyard.gateway.port import RETRY_AFTER_S, Hub, Unavailable
 from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import ROUTES, SOCKET_PATH, SOCKET_POLICY
 from taskyard.gateway.sign_in import REQUEST_HEADER
@@ -90,7 +90,12 @@ class GatewayApp:
     # HTTP.
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await self._told(scope, receive)
+        try:
+            answer = await self._told(scope, receive)
+        except asyncio.CancelledError:
+            # The server stops and waits no longer. Its own answer would be a fault, which nobody sends again.
+            code = Refusal.NO_LEADER if scope["method"] in SAFE else Refusal.OUTCOME_UNKNOWN
+            answer = _unavailable(Unavailable(code, RETRY_AFTER_S))
         status = 200 if isinstance(answer, Stream) else answer.status
         self.door.requests[*scope.get(ROUTE, NO_ROUTE), status // 100] += 1
         if isinstance(answer, Stream):
