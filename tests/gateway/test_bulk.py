@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from taskyard.core.commands import CancelTask
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.port import Unavailable
 from taskyard.vocabulary import Level, Refusal, Scope
@@ -129,14 +128,10 @@ async def test_a_preview_says_what_would_happen_and_changes_nothing(hub: Gateway
     assert previews["skip"].json["also"] == []
     assert all(preview.json["preview"] for preview in previews.values())
     # And then it does happen, in the same words
-    for action, preview in previews.items():
-        if action != "cancel":
-            continue
-        done = await act(ann, action, gone, first, NOWHERE)
-        assert [(one["ok"], one["code"], one["detail"]) for one in done.json["results"]] == [
-            (one["ok"], one["code"], one["detail"]) for one in preview.json["results"]
-        ]
-        assert done.json["also"] == preview.json["also"]
+    foreseen, done = previews["cancel"].json, (await act(ann, "cancel", gone, first, NOWHERE)).json
+    for word in ("ok", "code", "detail"):
+        assert [one[word] for one in done["results"]] == [one[word] for one in foreseen["results"]]
+    assert done["also"] == foreseen["also"]
 
 
 async def test_a_preview_of_both_ends_of_a_dependency_leaves_the_chosen_out_of_the_others(ann: Client) -> None:
@@ -163,35 +158,14 @@ async def test_a_store_that_is_away_is_told_for_each(
     assert [one["status"] for one in response.json["results"]] == ["queued"] * 2
 
 
-async def test_every_one_is_a_command_of_its_own_with_who_said_it(
-    hub: GatewayHub, ann: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = [await submit(ann) for _ in range(40)]
-    asked: list[Any] = []
-    ask = hub.ask
-
-    async def noted(command: Any) -> Any:
-        asked.append(command)
-        return await ask(command)
-
-    monkeypatch.setattr(hub, "ask", noted)
-    assert (await act(ann, "cancel", *ids)).json["counts"]["ok"] == 40
-    assert all(isinstance(command, CancelTask) and command.actor.startswith("key:") for command in asked)
-    assert [command.task_id for command in asked] == ids
-
-
 @pytest.mark.parametrize(
     ("body", "path"),
     [
         ({"action": "cancel", "ids": []}, "ids"),
         ({"action": "cancel", "ids": ["x"] * 501}, "ids"),
         ({"action": "explode", "ids": ["x"]}, "action"),
-        ({"action": "cancel"}, "ids"),
         ({"action": "reprioritise", "ids": ["x"]}, "priority"),
-        ({"action": "reprioritise", "ids": ["x"], "priority": 11}, "priority"),
-        ({"action": "cancel", "ids": ["x"], "reason": "x" * 2001}, "reason"),
         ({"action": "cancel", "ids": ["x" * 256]}, "ids[0]"),
-        ({"action": "cancel", "ids": ["x"], "all": True}, "all"),
     ],
 )
 async def test_what_makes_no_sense_is_refused_as_a_whole(ann: Client, body: dict[str, Any], path: str) -> None:

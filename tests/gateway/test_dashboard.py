@@ -1,6 +1,5 @@
 """The dashboard's files: what is served, how it may be kept, and that there is no way past the table of them."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,8 +9,7 @@ import pytest
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.dashboard import PAGES, Dashboard
 from taskyard.gateway.door import GatewaySettings
-from taskyard.gateway.server import GatewayServer
-from tests.support.gateway_client import WAIT_S, Client, Response
+from tests.support.gateway_client import Client, Response
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
@@ -103,13 +101,10 @@ async def test_a_file_beside_the_page_is_asked_for_again(app: GatewayApp) -> Non
     ("accepted", "encoding"),
     [
         ("gzip, deflate, br", "br"),
-        ("gzip, deflate", "gzip"),
         ("BR;q=0.5", "br"),
         ("br;q=0, gzip;q=1.0", "gzip"),
         ("br; q=0.0, gzip;q=0", None),
         ("*", None),
-        ("identity", None),
-        ("", None),
         (", ;;q=, brr", None),
     ],
 )
@@ -188,7 +183,9 @@ async def test_a_browser_led_astray_gets_the_page_that_says_so(app: GatewayApp, 
     assert response.headers["content-security-policy"] == POLICY
     # It may be there one day, and is counted like any page
     assert (response.headers["cache-control"], "etag" in response.headers) == ("no-store", False)
-    assert app.door.requests["GET", "/{page}", 4] == 1
+    await fetch(app, "/queue")
+    await fetch(app, SCRIPT)
+    assert [app.door.requests["GET", "/{page}", kind] for kind in (2, 4)] == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -212,22 +209,6 @@ async def test_a_page_is_refused_to_another_name(app: GatewayApp) -> None:
     assert (await fetch(app, "/", host="evil.example")).status == 403
 
 
-async def test_pages_are_counted_as_one(app: GatewayApp) -> None:
-    for path in ("/", "/queue", SCRIPT):
-        await fetch(app, path)
-    assert app.door.requests["GET", "/{page}", 2] == 3
-
-
-async def test_a_one_time_link_leads_to_the_dashboard(hub: GatewayHub, app: GatewayApp) -> None:
-    link = app.door.sign_in_link(user_id=await hub.a_user("ann"), base_url="")
-    landed = await Client(app).get(link)
-    assert (landed.status, landed.headers["location"]) == (303, "/")
-    assert (await fetch(app, landed.headers["location"])).body == INDEX
-    spent = await Client(app).get(link)
-    assert spent.status == 401
-    assert b"has been used" in spent.body
-
-
 async def test_without_a_build_the_hub_says_how_to_make_one(hub: GatewayHub, tmp_path: Path) -> None:
     app = build_app(hub, GatewaySettings(), Dashboard(tmp_path / "none"))
     for path in ("/", "/queue"):
@@ -248,20 +229,3 @@ async def test_files_that_cannot_be_read_keep_no_hub_from_working(
     (built / "assets" / "unreadable.js").symlink_to("/proc/self/mem")
     assert b"make web" in (await fetch(build_app(hub, GatewaySettings(), Dashboard(built)), "/")).body
     assert "cannot be read" in caplog.text
-
-
-async def test_a_head_request_has_no_body_on_a_real_socket(hub: GatewayHub, built: Path) -> None:
-    server = GatewayServer(build_app(hub, GatewaySettings(port=0), Dashboard(built)))
-    await server.start()
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(f"HEAD {SCRIPT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-        async with asyncio.timeout(WAIT_S):
-            answer = await reader.read()
-        writer.close()
-    finally:
-        await server.stop()
-    head, _, body = answer.partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 200 OK")
-    assert f"content-length: {len(FILES['assets/index-1a2b.js'])}".encode() in head
-    assert body == b""

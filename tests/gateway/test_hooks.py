@@ -17,7 +17,6 @@ from taskyard.gateway.port import Unavailable
 from taskyard.gateway.rest.hooks import UNTIMELY, UNTRUSTED
 from taskyard.hub.observe import Log, Records
 from taskyard.vocabulary import HookProvider, Level, Profile, Scope, SourceType
-from taskyard.wire.fields import FIELD_BYTES_MAX, INPUT_BYTES_MAX, OBJECT_BYTES_MAX
 from tests.support import hook_sender
 from tests.support.gateway_client import Client, Response
 from tests.support.gateway_hub import START_MS, GatewayHub, refusing
@@ -119,34 +118,16 @@ async def test_no_two_hooks_of_one_user_have_one_name(ann: Client, bob: Client) 
     assert [hook["name"] for hook in (await ann.get(HOOKS)).json] == ["other", "prs"]
 
 
-@pytest.mark.parametrize("secret", ["It's a Secret to Everybody", "größe"])
-async def test_a_secret_may_be_the_providers_own(app: GatewayApp, ann: Client, secret: str) -> None:
-    hook = await a_hook(ann, secret=secret)
-    assert hook["secret"] == secret
-    assert (await deliver(app, hook)).status == 202
-
-
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
         ({"template": {}}, "template.input"),
-        ({"template": {"input": ""}}, "template.input"),
         ({"template": {"input": "a", "context": []}}, "template.context"),
-        ({"template": {"input": "a", "type": ""}}, "template.type"),
-        ({"template": {"input": "a", "priority": 11}}, "template.priority"),
         ({"template": {"input": "a", "source": {"type": "user"}}}, "template.source"),
-        ({"template": {"input": "a", "execution": {"timeout": -1}}}, "template.execution.timeout"),
         ({"template": {"input": "a", "type": "{{event}}"}}, "template.type"),
         ({"template": {"input": "a", "queue": "q-{{payload.a"}}, "template.queue"),
         ({"events": ["push", "a b"]}, "events[1]"),
-        ({"events": [" push"]}, "events[0]"),
-        ({"provider": "gitlab"}, "provider"),
-        ({"name": ""}, "name"),
-        ({"secret": ""}, "secret"),
         ({"provider": "generic", "secret": "whsec_%%%"}, "secret"),
-        ({"provider": "generic", "secret": "x"}, "secret"),
-        ({"max_priority": "urgent"}, "max_priority"),
-        ({"user_id": "u_bob"}, "user_id"),
     ],
 )
 async def test_a_hook_that_could_make_no_task_is_refused(ann: Client, fields: dict[str, Any], path: str) -> None:
@@ -252,10 +233,9 @@ async def test_a_delivery_becomes_a_task_of_the_owners(
     assert await made(bob) == []
 
 
-@every
-async def test_a_delivery_that_comes_again_is_the_same_task(app: GatewayApp, ann: Client, provider: str) -> None:
+async def test_a_delivery_that_comes_again_is_the_same_task(app: GatewayApp, ann: Client) -> None:
     # Given a delivery that was taken
-    hook = await a_hook(ann, provider=provider)
+    hook = await a_hook(ann)
     first = (await deliver(app, hook)).json
 
     # When it comes again, later, with other words inside, and after its hook was changed
@@ -267,12 +247,6 @@ async def test_a_delivery_that_comes_again_is_the_same_task(app: GatewayApp, ann
     assert (again.status, again.json) == (202, {"task_id": first["task_id"], "deduplicated": True})
     assert [task["input"] for task in await made(ann)] == ["PR Fix it"]
     assert (await deliver(app, hook, delivery="d-2")).json["deduplicated"] is False
-
-
-async def test_a_delivery_to_another_hook_is_another_one(app: GatewayApp, ann: Client) -> None:
-    for _ in range(2):
-        assert (await deliver(app, await a_hook(ann, secret="same"))).json["deduplicated"] is False
-    assert len(await made(ann)) == 2
 
 
 async def test_what_was_cancelled_is_not_begun_anew_by_its_delivery(
@@ -329,22 +303,12 @@ async def test_an_altered_body_a_wrong_secret_or_no_signature_is_refused(
         assert (answer.status, problem["code"], problem["detail"]) == (401, "BAD_SIGNATURE", UNTRUSTED)
 
 
-@pytest.mark.parametrize("provider", ["stripe", "slack", "generic"])
-async def test_a_delivery_of_another_time_is_refused(app: GatewayApp, ann: Client, lines: Lines, provider: str) -> None:
-    hook = await a_hook(ann, provider=provider)
-    for at_s in (NOW_S - 301, NOW_S + 61):
-        answer = await deliver(app, hook, at_s=at_s)
-        problem = await refused_once(answer, ann, lines, hook["id"])
-        assert (answer.status, problem["code"], problem["detail"]) == (401, "BAD_SIGNATURE", UNTIMELY)
-    for at_s in (NOW_S - 300, NOW_S + 60):
-        assert (await deliver(app, hook, at_s=at_s)).status == 202
-
-
 @pytest.mark.parametrize("settings", [Settings(hooks=Hooks(old_s_max=10, ahead_s_max=0))])
 async def test_the_window_is_as_it_is_configured(app: GatewayApp, ann: Client) -> None:
     hook = await a_hook(ann, provider="slack")
     answers = [await deliver(app, hook, at_s=NOW_S + at_s, delivery=str(at_s)) for at_s in (-11, -10, 0, 1)]
     assert [answer.status for answer in answers] == [401, 202, 202, 401]
+    assert (answers[0].json["code"], answers[0].json["detail"]) == ("BAD_SIGNATURE", UNTIMELY)
 
 
 async def test_an_unknown_hook_looks_like_a_bad_signature(app: GatewayApp, ann: Client, lines: Lines) -> None:
@@ -359,47 +323,19 @@ async def test_an_unknown_hook_looks_like_a_bad_signature(app: GatewayApp, ann: 
 
 async def test_a_header_that_comes_twice_is_refused(app: GatewayApp, ann: Client, lines: Lines) -> None:
     hook, body = await a_hook(ann), a_body()
-    headers = [(name.encode(), value.encode()) for name, value in signed(hook, body).items()]
-    for twice in ((b"x-hub-signature-256", b"sha256=0"), headers[0]):
-        answer = await raw_delivery(app, hook["id"], [twice, *headers], body)
-        assert (answer["status"], await made(ann)) == (401, [])
-    assert (await raw_delivery(app, hook["id"], [*headers, (b"x-github-delivery", b"d-2")], body))["status"] == 422
-    assert (await raw_delivery(app, hook["id"], headers, body))["status"] == 202
+    headers = signed(hook, body)
+    for name, value, status in (
+        ("X-Hub-Signature-256", "sha256=0", 401),
+        ("X-Hub-Signature-256", headers["x-hub-signature-256"], 401),
+        ("X-GitHub-Delivery", "d-2", 422),
+    ):
+        answer = await deliver(app, hook, body, {name: value, **headers})
+        assert (answer.status, await made(ann)) == (status, [])
 
 
-async def raw_delivery(
-    app: GatewayApp, hook_id: str, headers: list[tuple[bytes, bytes]], body: bytes
-) -> dict[str, Any]:
-    """With headers as a dictionary could not hold them."""
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "scheme": "http",
-        "path": f"{HOOKS}/{hook_id}",
-        "query_string": b"",
-        "headers": [(b"host", b"127.0.0.1:8420"), *headers],
-        "client": ("10.0.0.1", 5000),
-    }
-    sent: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await app(scope, receive, send)
-    return sent[0]
-
-
-@pytest.mark.parametrize(
-    "body", [b"Hello, World!", b'{"a":"\xff"}', b'{"a":1e999}', b"[" * 100_000, b'{"a":' * 70 + b"1" + b"}" * 70]
-)
-async def test_what_was_signed_and_cannot_be_read_is_refused(
-    app: GatewayApp, ann: Client, lines: Lines, body: bytes
-) -> None:
+async def test_what_was_signed_and_cannot_be_read_is_refused(app: GatewayApp, ann: Client, lines: Lines) -> None:
     hook = await a_hook(ann)
-    answer = await deliver(app, hook, body)
+    answer = await deliver(app, hook, b"Hello, World!")
     problem = await refused_once(answer, ann, lines, hook["id"])
     assert (answer.status, problem["code"]) == (422, "INVALID_INPUT")
 
@@ -439,11 +375,8 @@ async def test_no_secret_is_in_any_line_or_answer(hub: GatewayHub, app: GatewayA
 # --- rotation ----------------------------------------------------------------------------------------------
 
 
-@every
-async def test_while_a_secret_is_replaced_both_are_good(
-    hub: GatewayHub, app: GatewayApp, ann: Client, provider: str
-) -> None:
-    hook = await a_hook(ann, provider=provider)
+async def test_while_a_secret_is_replaced_both_are_good(hub: GatewayHub, app: GatewayApp, ann: Client) -> None:
+    hook = await a_hook(ann, provider="slack")
     rotated = await ann.post(f"{HOOKS}/{hook['id']}/rotate", {"overlap": 3600})
     assert rotated.status == 200
     new = rotated.json
@@ -477,12 +410,6 @@ async def test_slack_is_given_its_challenge_back_if_it_signed(app: GatewayApp, a
     answer = await deliver(app, hook, body)
     assert (answer.status, answer.json) == (200, {"challenge": "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"})
     assert (await deliver(app, hook, body, {})).status == 401
-    assert await made(ann) == []
-
-
-async def test_githubs_ping_makes_no_task(app: GatewayApp, ann: Client) -> None:
-    answer = await deliver(app, await a_hook(ann), event="ping")
-    assert (answer.status, answer.json) == (202, {"task_id": None, "deduplicated": False})
     assert await made(ann) == []
 
 
@@ -553,15 +480,3 @@ async def test_a_hub_that_cannot_answer_says_so_and_nothing_is_lost(
             patch.setattr(hub, question, refusing(Unavailable("STORE_UNAVAILABLE", 1)))
             assert (await deliver(app, hook)).status == 503
     assert (await deliver(app, hook)).json["deduplicated"] is False
-
-
-async def test_a_delivery_of_four_megabytes_becomes_a_task_that_fits(app: GatewayApp, ann: Client) -> None:
-    hook = await a_hook(
-        ann, template={"input": "{{payload}}", "title": "{{payload.a}}", "context": {"all": "{{payload}}"}}
-    )
-    answer = await deliver(app, hook, msgspec.json.encode({"a": "\u0001é" * 400_000}))
-    assert answer.status == 202, answer.json
-    task = (await ann.get(f"{TASKS}/{answer.json['task_id']}")).json
-    assert len(task["input"].encode()) <= INPUT_BYTES_MAX
-    assert len(task["title"].encode()) <= FIELD_BYTES_MAX
-    assert len(msgspec.json.encode(task["context"])) <= OBJECT_BYTES_MAX

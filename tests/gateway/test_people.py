@@ -6,7 +6,7 @@ from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.openapi import refusals_of
 from taskyard.gateway.routes import ROUTES
 from taskyard.gateway.views import HubView
-from taskyard.vocabulary import Refusal, Scope
+from taskyard.vocabulary import Refusal
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import START_MS, GatewayHub
 
@@ -127,13 +127,6 @@ async def test_the_hubs_of_the_yard_are_listed_with_who_leads(admin: Client, hub
             "lag_s": 0.25,
         },
     ]
-
-
-async def test_an_agents_key_cannot_act_on_tasks(hub: GatewayHub, app: GatewayApp) -> None:
-    agent = Client(app, await hub.a_key(await hub.a_user("eve"), Scope.AGENT))
-    await agent.post("/api/v1/tasks", {"input": "a"})
-    assert (await agent.get("/api/v1/tasks/T-001")).status == 200
-    assert (await agent.request("DELETE", "/api/v1/tasks/T-001")).status == 403
 
 
 async def test_a_list_of_users_has_what_each_uses_if_that_is_asked_for(ann: Client, admin: Client) -> None:

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from taskyard.core.commands import Tick
-from taskyard.core.settings import Schedules, Settings
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.present import event_answer
-from taskyard.vocabulary import Level, Scope, SourceType
+from taskyard.vocabulary import Scope, SourceType
 from tests.support.gateway_client import Client
 from tests.support.gateway_hub import GatewayHub
 
@@ -21,11 +20,6 @@ NIGHTLY: dict[str, Any] = {
     "timezone": "Europe/Paris",
     "task": {"input": "tidy up", "type": "ops", "priority": "high", "metadata": {"agent": "sam", "channel_id": "c"}},
 }
-
-
-@pytest.fixture
-def settings() -> Settings:
-    return Settings(schedules=Schedules(per_user_max=3))
 
 
 async def pass_time(hub: GatewayHub, *, s: float) -> None:
@@ -140,24 +134,19 @@ async def test_changes_hold_at_once(hub: GatewayHub, ann: Client) -> None:
     [
         ({"name": "a/b"}, "name", 422),
         ({"name": "presets"}, "name", 422),
-        ({"name": "a\nb"}, "name", 422),
         ({"every": None}, "every", 422),
         ({"cron": "0 9 * * *"}, "every", 422),
-        ({"every": "5 minutes"}, "every", 422),
         ({"every": None, "cron": "0 9 * *"}, "cron", 422),
         ({"timezone": "Mars/Olympus"}, "timezone", 422),
         ({"kind": "cron"}, "kind", 422),
         ({"task": {"input": "a", "deadline": "2027-02-01T00:00:00Z"}}, "task.deadline", 422),
         ({"task": {"input": "a", "depends_on": ["T-001"]}}, "task.depends_on", 422),
-        ({"task": {"input": "a", "idempotency_key": "k"}}, "task.idempotency_key", 422),
         ({"task": {"input": "a", "source": {"type": "user"}}}, "task.source.type", 422),
-        ({"task": {"title": "no input"}}, "task.input", 422),
         ({"task": {"input": "a" * 70_000}}, "task", 413),
         ({"probe": {}}, "probe", 422),
         ({"probe": {"url": "https://example.com", "task": {"input": "a"}}}, "probe", 422),
         ({"probe": {"url": "ftp://example.com"}}, "probe.url", 422),
         ({"probe": {"url": "https://169.254.169.254/latest"}}, "probe.url", 422),
-        ({"probe": {"url": "https://10.0.0.1/"}}, "probe.url", 422),
         ({"task": {"input": "a", "queue": "noq"}}, "task.queue", 422),
         ({"probe": {"task": {"input": "a", "sla": "2027-02-01T00:00:00Z"}}}, "probe.task.sla", 422),
         ({"probe": {"url": "https://example.com", "timeout": 10_000}}, "probe.timeout", 422),
@@ -172,33 +161,11 @@ async def test_what_makes_no_schedule_is_told_with_its_field(
     assert (await ann.get(SCHEDULES)).json == []
 
 
-async def test_a_word_that_is_none_of_those_possible_is_told_with_them(ann: Client) -> None:
-    refused = (await ann.post(SCHEDULES, {**HOURLY, "catch_up": "some"})).json
-    assert refused["detail"] == "`catch_up` should be one of one, none, all; not 'some'."
-    assert refused["errors"] == [{"path": "catch_up", "message": "should be one of one, none, all; not 'some'"}]
-    refused = (await ann.post(SCHEDULES, {**HOURLY, "task": {"input": "a", "priority": "urgent"}})).json
-    assert refused["detail"] == "`task.priority` should be one of critical, high, normal, low; not 'urgent'."
-
-
-async def test_a_task_that_is_too_large_is_told_the_one_limit_that_holds(ann: Client) -> None:
-    refused = (await ann.post(SCHEDULES, {**HOURLY, "task": {"input": "x" * 300_000}})).json
-    assert refused["code"] == "TOO_LARGE"
-    assert refused["detail"] == "`task` of a schedule has at most 65,536 bytes of JSON in all."
-
-
 async def test_a_template_may_say_that_it_is_of_a_schedule_and_of_which_channel(hub: GatewayHub, ann: Client) -> None:
     task = {"input": "a", "source": {"type": "schedule", "channel": "discord"}}
     schedule = (await ann.post(SCHEDULES, {**HOURLY, "task": task})).json
     ran = (await ann.post(f"{SCHEDULES}/{schedule['id']}/run", {})).json
     assert ran["source"] == {"type": "schedule", "id": schedule["id"], "channel": "discord"}
-
-
-async def test_names_and_numbers_have_bounds(ann: Client) -> None:
-    await ann.post(SCHEDULES, HOURLY)
-    assert (await ann.post(SCHEDULES, HOURLY)).json["code"] == "NAME_TAKEN"
-    for name in ("a", "b"):
-        assert (await ann.post(SCHEDULES, {**HOURLY, "name": name})).status == 201
-    assert (await ann.post(SCHEDULES, {**HOURLY, "name": "c"})).json["code"] == "TOO_MANY_SCHEDULES"
 
 
 async def test_anothers_schedule_looks_like_none(ann: Client, bob: Client, admin: Client) -> None:
@@ -221,12 +188,6 @@ async def test_a_key_that_is_bound_to_other_sources_makes_no_schedules(hub: Gate
     bound = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, sources=(SourceType.USER,)))
     refused = await bound.post(SCHEDULES, HOURLY)
     assert (refused.status, refused.json["code"]) == (403, "FORBIDDEN")
-
-
-async def test_no_run_exceeds_the_key_that_wrote_it_down(hub: GatewayHub, app: GatewayApp, ann: Client) -> None:
-    low = Client(app, await hub.a_key("u_ann", Scope.TASKS, max_priority=Level.LOW))
-    await low.post(SCHEDULES, {**HOURLY, "task": {"input": "a", "priority": "critical"}})
-    assert (await ann.post(f"{SCHEDULES}/prices/run", {})).json["priority"] == "low"
 
 
 async def test_a_probe_is_shown_as_it_was_written(ann: Client) -> None:

@@ -2,22 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from taskyard.core.commands import SubmitTasks
-from taskyard.core.daemon_commands import JoinDaemon
-from taskyard.daemon.daemon import Daemon
-from taskyard.daemon.task import Task
 from taskyard.gateway import bodies
 from taskyard.gateway import server as server_module
 from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.server import GatewayServer
 from taskyard.vocabulary import Scope
-from tests.support.gateway_client import WAIT_S, Client
+from tests.support.gateway_client import WAIT_S
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
@@ -51,6 +47,13 @@ async def test_a_request_through_a_real_socket(hub: GatewayHub, server: GatewayS
     answer = await exchanged(server, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
     assert answer.startswith(b"HTTP/1.1 201 Created\r\n")
     assert b"\r\nserver:" not in answer.lower()
+
+
+async def test_a_head_request_is_answered_without_a_body(server: GatewayServer) -> None:
+    answer = await exchanged(server, b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK")
+    assert (b"content-length: 15" in head, body) == (True, b"")
 
 
 async def test_a_head_that_does_not_end_is_closed(server: GatewayServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,40 +132,6 @@ async def test_who_still_waits_when_the_server_stops_is_told_to_try_again(
     answer = await asked
     assert answer.startswith(b"HTTP/1.1 503")
     assert b'"code":"OUTCOME_UNKNOWN"' in answer
-
-
-async def test_a_daemons_socket_and_its_work_outlive_a_leader(
-    hub: GatewayHub, server: GatewayServer, ann: Client, tmp_path: Path
-) -> None:
-    # Given a real daemon at work
-    key = await hub.a_key("u_ann", Scope.DAEMON)
-    daemon = Daemon(f"http://127.0.0.1:{server.port}", key, name="mac-1", data_dir=tmp_path)
-    began, release = asyncio.Event(), asyncio.Event()
-
-    @daemon.task("wait")
-    async def waits(task: Task) -> str:
-        began.set()
-        await release.wait()
-        return f"did {task.input}"
-
-    serving = asyncio.create_task(daemon.serve())
-    try:
-        await ann.post("/api/v1/tasks", {"input": "it", "type": "wait"})
-        async with asyncio.timeout(WAIT_S):
-            await began.wait()
-
-        # When the lead moves as the work ends
-        await hub.lead_moves()
-        release.set()
-
-        # Then the next leader gets the result of that one attempt, from the same daemon at the same socket
-        task = (await ann.get(f"/api/v1/tasks/T-001?wait_s={WAIT_S}")).json
-        assert (task["status"], task["result"], len(task["attempts"])) == ("completed", "did it", 1)
-        first, second = (command for command in hub.told if isinstance(command, JoinDaemon))
-        assert (second.session, second.daemon_id) == (first.session, first.daemon_id)
-    finally:
-        serving.cancel()
-        await asyncio.gather(serving, return_exceptions=True)
 
 
 async def test_who_reads_only_after_all_was_sent_reads_that_it_was_too_much(

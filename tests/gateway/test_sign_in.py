@@ -1,13 +1,11 @@
-"""Signing in, whichever process of a yard answers: two gateways here, on one hub."""
+"""Signing in by a link; hubs of one yard are in tests/hub/test_sign_in.py."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
-from taskyard.gateway.app import GatewayApp, build_app
+from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.auth import AuthSettings
-from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.sign_in import COOKIE, SESSION, TICKET_CHARS_MAX
 from taskyard.hub.tokens import Tokens
@@ -19,14 +17,6 @@ pytestmark = pytest.mark.anyio
 ME = "/api/v1/users/me"
 TICKET_MS = AuthSettings().ticket_s * 1000
 SESSION_MS = AuthSettings().session_s * 1000
-
-
-@pytest.fixture
-async def other(hub: GatewayHub) -> AsyncIterator[GatewayApp]:
-    """Another gateway of the same yard."""
-    built = build_app(hub, GatewaySettings())
-    yield built
-    await built.door.close()
 
 
 def a_link(app: GatewayApp, user_id: str) -> str:
@@ -48,40 +38,10 @@ async def status_with(app: GatewayApp, session: str) -> int:
     return (await Client(app).get(ME, headers={"cookie": f"{COOKIE}={session}"})).status
 
 
-async def test_who_signed_in_at_one_gateway_is_signed_in_at_all(
-    hub: GatewayHub, app: GatewayApp, other: GatewayApp
-) -> None:
-    session = await signed_in(app, await hub.a_user("ann"))
-    me = (await Client(other).get(ME, headers={"cookie": f"{COOKIE}={session}"})).json
-    assert (me["id"], sorted(me["scopes"])) == ("u_ann", ["admin", "tasks"])
-
-
-async def test_a_link_works_at_a_gateway_that_did_not_make_it_and_then_nowhere(
-    hub: GatewayHub, app: GatewayApp, other: GatewayApp
-) -> None:
+async def test_of_many_who_follow_a_link_at_once_one_gets_in(hub: GatewayHub, app: GatewayApp) -> None:
     link = a_link(app, await hub.a_user("ann"))
-    assert [(await follow(one, link)).status for one in (other, app, other)] == [303, 401, 401]
-
-
-async def test_of_many_who_follow_a_link_at_once_one_gets_in(
-    hub: GatewayHub, app: GatewayApp, other: GatewayApp
-) -> None:
-    link = a_link(app, await hub.a_user("ann"))
-    came = await asyncio.gather(*(follow(one, link) for one in (app, other) * 5))
+    came = await asyncio.gather(*(follow(app, link) for _ in range(10)))
     assert sorted(response.status for response in came) == [303] + [401] * 9
-
-
-async def test_another_leader_signs_nobody_out_and_takes_no_older_link(hub: GatewayHub, app: GatewayApp) -> None:
-    user_id = await hub.a_user("ann")
-    session = await signed_in(app, user_id)
-    used, unused = a_link(app, user_id), a_link(app, user_id)
-    assert (await follow(app, used)).status == 303
-    # When another hub leads, which does not know what was used
-    await hub.lead_moves()
-    # Then sessions hold, links are over, and new ones work
-    assert await status_with(app, session) == 200
-    assert [(await follow(app, link)).status for link in (used, unused)] == [401, 401]
-    assert (await follow(app, a_link(app, user_id))).status == 303
 
 
 async def test_a_link_that_meets_the_next_leader_on_its_way_is_over(

@@ -109,11 +109,6 @@ async def test_nothing_is_foreseen_in_lists_and_batches(ann: Client) -> None:
         assert (one["queue_position"], one["estimated_start"]) == (None, None)
 
 
-async def test_without_any_daemon_there_is_a_place_and_no_time(ann: Client) -> None:
-    task = (await ann.post(TASKS, {"input": "a"})).json
-    assert (task["queue_position"], task["estimated_start"]) == (1, None)
-
-
 async def test_a_daemon_says_why_it_gets_nothing(hub: GatewayHub, ann: Client, bob: Client, admin: Client) -> None:
     await a_daemon(hub, shared=True)
     await ann.post(TASKS, {"input": "a", "requirements": {"capabilities": ["browser"]}})

@@ -4,7 +4,6 @@ import msgspec
 import pytest
 
 from taskyard.vocabulary import Refusal
-from taskyard.wire.invalid import faults_in
 from taskyard.wire.problems import PROBLEMS, FieldError, names_a_task, problem
 
 
@@ -24,24 +23,6 @@ def test_a_problem_is_what_the_caller_reads() -> None:
     assert msgspec.json.encode(problem(Refusal.STALE_ATTEMPT, "late", kept=True)) == (
         b'{"status":409,"title":"The attempt is over","detail":"late","code":"STALE_ATTEMPT","kept":true}'
     )
-
-
-@pytest.mark.parametrize(
-    ("complaint", "path"),
-    [
-        ("Expected `str`, got `int` - at `$.input`", "input"),
-        ("Expected `str`, got `int` - at `$.tasks[1].input`", "tasks[1].input"),
-        ("Object contains unknown field `colour`", "colour"),
-        ("Object contains unknown field `x` - at `$.execution`", "execution.x"),
-        ("Object missing required field `name`", "name"),
-        ("Expected `object`, got `array`", ""),
-        ("Expected `str`, got `int` - at `key` in `$.overrides`", "overrides"),
-    ],
-)
-def test_a_complaint_names_its_field(complaint: str, path: str) -> None:
-    (fault,) = faults_in(complaint)
-    assert fault.path == path
-    assert " - at " not in fault.message
 
 
 @pytest.mark.parametrize(
