@@ -198,7 +198,7 @@ def test_too_many_to_be_pending_is_a_limit(hub: StubHub, cli: Cli, tmp_path: Pat
     assert cli("import", "loki", str(tmp_path)).code == 5
 
 
-@pytest.mark.parametrize("arguments", [("loki",), ("model-queues",), ("yard",)])
+@pytest.mark.parametrize("arguments", [("loki",), ("model-queues",)])
 def test_what_is_not_there_is_a_no(hub: StubHub, cli: Cli, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     said = cli("import", *arguments, str(tmp_path / "nowhere"))
     assert said.code == 1

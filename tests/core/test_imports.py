@@ -3,12 +3,12 @@
 import pytest
 
 from taskyard.core.breakers import state_of
-from taskyard.core.changes import BreakerRecord, UserRecord
+from taskyard.core.changes import BreakerRecord
 from taskyard.core.commands import Arrival, Draft, ImportTasks, Known
 from taskyard.core.effects import Imported, Refused
-from taskyard.core.imports import AHEAD_MS_MAX, NUMBER_MAX
+from taskyard.core.imports import AHEAD_MS_MAX
 from taskyard.core.lookups import missing
-from taskyard.core.settings import Plan, Queue, Settings
+from taskyard.core.settings import Queue, Settings
 from taskyard.core.task import Attempt, Failure, Needs, Task, Terms
 from taskyard.vocabulary import (
     AttemptStatus,
@@ -35,8 +35,7 @@ def an_arrival(id: str, status: Status = Status.PENDING, **fields: object) -> Ar
 
 
 def import_of(*arrivals: Arrival, user: str = "ann", **fields: object) -> ImportTasks:
-    as_new = fields.pop("as_new", None)
-    return ImportTasks(user, "there", list(arrivals), "ann", user=as_new, **fields)  # type: ignore[arg-type]
+    return ImportTasks(user, "there", list(arrivals), "ann", **fields)  # type: ignore[arg-type]
 
 
 def taken(hub: HubHarness, *arrivals: Arrival, **fields: object) -> list[Task]:
@@ -193,13 +192,6 @@ def test_of_several_series_the_last_one_counts() -> None:
     assert task.series == 2
 
 
-def test_a_checkpoint_comes_along() -> None:
-    hub = HubHarness()
-    task = taken(hub, an_arrival("a", checkpoint=b'{"page":3}'))[0]
-    assert task.checkpoint
-    assert hub.batches[-1].checkpoints == [("a", b'{"page":3}')]
-
-
 def test_what_was_cancelled_says_why_if_it_was_said() -> None:
     hub = HubHarness()
     told, untold = taken(
@@ -247,13 +239,11 @@ def test_a_key_that_somebody_holds_stays_with_them() -> None:
     assert hub.state.keys == {("ann", "k"): holder.id, ("ann", "l"): "b"}
 
 
-def test_a_number_is_kept_if_it_is_still_to_come() -> None:
+def test_numbers_go_on_from_the_users_last_one() -> None:
     hub = HubHarness()
     hub.submit()
-    numbers = [t.number for t in taken(hub, an_arrival("a", number=9), an_arrival("b", number=4), an_arrival("c"))]
-    assert numbers == [9, 4, 10]
-    assert hub.submit().number == 11
-    assert taken(hub, an_arrival("d", number=3), an_arrival("e", number=NUMBER_MAX))[1].number == 13
+    assert [task.number for task in taken(hub, an_arrival("a", Status.COMPLETED), an_arrival("b"))] == [2, 3]
+    assert hub.submit().number == 4
 
 
 def test_sub_tasks_know_how_deep_they_are() -> None:
@@ -327,24 +317,8 @@ def test_there_is_room_for_all_of_it_or_for_none() -> None:
     assert isinstance(hub.ask(import_of(an_arrival("done2", Status.COMPLETED))), Imported)
 
 
-def test_somebody_is_made_for_whom_they_are_if_there_is_nobody() -> None:
-    hub = HubHarness(Settings(plans={"pro": Plan()}))
-    record = UserRecord("u_bob", "bob", START_WALL - HOUR, "pro")
-    task = taken(hub, an_arrival("a", number=7), user="u_bob", as_new=record)[0]
-    assert (task.user_id, task.number) == ("u_bob", 7)
-    assert hub.state.users["u_bob"].number == 7
-    assert hub.batches[-1].users == [record]
-    again = hub.ask(import_of(an_arrival("b"), user="u_bob", as_new=record))
-    assert again == Imported((False,))
-    assert hub.batches[-1].users == []
-
-
-def test_nobody_is_made_under_a_name_or_with_a_plan_that_cannot_be() -> None:
-    hub = HubHarness()
-    assert refusal(hub, an_arrival("a"), user="u_2").code is Refusal.USER_NOT_FOUND
-    assert refusal(hub, user="u_2", as_new=UserRecord("u_2", "ann", 0)).code is Refusal.NAME_TAKEN
-    assert refusal(hub, user="u_2", as_new=UserRecord("u_2", "*", 0)).code is Refusal.NAME_TAKEN
-    assert refusal(hub, user="u_2", as_new=UserRecord("u_2", "eve", 0, "gold")).field == "plan"
+def test_nobody_is_made_for_whom_they_are() -> None:
+    assert refusal(HubHarness(), an_arrival("a"), user="u_2").code is Refusal.USER_NOT_FOUND
 
 
 def test_breakers_come_along_unless_there_is_one() -> None:

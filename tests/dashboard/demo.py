@@ -69,8 +69,8 @@ class Demo:
         for name, tasks in self.past.items():
             for first in range(0, len(tasks), BATCH_TASKS_MAX):
                 piece = tasks[first : first + BATCH_TASKS_MAX]
-                carried = {"origin": f"demo-{name}", "tasks": piece, "user": {"name": name}}
-                self.yard.client.import_piece(msgspec.json.decode(msgspec.json.encode(carried), type=Import))
+                carried = {"origin": f"demo-{name}", "tasks": piece}
+                self.people[name].import_piece(msgspec.json.decode(msgspec.json.encode(carried), type=Import))
 
     def _minute(self) -> None:
         """What has just been done, and what has just gone wrong."""

@@ -2,7 +2,7 @@
 
 from taskyard.wire.imports import CarriedTask, Import
 from tests.sdk.conftest import Driver
-from tests.support.http_stub import Reply, StubHub
+from tests.support.http_stub import Reply, StubHub, a_task
 
 
 def test_a_piece_of_an_import_is_sent_as_it_is(hub: StubHub, driver: Driver) -> None:
@@ -16,7 +16,7 @@ def test_a_piece_of_an_import_is_sent_as_it_is(hub: StubHub, driver: Driver) -> 
 
 def test_an_export_is_walked_page_by_page(hub: StubHub, driver: Driver) -> None:
     link = {"Link": '</api/v1/export?cursor=next>; rel="next"'}
-    pages = [Reply(body=[{"id": "b", "input": "x"}], headers=link), Reply(body=[{"id": "a", "input": "x"}])]
+    pages = [Reply(body=[a_task(id="b")], headers=link), Reply(body=[a_task(id="a")])]
     hub.on("GET", "export", *pages)
     assert [task.id for task in driver.take(driver.client.export(archived=True))] == ["b", "a"]
     assert [call.query.get("cursor") for call in hub.calls] == [None, "next"]

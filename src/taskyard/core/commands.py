@@ -10,7 +10,7 @@ number it read at (see `lookups.py`). Commands are tagged, because a hub that do
 
 from msgspec import Struct, field
 
-from taskyard.core.changes import BreakerRecord, UserRecord
+from taskyard.core.changes import BreakerRecord
 from taskyard.core.daemon_commands import (
     AcceptTask,
     Beat,
@@ -124,8 +124,6 @@ class Arrival(Struct):
     draft: Draft
     status: Status
     created_at: int
-    number: int | None = None
-    """Its number there, which it keeps if that is still to come here."""
     queued_at: int | None = None
     scheduled_at: int | None = None
     started_at: int | None = None
@@ -136,7 +134,6 @@ class Arrival(Struct):
     summary: str | None = None
     result_status: ResultStatus | None = None
     outcome: bytes | None = None
-    checkpoint: bytes | None = None
     skipped_reason: str | None = None
     cancel_reason: str | None = None
     archived: bool = False
@@ -149,8 +146,6 @@ class ImportTasks(Told):
     origin: str
     arrivals: list[Arrival]
     actor: str
-    user: UserRecord | None = None
-    """Whose these are, if somebody may have to be made for them."""
     queues: dict[str, Queue] = field(default_factory=dict)
     breakers: list[BreakerRecord] = field(default_factory=list)
     elsewhere: tuple[str, ...] = ()

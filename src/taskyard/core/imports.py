@@ -14,6 +14,7 @@ These were taken in once already, so no rate is charged for them. How many may b
 """
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -32,16 +33,11 @@ from taskyard.core.intake import (
     task_of,
 )
 from taskyard.core.lifecycle import arrive
-from taskyard.core.people import add_user, refused_name
-from taskyard.core.plans import allowance_of, unknown_plan
+from taskyard.core.plans import allowance_of
 from taskyard.core.queues import queue_of, set_queue
 from taskyard.core.state import State, Turn, User
 from taskyard.core.task import Task, Trouble
 from taskyard.vocabulary import ENDED, EventName, Refusal, Status
-
-NUMBER_MAX: Final = 1_000_000_000
-# A number that is kept lifts those of all later tasks. Beyond this refs would no longer be read aloud.
-
 
 AHEAD_MS_MAX: Final = 24 * 3600 * 1000
 # How far the clock of where they come from may be ahead: a zone that was left out, at most.
@@ -50,7 +46,7 @@ AHEAD_MS_MAX: Final = 24 * 3600 * 1000
 class Import:
     """One piece of an import while it is looked at."""
 
-    __slots__ = ("arrivals", "command", "fresh", "intake", "numbers", "state", "turn", "user")
+    __slots__ = ("arrivals", "command", "fresh", "intake", "state", "turn", "user")
 
     def __init__(self, turn: Turn, command: ImportTasks) -> None:
         self.turn = turn
@@ -61,12 +57,10 @@ class Import:
             turn,
             SubmitTasks(command.user_id, drafts, ceiling=command.ceiling, sources=command.sources, known=command.known),
         )
-        self.user = _user_of(turn.state, command)
+        self.user = turn.state.users.get(command.user_id)
         self.arrivals = {arrival.draft.id: arrival for arrival in command.arrivals}
         self.fresh = {task_id: one for task_id, one in self.arrivals.items() if self.found(task_id) is None}
         """What is not here yet."""
-        self.numbers: dict[str, int] = {}
-        """What those are numbered as."""
 
     def found(self, task_id: str) -> Task | None:
         """A task of this id, whoever's it is."""
@@ -76,12 +70,6 @@ class Import:
         """Whether one may depend on it: it is here, comes in this piece, or is promised by another one."""
         is_promised = self.command.dry_run and task_id in self.command.elsewhere
         return task_id in self.fresh or is_promised or self.intake.find(task_id) is not None
-
-
-def _user_of(state: State, command: ImportTasks) -> User | None:
-    """Whose these are; one who is yet to be made is not in the state."""
-    found = state.users.get(command.user_id)
-    return found if found is not None or command.user is None else User(command.user, 0)
 
 
 Check = Callable[[Import, Arrival], Refused | None]
@@ -184,15 +172,16 @@ def take_in(turn: Turn, command: ImportTasks) -> None:
         turn.effects.append(Reply(command.reply_to, refused[0]))
         return
     _take_surroundings(one, user)
-    one.numbers = _numbers(one, user)
+    # Numbers are given in the order of the piece, whichever is taken first.
+    numbers = dict(zip(one.fresh, count(user.number + 1), strict=False))
     # History first: what is open then finds how its dependencies ended.
     for arrival in sorted(one.fresh.values(), key=lambda a: a.status not in ENDED):
         if arrival.status in ENDED:
-            _take_history(one, arrival)
+            _take_history(one, arrival, numbers[arrival.draft.id])
         else:
-            _take_open(one, arrival)
+            _take_open(one, arrival, numbers[arrival.draft.id])
     if one.fresh:
-        one.state.users[user.id].number = max(one.numbers.values())
+        user.number = max(numbers.values())
         told = f"{len(one.fresh)} tasks from {command.origin}"
         turn.audit(actor=command.actor, action="tasks.import", subject=user.id, new=told)
     turn.effects.append(Reply(command.reply_to, Imported(there, queues=queues)))
@@ -221,10 +210,6 @@ def _whole(one: Import) -> Refused | None:
     command, user = one.command, one.user
     if user is None:
         return Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
-    if user.id not in one.state.users:
-        refusal = refused_name(one.state, user.record.name, of=user.id)
-        if refusal is not None or (refusal := unknown_plan(one.state, user.record.plan)) is not None:
-            return refusal
     graph = {i: list(a.draft.depends_on) for i, a in one.fresh.items() if a.status not in ENDED}
     if cycle := find_cycle(graph):
         names = [one.fresh[task_id].draft.name or task_id for task_id in cycle]
@@ -239,15 +224,12 @@ def _whole(one: Import) -> Refused | None:
 
 
 def _take_surroundings(one: Import, user: User) -> None:
-    """Whoever and whatever is missing. What is here already stays as it is."""
+    """Queues and breakers that are missing. What is here already stays as it is."""
     turn, command = one.turn, one.command
-    if user.id not in one.state.users:
-        add_user(turn, user.record, actor=command.actor)
-        one.user = turn.state.users[user.id]
     for name in _queues(one):
         set_queue(turn, name, command.queues[name], actor=command.actor)
     for breaker in command.breakers:
-        take_up(turn, turn.state.users[user.id], breaker)
+        take_up(turn, user, breaker)
 
 
 def _queues(one: Import) -> list[str]:
@@ -256,26 +238,14 @@ def _queues(one: Import) -> list[str]:
     return [name for name in names if queue_of(one.state, name) is None]
 
 
-def _numbers(one: Import, user: User) -> dict[str, int]:
-    """In the order of the numbers they had, each of which is kept if it is still to come here."""
-    numbers: dict[str, int] = {}
-    last = user.number
-    for task_id, arrival in sorted(one.fresh.items(), key=lambda entry: entry[1].number or NUMBER_MAX):
-        last += 1
-        if arrival.number is not None and last < arrival.number < NUMBER_MAX:
-            last = arrival.number
-        numbers[task_id] = last
-    return numbers
-
-
-def _task_of(one: Import, arrival: Arrival) -> Task:
+def _task_of(one: Import, arrival: Arrival, number: int) -> Task:
     """Its record, as far as it is the same for what is open and what has ended."""
     draft, command = arrival.draft, one.command
     if draft.key is not None and holder_of(one.state, command.known, command.user_id, draft.key) is not None:
         # Whoever holds a key goes on holding it.
         draft.key = draft.digest = None
     task = task_of(one.intake, draft)
-    task.number = one.numbers[task.id]
+    task.number = number
     task.created_at = min(arrival.created_at, one.turn.now.wall)
     task.parent_id, task.depth = draft.parent_id, depth_of(one, arrival)
     if arrival.attempts:
@@ -289,8 +259,8 @@ def _past(one: Import, at: int | None) -> int | None:
     return None if at is None else min(at, one.turn.now.wall)
 
 
-def _take_history(one: Import, arrival: Arrival) -> None:
-    state, task = one.state, _task_of(one, arrival)
+def _take_history(one: Import, arrival: Arrival, number: int) -> None:
+    state, task = one.state, _task_of(one, arrival, number)
     state.intern(task)
     task.not_before = None
     task.queued_at, task.completed_at = _past(one, arrival.queued_at), _past(one, arrival.completed_at)
@@ -310,10 +280,7 @@ def _take_history(one: Import, arrival: Arrival) -> None:
         state.ledger.outcomes[task.id] = arrival.outcome
 
 
-def _take_open(one: Import, arrival: Arrival) -> None:
-    task = _task_of(one, arrival)
-    if arrival.checkpoint is not None:
-        task.checkpoint = True
-        one.state.ledger.checkpoints[task.id] = arrival.checkpoint
+def _take_open(one: Import, arrival: Arrival, number: int) -> None:
+    task = _task_of(one, arrival, number)
     enter(one.turn, task, arrival.draft.body)
     one.turn.record(EventName.TASK_IMPORTED, task, None, None, {"origin": one.command.origin})

@@ -1,8 +1,6 @@
 """The routes by which tasks come from and go to other places, and by which one hears what became of them."""
 
-from typing import Annotated, Any, Final
-
-from msgspec import Meta, Raw
+from typing import Any, Final
 
 from taskyard.gateway.call import OfUser
 from taskyard.gateway.rest import imports, report
@@ -11,11 +9,7 @@ from taskyard.gateway.task_routes import V1
 from taskyard.vocabulary import Refusal
 from taskyard.wire.imports import Import, ImportAnswer
 from taskyard.wire.report import ReportAnswer
-
-_EXPORTED: Final = list[
-    Annotated[Raw, Meta(extra_json_schema={"type": "object", "description": "as a task of `POST /import`"})]
-]
-# Not by its type: in a request its bounds are those that are configured, and one name would be two shapes.
+from taskyard.wire.tasks import TaskAnswer
 
 EXCHANGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     Route(
@@ -34,7 +28,6 @@ EXCHANGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
             Refusal.MODEL_NOT_ROUTED,
             Refusal.QUEUE_NOT_FOUND,
             Refusal.USER_NOT_FOUND,
-            Refusal.NAME_TAKEN,
             Refusal.TOO_MANY_PENDING,
         ),
     ),
@@ -51,9 +44,9 @@ EXCHANGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         f"{V1}/export",
         imports.give_out,
         policy=OWNER,
-        summary="One's tasks with all that became of them, as `POST /import` takes them",
+        summary="One's tasks in full with all that became of them, page by page",
         query=imports.ExportQuery,
-        answer=_EXPORTED,
+        answer=list[TaskAnswer],
         refusals=(Refusal.USER_NOT_FOUND,),
     ),
 )

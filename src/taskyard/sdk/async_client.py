@@ -53,7 +53,7 @@ from taskyard.sdk.schedules import AsyncScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask, bind
 from taskyard.wire.addresses import Turn, each_hub
-from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
+from taskyard.wire.imports import Import, ImportAnswer
 from taskyard.wire.report import ReportAnswer
 
 T = TypeVar("T")
@@ -124,9 +124,9 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
         """What happened since an instant (ISO 8601), or in the last twelve hours."""
         return await self.call(requests.report(since=since))
 
-    def export(self, *, archived: bool = False) -> AsyncIterator[CarriedTask]:
-        """All one's tasks and what became of them, newest first: those that are not archived, or those that are."""
-        return self._pages(requests.export_tasks(archived=archived))
+    def export(self, *, archived: bool = False) -> AsyncIterator[AsyncTask]:
+        """All one's tasks in full, newest first: those that are not archived, or those that are."""
+        return self._pages(requests.export_tasks(AsyncTask, archived=archived))
 
     async def task(self, task: str, *, wait_s: float | None = None) -> AsyncTask:
         """By id or ref. With `wait_s`: when it has ended, or when the time is up."""

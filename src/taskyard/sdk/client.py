@@ -59,7 +59,7 @@ from taskyard.sdk.schedules import ScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import Task, bind
 from taskyard.wire.addresses import Turn, each_hub
-from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
+from taskyard.wire.imports import Import, ImportAnswer
 from taskyard.wire.report import ReportAnswer
 
 T = TypeVar("T")
@@ -135,9 +135,9 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
         """What happened since an instant (ISO 8601), or in the last twelve hours."""
         return self.call(requests.report(since=since))
 
-    def export(self, *, archived: bool = False) -> Iterator[CarriedTask]:
-        """All one's tasks and what became of them, newest first: those that are not archived, or those that are."""
-        return self._pages(requests.export_tasks(archived=archived))
+    def export(self, *, archived: bool = False) -> Iterator[Task]:
+        """All one's tasks in full, newest first: those that are not archived, or those that are."""
+        return self._pages(requests.export_tasks(Task, archived=archived))
 
     def task(self, task: str, *, wait_s: float | None = None) -> Task:
         """By id or ref. With `wait_s`: when it has ended, or when the time is up."""

@@ -34,7 +34,7 @@ from taskyard.sdk.records import (
 from taskyard.sdk.request import API, PAGE, Request, encode, get, given, segment, send
 from taskyard.sdk.submission import is_keyed, wire_shape
 from taskyard.vocabulary import Refusal
-from taskyard.wire.imports import CarriedTask, Import, ImportAnswer
+from taskyard.wire.imports import Import, ImportAnswer
 from taskyard.wire.problems import NO_SUCH_TASK, PROBLEMS, names_a_task
 from taskyard.wire.report import ReportAnswer
 
@@ -110,8 +110,8 @@ def report(*, since: str | None = None) -> Request[ReportAnswer]:
     return get("/report", ReportAnswer, since=since)
 
 
-def export_tasks(*, archived: bool = False, limit: int = PAGE) -> Request[list[CarriedTask]]:
-    return get("/export", list[CarriedTask], archived="true" if archived else None, limit=limit)
+def export_tasks(handle: type[H], *, archived: bool = False, limit: int = PAGE) -> Request[list[H]]:
+    return get("/export", list[handle], archived="true" if archived else None, limit=limit)  # type: ignore[valid-type]
 
 
 # --- tasks -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Tasks on their way from one place to another: what an export writes, and an import takes."""
+"""Tasks that stood in another queue, as an import takes them."""
 
 from typing import Annotated, Final
 
@@ -15,12 +15,9 @@ from taskyard.wire.fields import (
     Text,
 )
 from taskyard.wire.frames import WireError, WireUsage
-from taskyard.wire.people import Overrides
 from taskyard.wire.submission import Submission
 from taskyard.wire.tasks import Rejected
 
-FROM_A_YARD: Final = "yard"
-"""The origin of what a yard exported: its names are ids, and one that is a task's here already is that task."""
 ORDER_MAX: Final = 4095
 QUEUES_MAX: Final = 1000
 CONCURRENT_MAX: Final = 1_000_000
@@ -51,8 +48,6 @@ class CarriedTask(Submission, forbid_unknown_fields=True, omit_defaults=True, kw
     """What it is called where it comes from. It gets an id of its own, the same however often it comes."""
     order: Order | None = None
     """Among those created at the same instant."""
-    number: Annotated[int, Meta(ge=1, le=2**53)] | None = None
-    """Of its ref, which it keeps if nobody has come so far yet."""
     status: Status = Status.PENDING
     created_at: Instant | None = None
     queued_at: Instant | None = None
@@ -67,7 +62,6 @@ class CarriedTask(Submission, forbid_unknown_fields=True, omit_defaults=True, kw
     files_changed: list[str] | None = None
     decision_report: JsonValue | UnsetType = UNSET
     error: WireError | None = None
-    checkpoint: JsonValue | UnsetType = UNSET
     skipped_reason: Text | None = None
     cancel_reason: Text | None = None
     archived: bool = False
@@ -87,13 +81,6 @@ class CarriedBreaker(Struct, forbid_unknown_fields=True, kw_only=True):
     half_open_at: Instant | None = None
 
 
-class CarriedUser(Struct, forbid_unknown_fields=True, kw_only=True):
-    name: Name
-    plan: Name | None = None
-    overrides: Overrides | None = None
-    created_at: Instant | None = None
-
-
 class Place(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """Of a task that another piece of the same import brings: what its id is made of besides its name."""
 
@@ -110,8 +97,6 @@ class Import(Struct, forbid_unknown_fields=True, kw_only=True):
     queues: Annotated[dict[Name, CarriedQueue], Meta(max_length=QUEUES_MAX)] = {}
     """Made where they are missing, by an admin."""
     breakers: Annotated[list[CarriedBreaker], Meta(max_length=BREAKERS_MAX)] = []
-    user: CarriedUser | None = None
-    """Whose they are, made if there is no such user (admin); else the caller's."""
     elsewhere: Annotated[dict[Name, Place], Meta(max_length=BATCH_TASKS_MAX * (DEPENDENCIES_MAX + 1))] = {}
     """Names that tasks of this piece depend on and other pieces bring."""
     open_left: Count = 0

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from taskyard.vocabulary import ENDED, Refusal
 from taskyard.wire.depth import has_nul
 from taskyard.wire.fields import BATCH_TASKS_MAX, ms_of
-from taskyard.wire.imports import CarriedBreaker, CarriedQueue, CarriedTask, CarriedUser, Import, Place
+from taskyard.wire.imports import CarriedBreaker, CarriedQueue, CarriedTask, Import, Place
 from taskyard.wire.tasks import Rejected
 
 if TYPE_CHECKING:
@@ -32,13 +32,12 @@ class Circular(Exception):
 
 
 class Cargo(Struct, kw_only=True):
-    """All of one user's."""
+    """All that was read of one directory."""
 
     origin: str
     tasks: list[CarriedTask] = field(default_factory=list)
     queues: dict[str, CarriedQueue] = field(default_factory=dict)
     breakers: list[CarriedBreaker] = field(default_factory=list)
-    user: CarriedUser | None = None
     files: dict[str, str] = field(default_factory=dict)
     """Which file each task was read from, where there are several."""
     damaged: list[str] = field(default_factory=list)
@@ -120,7 +119,7 @@ def _called(name: str, cargo: Cargo) -> str:
 
 
 def arrange(tasks: Sequence[CarriedTask]) -> list[CarriedTask]:
-    """By number or age, but nothing before what it depends on. `Circular` if that cannot be."""
+    """By age, but nothing before what it depends on. `Circular` if that cannot be."""
     by_name = {task.id: task for task in tasks}
     needs = {task.id: {name for name in _needs(task) if name in by_name} for task in tasks}
     heirs: dict[str, list[str]] = {}
@@ -148,9 +147,9 @@ def _needs(task: CarriedTask) -> list[str]:
     return [*task.depends_on, *([] if task.parent_task_id is None else [task.parent_task_id])]
 
 
-def _rank(task: CarriedTask) -> tuple[int, int, int]:
+def _rank(task: CarriedTask) -> tuple[int, int]:
     created = 0 if task.created_at is None else ms_of(task.created_at)
-    return task.number or 0, created, task.order or 0
+    return created, task.order or 0
 
 
 def _pieces(cargo: Cargo, tasks: Sequence[CarriedTask], all_: Sequence[CarriedTask]) -> Iterator[Import]:
@@ -170,7 +169,7 @@ def _pieces(cargo: Cargo, tasks: Sequence[CarriedTask], all_: Sequence[CarriedTa
 
 
 def _piece(cargo: Cargo) -> Import:
-    return Import(origin=cargo.origin, queues=cargo.queues, breakers=cargo.breakers, user=cargo.user, tasks=[])
+    return Import(origin=cargo.origin, queues=cargo.queues, breakers=cargo.breakers, tasks=[])
 
 
 def _with_places(piece: Import, places: dict[str, Place]) -> Import:

@@ -9,7 +9,6 @@ import errno
 import os
 import re
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -77,7 +76,7 @@ class Directory:
 
     def read(self, name: str, *, bytes_max: int = FILE_BYTES_MAX) -> bytes:
         """The file of this name."""
-        return read_at(self._fd, name, f"{self.shown}/{name}", bytes_max=bytes_max)
+        return _read_at(self._fd, name, f"{self.shown}/{name}", bytes_max=bytes_max)
 
 
 @contextmanager
@@ -91,7 +90,7 @@ def directory(path: str) -> Iterator[Directory]:
         yield Directory(fd, path.rstrip("/") or "/")
 
 
-def read_at(directory_fd: int | None, name: str, shown: str, *, bytes_max: int = FILE_BYTES_MAX) -> bytes:
+def _read_at(directory_fd: int, name: str, shown: str, *, bytes_max: int = FILE_BYTES_MAX) -> bytes:
     """A regular file that is not too large and does not change while it is read."""
     try:
         fd = os.open(name, _OPEN, dir_fd=directory_fd)
@@ -109,14 +108,6 @@ def read_at(directory_fd: int | None, name: str, shown: str, *, bytes_max: int =
         if len(content) != before.st_size or after.st_mtime_ns != before.st_mtime_ns:
             raise Damaged(f"{shown}: was written to while it was read; import again when nobody writes to it")
         return content.removeprefix(codecs.BOM_UTF8)
-
-
-def read_input(shown: str, *, bytes_max: int = FILE_BYTES_MAX) -> bytes:
-    """Standard input, to its end."""
-    content = sys.stdin.buffer.read(bytes_max + 1)
-    if len(content) > bytes_max:
-        raise Damaged(f"{shown}: has more than {bytes_max:,} bytes; no more are read")
-    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def _read_whole(fd: int, size: int) -> bytes:

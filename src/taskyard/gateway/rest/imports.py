@@ -1,33 +1,24 @@
-"""`POST /import`, `GET /export`: tasks with all that became of them, in and out."""
+"""`POST /import`, `GET /export`: tasks of other queues come in, and one's own go out, with all that became of them."""
 
 from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
-from taskyard.core.changes import BreakerRecord, UserRecord
+from taskyard.core.changes import BreakerRecord
 from taskyard.core.commands import Arrival, ImportTasks
 from taskyard.core.effects import Imported, Refused
 from taskyard.core.settings import Queue
-from taskyard.gateway.arrivals import arrival_of, id_of, kept_id, record_of, too_many_files, user_id_of
+from taskyard.gateway.arrivals import arrival_of, id_of, too_many_files
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse
-from taskyard.gateway.news import user_named
 from taskyard.gateway.pages import link_to_next, place_of
+from taskyard.gateway.present import task_answer
 from taskyard.gateway.sizes import check_batch, oversize_of
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Reader, StoredTask, TaskFilter
 from taskyard.vocabulary import ENDED, Refusal, Scope
 from taskyard.wire.fields import PAGE, Limit, Name, ms_of
-from taskyard.wire.imports import (
-    FROM_A_YARD,
-    CarriedBreaker,
-    CarriedQueue,
-    CarriedTask,
-    CarriedUser,
-    Import,
-    ImportAnswer,
-    Place,
-)
+from taskyard.wire.imports import CarriedBreaker, CarriedQueue, CarriedTask, Import, ImportAnswer, Place
 from taskyard.wire.problems import PROBLEMS, FieldError
 from taskyard.wire.submission import faults_of
 from taskyard.wire.tasks import Rejected
@@ -46,7 +37,7 @@ async def take_in(call: Call[OfUser], body: Import) -> Reply:
         if not body.dry_run:
             raise misfits[0].refusal
         return Reply(ImportAnswer(new=[], there=[], rejected=[misfit.rejected for misfit in misfits]))
-    command = await _command(call, body)
+    command = _command(call, body)
     answer, _ = await call.hub.ask(command)
     if isinstance(answer, Refused):
         raise _told(answer, body.tasks)
@@ -62,16 +53,17 @@ async def take_in(call: Call[OfUser], body: Import) -> Reply:
     )
 
 
-async def _command(call: Call[OfUser], body: Import) -> ImportTasks:
+def _command(call: Call[OfUser], body: Import) -> ImportTasks:
     principal, is_admin = call.principal, Scope.ADMIN in call.principal.scopes
-    user_id, user = await _whose(call, body.user)
-    ids = await _ids(call, body, user_id)
+    user_id = call.user_id(call.query.user)
+    here = {record.id: Place(created_at=record.created_at, order=record.order) for record in body.tasks}
+    places = {**body.elsewhere, **here}
+    ids = {name: id_of(user_id, body.origin, name, place) for name, place in places.items()}
     return ImportTasks(
         user_id=user_id,
         origin=body.origin,
         arrivals=_arrivals(call, body, user_id, ids),
         actor=principal.actor,
-        user=user,
         queues={name: _queue(one) for name, one in body.queues.items()},
         breakers=[_breaker(one, user_id) for one in body.breakers],
         elsewhere=tuple(ids[name] for name in body.elsewhere),
@@ -81,23 +73,6 @@ async def _command(call: Call[OfUser], body: Import) -> ImportTasks:
         ceiling=principal.max_priority,
         sources=principal.sources,
     )
-
-
-async def _whose(call: Call[OfUser], named: CarriedUser | None) -> tuple[str, UserRecord | None]:
-    """The caller, or whom an admin names; somebody who is not there yet is made."""
-    if named is None:
-        return call.user_id(call.query.user), None
-    if Scope.ADMIN not in call.principal.scopes:
-        raise RequestRefused(Refusal.FORBIDDEN, "Only an admin may import for another user; leave `user` out.")
-    found = await user_named(call.hub, named.name)
-    if found is not None:
-        return found.id, None
-    now_ms = call.hub.now_ms()
-    created_at = now_ms if named.created_at is None else min(max(ms_of(named.created_at), 0), now_ms)
-    given = {} if named.overrides is None else msgspec.to_builtins(named.overrides)
-    overrides = {name: value for name, value in given.items() if value is not None}
-    user_id = user_id_of(call.hub.identity.cluster_id, named.name)
-    return user_id, UserRecord(user_id, named.name, created_at, named.plan, overrides)
 
 
 def _queue(one: CarriedQueue) -> Queue:
@@ -114,21 +89,6 @@ def _breaker(one: CarriedBreaker, user_id: str) -> BreakerRecord:
         opened_at=opened_at,
         half_open_at=(opened_at or 0) if one.half_open_at is None else ms_of(one.half_open_at),
     )
-
-
-async def _ids(call: Call[OfUser], body: Import, user_id: str) -> dict[str, str]:
-    """Of every name in this piece. What comes back to a yard that it was in is itself."""
-    here = {record.id: Place(created_at=record.created_at, order=record.order) for record in body.tasks}
-    places = {**body.elsewhere, **here}
-    ids = {name: id_of(user_id, body.origin, name, place) for name, place in places.items()}
-    if body.origin != FROM_A_YARD:
-        return ids
-    asked, now_ms = tuple({*places, *ids.values()}), call.hub.now_ms()
-    known = await call.hub.read(lambda reader: reader.known(user_id=None, ids=asked, refs=(), keys=()))
-    owners = {task.id: task.user_id for task in known.tasks.values()}
-    return {
-        name: kept_id(name, derived, owners=owners, user_id=user_id, now_ms=now_ms) for name, derived in ids.items()
-    }
 
 
 def _arrivals(call: Call[OfUser], body: Import, user_id: str, ids: Mapping[str, str]) -> list[Arrival]:
@@ -185,7 +145,7 @@ def _rejected(refused: Refused) -> Rejected:
 
 
 async def give_out(call: Call[ExportQuery], _body: Empty) -> Reply:
-    """A page of one user's tasks, newest first: those that are not archived, or those that are."""
+    """A page of one user's tasks in full, newest first: those that are not archived, or those that are."""
     query = call.query
     user_id = call.user_id(query.user)
     wanted = TaskFilter(user_id=user_id, archived=query.archived, before=place_of(query.cursor), limit=query.limit + 1)
@@ -194,7 +154,8 @@ async def give_out(call: Call[ExportQuery], _body: Empty) -> Reply:
     headers = []
     if len(found) > query.limit:
         headers = link_to_next(call.path, query, cursor_of(page[-1][0], user_id=user_id))
-    return Reply([record_of(stored, checkpoint) for stored, checkpoint in page], headers=headers)
+    answers = [task_answer(stored, checkpoint=checkpoint) for stored, checkpoint in page]
+    return Reply(answers, headers=headers)
 
 
 def _page(reader: Reader, wanted: TaskFilter) -> list[tuple[StoredTask, bytes | None]]:
