@@ -1,9 +1,11 @@
 """Runs the command line in this process, against a hub that says what it is told to."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 import pytest
+import typer.main
 
 from taskyard.cli.main import run
 from tests.support.http_stub import KEY, StubHub, running_stub
@@ -16,6 +18,14 @@ class Result(NamedTuple):
 
 
 Cli = Callable[..., Result]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_made_once() -> Iterator[None]:
+    """Each call would make all of them anew, which takes longer than most commands do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture

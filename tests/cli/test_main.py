@@ -212,12 +212,12 @@ def test_a_command_works_though_nobody_hears_its_answer_and_nothing_can_be_read(
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("No hub leads at the moment; try again.", "No hub leads at the moment; try again in 3 s."),
-        ("The queue is too long.", "The queue is too long. Try again in 3 s."),
+        ("No hub leads at the moment; try again.", "No hub leads at the moment; try again in 40 s."),
+        ("The queue is too long.", "The queue is too long. Try again in 40 s."),
     ],
 )
 def test_when_to_try_again_is_said_once(hub: StubHub, cli: Cli, said: str, told: str) -> None:
-    hub.on("GET", "tasks/T-2", problem(503, "NO_LEADER", said, retry_after=3))
+    hub.on("GET", "tasks/T-2", problem(503, "NO_LEADER", said, retry_after=40))
     assert cli("show", "T-2").err == f"taskyard: {told}\n"
 
 
