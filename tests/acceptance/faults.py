@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -51,14 +52,23 @@ class Yard:
     """A hub, some daemons and a load; and how to hurt them."""
 
     def __init__(
-        self, live: LiveYard, hub: LiveHub, *, seed: int, lease_s: float = LEASE_S, door: Door | None = None
+        self,
+        live: LiveYard,
+        hub: LiveHub,
+        *,
+        seed: int,
+        lease_s: float = LEASE_S,
+        door: Door | None = None,
+        daemons_at: Sequence[Door] = (),
     ) -> None:
-        """`door` is where daemons and clients come in, if not by this hub alone."""
+        """`door` is where daemons and clients come in, if not by this hub alone; `daemons_at`, where daemons do, one
+        after another, if not by the same as clients."""
         self.rng = random.Random(seed)
         self.lease_s = lease_s
         self.hub = hub
         self.door = door or hub
-        self.daemons = [live.daemon(self.door, f"d{n}", slots=SLOTS) for n in range(1, DAEMONS + 1)]
+        doors = cycle(daemons_at or (self.door,))
+        self.daemons = [live.daemon(next(doors), f"d{n}", slots=SLOTS) for n in range(1, DAEMONS + 1)]
         self.faults: list[Fault] = []
         self.tail = JournalTail([daemon.journal for daemon in self.daemons])
         self.load = Load(self.door, self.tail, seed=seed)

@@ -1,42 +1,26 @@
-"""Three hubs of one yard on a database of their own, and faults done to whichever leads, to the database, and to what
-they say to each other.
+"""Several hubs of one yard on one database, and what is done to whichever leads.
 
-Every hub reaches the database over a wire of its own that can be cut. What is judged is the history (`history.py`), the
-log in the database, and how long it took until every hub that was left accepted a new task.
+What is judged is the history (`history.py`), the log in the database, and how long it took until every hub that was
+left accepted a new task.
 """
 
-import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from itertools import count, pairwise
-from pathlib import Path
 from typing import Final
 
 from taskyard.sdk.client import Client
-from taskyard.sdk.errors import HubUnreachable, TaskyardError, Unavailable
-from taskyard.sdk.retry import NEVER, PROMPT, RetryPolicy
-from tests.acceptance.faults import Report, Yard, settings, suffer
-from tests.acceptance.history import Fault, History, Kind
-from tests.support.live import STUBBORN, LiveHub, LiveYard, live_yard, wait_until
-from tests.support.pg_proxy import Loss, Proxy, a_proxy
-from tests.support.postgres import Cluster, a_cluster
+from taskyard.sdk.errors import HubUnreachable, Unavailable
+from taskyard.sdk.retry import NEVER, RetryPolicy
+from tests.acceptance.faults import Yard
+from tests.acceptance.history import Fault, Kind
+from tests.support.live import Door, LiveHub, LiveYard, wait_until
+from tests.support.postgres import Cluster
 
-CLOCKS_H: Final = (0, -1, 1)
-"""Each hub's clock: right, an hour late, an hour early. It may change nothing."""
 LEASE_S: Final = 1.5
-"""Of the leader."""
+"""Of the leader, in the soak."""
 LEADS_S: Final = 30.0
-PAUSED_S: Final = (1.0, 2.5)
-"""How long a leader is stopped after the end of its lease."""
-SERVER_AWAY_S: Final = (0.0, 1.5)
-PURPOSES: Final = ("writer", "lock", "lease", "reader")
-NESTERS, DEPTH, NEST_S = 2, 3, 60.0
-AROUND_S: Final = 0.5
-# Before and after a hand-over, requests that must not fail either.
 
 DEAF_S_MAX: Final[Mapping[Kind, float]] = {
     Kind.LEADER_KILL: 5.0,
@@ -48,9 +32,7 @@ DEAF_S_MAX: Final[Mapping[Kind, float]] = {
 """From the beginning of a fault until every hub that was left accepts a new task."""
 
 
-def with_clock(hours: int) -> list[str]:
-    """What to put before a command so that its calendar is wrong."""
-    return [sys.executable, "-m", "tests.support.shifted", str(hours)] if hours else []
+CHANGES_LEADER: Final = (Kind.LEADER_KILL, Kind.LEADER_STOP, Kind.LEADER_CUT, Kind.HAND_OVER)
 
 
 class LiveHubs:
@@ -74,63 +56,28 @@ class LiveHubs:
 
 
 class HubsYard(Yard):
-    """Three hubs, the daemons and the load of every fault test, and how to hurt whoever leads."""
+    """The hubs, the daemons and the load of every fault test, and how to hurt whoever leads."""
 
     def __init__(
-        self, live: LiveYard, server: Cluster, wires: Sequence[Proxy], *, seed: int, lead_s: float = LEASE_S
+        self,
+        live: LiveYard,
+        server: Cluster,
+        database: str,
+        hubs: Sequence[LiveHub],
+        *,
+        seed: int,
+        lease_s: float,
+        daemons_at: Sequence[Door] = (),
     ) -> None:
+        """`hubs` are not started yet. `daemons_at`: where daemons come in, one after another, if not by any of them."""
         self.server = server
-        self.lead_s = lead_s
-        # What daemons are given must outlast the time in which nobody can lead: a server that is away, then a takeover.
-        lease_s = SERVER_AWAY_S[1] + 4 * lead_s + 0.5
-        self.database = server.new_database()
-        self.wires = wires
-        self.hubs = [
-            live.hub(
-                f"hub{number}",
-                settings=f"{settings(lease_s)}[cluster]\nlease_s = {lead_s:g}\n",
-                database=server.url(self.database, port=wire.port),
-                prefix=with_clock(hours),
-                start=False,
-            )
-            for number, (wire, hours) in enumerate(zip(wires, CLOCKS_H, strict=True), 1)
-        ]
-        for hub in self.hubs:
+        self.database = database
+        self.hubs = hubs
+        for hub in hubs:
             hub.start(wait=False)
-        for hub in self.hubs:
+        for hub in hubs:
             hub.wait_ready()
-        super().__init__(live, self.hubs[0], seed=seed, lease_s=lease_s, door=LiveHubs(self.hubs))
-        self.refused: list[str] = []
-        """Requests that failed though nothing but a hand-over happened."""
-        self.nested = 0
-        self.unnested: list[str] = []
-        """Tasks that waited for sub-tasks of their own, and did not get what they waited for."""
-        self._over = threading.Event()
-        self._nesters = [threading.Thread(target=self._nest, daemon=True) for _ in range(NESTERS)]
-
-    def begin(self) -> None:
-        super().begin()
-        for thread in self._nesters:
-            thread.start()
-
-    def finish(self) -> History:
-        self._over.set()
-        for thread in self._nesters:
-            thread.join(NEST_S)
-        return super().finish()
-
-    def _nest(self) -> None:
-        """One after another: a task whose parent waits for it, whose parent waits for it."""
-        with self.door.client(retry=STUBBORN) as client:
-            while not self._over.is_set():
-                try:
-                    task = client.submit("deep", type="nest", payload={"depth": DEPTH}).wait(timeout=NEST_S)
-                except TaskyardError as error:
-                    self.unnested.append(f"{type(error).__name__}: {error}")
-                    continue
-                self.nested += 1
-                if task.result != DEPTH:
-                    self.unnested.append(f"{task.id} is {task.status}, with {task.result!r}")
+        super().__init__(live, hubs[0], seed=seed, lease_s=lease_s, door=LiveHubs(hubs), daemons_at=daemons_at)
 
     # --- who leads -----------------------------------------------------------------------------------------
 
@@ -174,8 +121,6 @@ class HubsYard(Yard):
         assert len(took) == len(hubs), f"no new task was accepted within {LEADS_S:g} s"
         return max(took)
 
-    # --- the kinds -----------------------------------------------------------------------------------------
-
     def kill_leader(self) -> int:
         _, leader, others = self.strike()
         pid, began = leader.process.pid, time.monotonic_ns()
@@ -183,109 +128,6 @@ class HubsYard(Yard):
         deaf_s = self.deaf_s(began, others)
         self.note(Kind.LEADER_KILL, pid, began, deaf_s)
         leader.start(wait=False)
-        return 1
-
-    def stop_leader(self) -> int:
-        """For longer than its lease; it goes on as if nothing had happened."""
-        _, leader, others = self.strike()
-        pid, began = leader.process.pid, time.monotonic_ns()
-        leader.process.pause()
-        stopped_until = time.monotonic() + self.lead_s + self.rng.uniform(*PAUSED_S)
-        deaf_s = self.deaf_s(began, others)
-        time.sleep(max(0.0, stopped_until - time.monotonic()))
-        leader.process.resume()
-        self.note(Kind.LEADER_STOP, pid, began, deaf_s)
-        return 1
-
-    def cut_leader(self) -> int:
-        """From the database: its connections are closed and no new one is taken, or nothing passes over them."""
-        number, leader, others = self.strike()
-        wire, began = self.wires[number], time.monotonic_ns()
-        if self.rng.random() < 0.5:
-            wire.close_to_new(True)
-            wire.cut()
-        else:
-            wire.lose(Loss.EVERYTHING)
-        deaf_s = self.deaf_s(began, others)
-        wire.lose(Loss.NOTHING)
-        wire.close_to_new(False)
-        wire.cut()
-        self.deaf_s(began, [leader])
-        self.note(Kind.LEADER_CUT, leader.process.pid, began, deaf_s)
-        return 1
-
-    def end_sessions(self) -> int:
-        """As an operator would: those of one purpose, or all."""
-        _, leader, others = self.strike()
-        purposes = self.rng.choice([*((purpose,) for purpose in PURPOSES), PURPOSES])
-        began = time.monotonic_ns()
-        for purpose in purposes:
-            self.server.terminate(self.database, purpose)
-        deaf_s = self.deaf_s(began, [leader, *others])
-        self.note(Kind.SESSIONS_END, leader.process.pid, began, deaf_s)
-        return 1
-
-    def hand_over(self) -> int:
-        """The leader is asked to go. Meanwhile requests to the others, and of who knows all three, must not fail."""
-        _, leader, others = self.strike()
-        pid = leader.process.pid
-        with self.asking(others), ThreadPoolExecutor(1) as beside:
-            time.sleep(AROUND_S)
-            began = time.monotonic_ns()
-            leaving = beside.submit(leader.process.terminate)
-            deaf_s = self.deaf_s(began, others)
-            assert leaving.result() == 0, leader.process.said[-2000:]
-            time.sleep(AROUND_S)
-        self.note(Kind.HAND_OVER, pid, began, deaf_s)
-        leader.start(wait=False)
-        return 1
-
-    @contextmanager
-    def asking(self, hubs: Sequence[LiveHub]) -> Iterator[None]:
-        """Requests one after another: of each of these hubs without a second try, and of all as a client does."""
-        over = threading.Event()
-
-        def ask(make: Callable[[], Client]) -> None:
-            with make() as client:
-                while not over.is_set():
-                    try:
-                        client.submit("during a hand-over", type="noop")
-                    except TaskyardError as error:
-                        self.refused.append(f"{type(error).__name__}: {error}")
-
-        key = self.door.key
-        callers = [lambda hub=hub: hub.client(key=key) for hub in hubs]
-        callers.append(lambda: self.door.client(retry=PROMPT))
-        threads = [threading.Thread(target=ask, args=(caller,), daemon=True) for caller in callers]
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            for thread in threads:
-                thread.join(LEADS_S)
-
-    def kill_server(self) -> int:
-        _, leader, _ = self.strike()
-        began = time.monotonic_ns()
-        self.server.stop(signal.SIGQUIT)
-        time.sleep(self.rng.uniform(*SERVER_AWAY_S))
-        self.server.start()
-        back = time.monotonic_ns()
-        after_s = self.deaf_s(back, self.hubs)
-        self.note(Kind.SERVER_KILL, leader.process.pid, began, after_s)
-        return 1
-
-    def lose_answer(self) -> int:
-        """To a commit: it happened and nobody says so, or it never arrived."""
-        number, leader, _ = self.strike()
-        wire, began = self.wires[number], time.monotonic_ns()
-        lost = wire.lost
-        wire.lose(self.rng.choice((Loss.ANSWER, Loss.ANSWER, Loss.REQUEST)), purpose="writer")
-        wait_until(lambda: wire.lost > lost, within_s=LEADS_S, what="a commit whose answer is lost", every_s=0.001)
-        deaf_s = self.deaf_s(began, self.hubs)
-        self.note(Kind.ANSWER_LOST, leader.process.pid, began, deaf_s)
         return 1
 
     # --- afterwards ----------------------------------------------------------------------------------------
@@ -336,6 +178,16 @@ class HubsYard(Yard):
             if hub.process.exit_code is not None
         ]
 
+    def broken(self) -> dict[str, list[str]]:
+        """What must hold of any hubs of one yard, and did not."""
+        leaders = sum(fault.kind in CHANGES_LEADER for fault in self.faults)
+        return {
+            "log": self.broken_log(),
+            "tasks out of line": self.out_of_line(),
+            "hubs that died": self.died(),
+            "leaders that stayed": [] if self.epochs > leaders else [f"{self.epochs} epochs, {leaders} faults"],
+        }
+
 
 def _is_accepted(client: Client) -> bool:
     try:
@@ -343,19 +195,6 @@ def _is_accepted(client: Client) -> bool:
     except (HubUnreachable, Unavailable):
         return False
     return True
-
-
-KINDS: Final[Mapping[Kind, Callable[[HubsYard], int]]] = {
-    Kind.LEADER_KILL: HubsYard.kill_leader,
-    Kind.LEADER_STOP: HubsYard.stop_leader,
-    Kind.LEADER_CUT: HubsYard.cut_leader,
-    Kind.SESSIONS_END: HubsYard.end_sessions,
-    Kind.HAND_OVER: HubsYard.hand_over,
-    Kind.SERVER_KILL: HubsYard.kill_server,
-    Kind.ANSWER_LOST: HubsYard.lose_answer,
-}
-
-CHANGES_LEADER: Final = (Kind.LEADER_KILL, Kind.LEADER_STOP, Kind.LEADER_CUT, Kind.HAND_OVER)
 
 
 def slow_takeovers(faults: Sequence[Fault]) -> list[str]:
@@ -366,45 +205,10 @@ def slow_takeovers(faults: Sequence[Fault]) -> list[str]:
     ]
 
 
-def run_hubs(
-    directory: Path,
-    planned: Mapping[Kind, int],
-    *,
-    seed: int,
-    name: str,
-    lead_s: float = LEASE_S,
-    is_timed: bool = True,
-    until: float | None = None,
-) -> Report:
-    """So many faults of each of these kinds, on three hubs and a database server of their own.
-
-    `is_timed` has a takeover that is slow count as a fault, which on a busy machine it is not.
-    """
-    directory.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
-    with ExitStack() as stack:
-        server = stack.enter_context(a_cluster())
-        wires = [stack.enter_context(a_proxy(server.port)) for _ in CLOCKS_H]
-        yard = HubsYard(stack.enter_context(live_yard(directory)), server, wires, seed=seed, lead_s=lead_s)
-        history = suffer(yard, {kind: (faults, KINDS[kind]) for kind, faults in planned.items()}, until=until)
-        leaders = sum(fault.kind in CHANGES_LEADER for fault in history.faults)
-        more = {
-            "log": yard.broken_log(),
-            "requests failed during a hand-over": yard.refused,
-            "slow takeovers": slow_takeovers(history.faults) if is_timed else [],
-            "waits in vain": yard.unnested if yard.nested else ["nobody waited for a sub-task"],
-            "tasks out of line": yard.out_of_line(),
-            "hubs that died": yard.died(),
-            "leaders that stayed": [] if yard.epochs > leaders else [f"{yard.epochs} epochs, {leaders} faults"],
-        }
-        note = takeovers(history.faults)
-        return Report(name, history, yard.load.errors, time.monotonic() - began, more, note)
-
-
 def takeovers(faults: Sequence[Fault]) -> str:
     """For each kind how many there were, and how long until a new task was accepted: the median and the longest."""
     told = []
-    for kind in KINDS:
+    for kind in Kind:
         took = sorted(fault.deaf_s for fault in faults if fault.kind is kind)
         if took:
             told.append(f"{len(took)} {kind}: {took[len(took) // 2]:.2f} s, {took[-1]:.2f} s at most")

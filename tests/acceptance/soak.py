@@ -1,5 +1,5 @@
 """`python -m tests.acceptance.soak --faults N --budget-s S`: so many faults of each kind, then all kinds together,
-on each engine; and what can be done to three hubs on one database.
+on each engine; what can be done to three hubs on one database; and the death of the leader of two hubs on one machine.
 
 Prints a line for each run, adds the figures to `docs/soak.md`, and fails if any rule of `history.py` was broken, or if
 the time was too short for even one fault of a kind.
@@ -19,7 +19,8 @@ from typing import Final, Protocol
 
 from tests.acceptance.faults import KINDS, Report, run, table
 from tests.acceptance.history import Kind
-from tests.acceptance.hubs import run_hubs
+from tests.acceptance.three_hubs import run_three_hubs
+from tests.acceptance.two_hubs import run_two_hubs
 from tests.support.engines import Engine
 from tests.support.live import ROOT
 
@@ -30,8 +31,8 @@ HEAD: Final = """\
 # Soak runs
 
 What `make soak` found with real processes: hubs and daemons killed and stopped under load, leases of 2 s. Each line is
-one run. *Hit work* is how many of the faults fell while an attempt was under way; *broken* counts every violation
-of the rules in `tests/acceptance/history.py`; *accepted again*, of three hubs, is how long it took until every hub that
+one run. *Hit work* is how many of the faults fell while an attempt was under way; *broken* counts every violation of
+the rules in `tests/acceptance/history.py`; *accepted again*, of several hubs, is how long it took until every hub that
 was left accepted a new task, in the median and at most. Newest last; `python -m tests.acceptance.soak` adds to it.
 
 | date | commit | faults | number | hit work | tasks | attempts | late results | broken | seconds | accepted again |
@@ -67,7 +68,7 @@ def alone(faults: int, engine: Engine) -> list[Step]:
 def three_hubs(faults: int) -> list[Step]:
     def step(planned: Mapping[Kind, int], name: str) -> Step:
         shares = {kind: max(1, round(number * faults / 100 / HUBS_YARDS)) for kind, number in planned.items()}
-        return partial(run_hubs, planned=shares, name=name)
+        return partial(run_three_hubs, planned=shares, name=name)
 
     leaders = step(LEADER_FAULTS, "three hubs, of their leader")
     database = step(DATABASE_FAULTS, "three hubs, of their database")
@@ -79,6 +80,7 @@ def plan(faults: int) -> dict[str, list[Step]]:
         "sqlite": alone(faults, Engine.SQLITE),
         "postgres": alone(faults, Engine.POSTGRES),
         "hubs": three_hubs(faults),
+        "two-hubs": [partial(run_two_hubs, kills=max(1, faults // 5))],
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.acceptance.faults import table
 from tests.acceptance.history import Kind
-from tests.acceptance.hubs import run_hubs
+from tests.acceptance.three_hubs import run_three_hubs
 
 pytestmark = pytest.mark.takes(60)
 
@@ -33,7 +33,7 @@ PLANNED = {
 def test_nothing_is_lost_and_nothing_runs_twice_whichever_hub_leads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = run_hubs(tmp_path, PLANNED, seed=SEED, name="three hubs", lead_s=LEAD_S, is_timed=False)
+    report = run_three_hubs(tmp_path, PLANNED, seed=SEED, name="three hubs", lead_s=LEAD_S, is_timed=False)
     with capsys.disabled():
         print(f"\n{table([report])}\naccepted a new task after: {report.note}")
     assert len(report.history.faults) == sum(PLANNED.values())
