@@ -19,15 +19,15 @@ from typing import Final
 
 from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED
+from tests.acceptance.faults import LEASE_S, settings
 from tests.support.agent_daemon import AgentDaemon
 from tests.support.engines import Engine
-from tests.support.live import SHORT_LEASES, STUBBORN, LiveHub, LiveYard, live_yard, wait_online, wait_until
+from tests.support.live import STUBBORN, LiveHub, LiveYard, live_yard, wait_online, wait_until
 
 AGENTS: Final = 3
 WAIT_S: Final = 60.0
 SOON_S: Final = 0.06
 """Within which most acknowledgements fall."""
-INNOCENCE: Final = "[suspects]\ndeaths_max = 100000\n"
 
 
 @dataclass
@@ -40,10 +40,10 @@ class Kills:
 
 
 class KeptWork:
-    def __init__(self, live: LiveYard, seed: int) -> None:
+    def __init__(self, live: LiveYard, seed: int, lease_s: float = LEASE_S) -> None:
         self._dice = random.Random(seed)
         self._directory = live.directory
-        self._hub: LiveHub = live.hub(settings=SHORT_LEASES + INNOCENCE)
+        self._hub: LiveHub = live.hub(settings=settings(lease_s))
         self._daemon = AgentDaemon(self._hub, live.directory)
         self.kills = Kills()
 

@@ -9,7 +9,7 @@ from taskyard.sdk.task import Task
 from taskyard.vocabulary import AttemptStatus, Status
 from tests.support.live import STUBBORN, LiveHub, LiveYard, wait_online, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.takes(20), pytest.mark.together("hasty")]
+pytestmark = [pytest.mark.slow, pytest.mark.takes(10)]
 
 
 def local_daemons(hub: LiveHub) -> list[int]:

@@ -16,7 +16,7 @@ from tests.acceptance.hostile_yard import AgentDaemon
 from tests.support import hostile
 from tests.support.live import STUBBORN, LiveHub, LiveYard, Process, environment, wait_online, wait_until
 
-pytestmark = [pytest.mark.takes(25), pytest.mark.together("hasty")]
+pytestmark = pytest.mark.takes(20)
 
 BYSTANDERS = 20
 WITHIN_S = 60.0
@@ -136,7 +136,7 @@ def test_a_task_that_kills_its_daemon_is_parked_and_twenty_bystanders_lose_no_at
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bystanders", ["at work", "merely offered"])
+@pytest.mark.parametrize("bystanders", ["at work", pytest.param("merely offered", marks=pytest.mark.soak)])
 def test_a_function_that_kills_in_its_first_step_is_parked_and_costs_nobody_else_anything(
     yard: LiveYard, bystanders: str
 ) -> None:

@@ -1,4 +1,7 @@
-"""A provider that refuses everybody for a while: nothing is burnt, nobody hammers it, and all is done afterwards."""
+"""A provider that refuses everybody for a while: nothing is burnt, nobody hammers it, and all is done afterwards.
+
+Who was asked in time is told by the clock, so that only the soak runs it.
+"""
 
 import json
 import time
@@ -8,7 +11,7 @@ import pytest
 
 from tests.support.live import LONG_LEASES, LiveDaemon, LiveYard, wait_online, wait_until
 
-pytestmark = [pytest.mark.takes(25), pytest.mark.together("hasty")]
+pytestmark = pytest.mark.soak
 
 TASKS: Final = 100
 AT_A_TIME: Final = 4
@@ -29,7 +32,6 @@ def lines_of(daemons: list[LiveDaemon]) -> list[dict[str, Any]]:
     return sorted((line for line in lines if line["what"] != "boot"), key=lambda line: line["at"])
 
 
-@pytest.mark.slow
 def test_a_provider_that_refuses_is_left_alone_and_asked_again_by_one(yard: LiveYard) -> None:
     # Given two daemons, and a hundred tasks of one model source
     hub = yard.hub(settings=SETTINGS)

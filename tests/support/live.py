@@ -238,7 +238,7 @@ class LiveYard:
         self,
         name: str = "yard",
         *,
-        settings: str = SHORT_LEASES,
+        settings: str = LONG_LEASES,
         options: Sequence[str] = ("--no-daemon",),
         prefix: Sequence[str] = (),
         database: str | None = None,
