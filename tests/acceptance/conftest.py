@@ -1,6 +1,7 @@
-"""Fixtures of the acceptance tests: a yard per test, and one that the tests of a module share.
+"""Fixtures of the acceptance tests: a yard of a test's own, and a hub that tests share, each as a user of its own.
 
-Whatever has a yard runs on both engines, but for what `sqlite_only.py` names.
+A test runs on SQLite, and where `both_engines` says so on PostgreSQL too: commits, recovery and look-ups are what it
+shows. `make soak` runs all of them on PostgreSQL.
 """
 
 from collections.abc import Iterator
@@ -9,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from taskyard.sdk.client import Client
-from tests.acceptance.sqlite_only import SQLITE_ONLY
+from tests.acceptance.guests import SETTINGS, Guest
 from tests.support.engines import Engine
 from tests.support.live import LiveHub, LiveYard, live_yard
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "engine" in metafunc.fixturenames:
-        name = metafunc.definition.originalname
-        engines = [Engine.SQLITE] if name in SQLITE_ONLY else [Engine.SQLITE, Engine.POSTGRES]
-        metafunc.parametrize("engine", engines, ids=str, scope="module")
+        always = metafunc.definition.get_closest_marker("both_engines") is not None
+        other = pytest.param(Engine.POSTGRES, marks=() if always else pytest.mark.soak)
+        metafunc.parametrize("engine", [Engine.SQLITE, other], ids=str, scope="session")
 
 
 @pytest.fixture
@@ -27,14 +28,20 @@ def yard(tmp_path: Path, engine: Engine) -> Iterator[LiveYard]:
         yield made
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
-    """One hub for the tests of a module that leave no trace for each other."""
+    """One hub for all tests that neither kill it nor need settings of their own."""
     with live_yard(tmp_path_factory.mktemp("shared"), engine) as made:
-        yield made.hub()
+        yield made.hub(settings=SETTINGS)
 
 
 @pytest.fixture
-def client(shared_hub: LiveHub) -> Iterator[Client]:
-    with shared_hub.client() as made:
+def guest(shared_hub: LiveHub) -> Guest:
+    """A user of the test's own at the shared hub: it sees no other test's tasks and daemons."""
+    return Guest(shared_hub)
+
+
+@pytest.fixture
+def client(guest: Guest) -> Iterator[Client]:
+    with guest.client() as made:
         yield made

@@ -6,13 +6,13 @@ Each kind of bad input is tested in `tests/gateway`; here a real hub has to stay
 import contextlib
 import json
 import socket
-import time
 from collections.abc import Iterator
 
 import psutil  # type: ignore[import-untyped]
 import pytest
 
 from taskyard.sdk.client import Client
+from tests.acceptance.guests import Guest
 from tests.support.live import LiveHub, get_status
 from tests.support.raw_http import Answer, connect, head, is_closed, read_answer, request
 
@@ -26,14 +26,14 @@ CLOSED_S = 120.0
 
 
 @pytest.fixture(autouse=True)
-def unchanged(shared_hub: LiveHub, client: Client) -> Iterator[None]:
+def unchanged(guest: Guest, client: Client) -> Iterator[None]:
     """Whatever a test of this module sends: it leaves no task that is alive, and the hub is well."""
     yield
     assert {task.status for task in client.tasks()} <= {"cancelled"}
-    assert get_status(f"{shared_hub.url}/readyz") == 200
+    assert get_status(f"{guest.url}/readyz") == 200
 
 
-def post(hub: LiveHub, body: bytes, **headers: str) -> Answer:
+def post(hub: Guest, body: bytes, **headers: str) -> Answer:
     return request(hub.port, "POST", TASKS, key=hub.key, body=body, headers=headers)
 
 
@@ -45,36 +45,36 @@ def refuses(answer: Answer, status: int, code: str) -> None:
     assert "Traceback" not in problem["detail"]
 
 
-def test_bad_input_of_every_kind_is_refused_with_its_code(shared_hub: LiveHub, client: Client) -> None:
-    wrong_field = post(shared_hub, b'{"input": "x", "execution": {"timeout": "soon"}}')
+def test_bad_input_of_every_kind_is_refused_with_its_code(guest: Guest, client: Client) -> None:
+    wrong_field = post(guest, b'{"input": "x", "execution": {"timeout": "soon"}}')
     refuses(wrong_field, 422, "INVALID_INPUT")
     assert "execution.timeout" in wrong_field.body.decode()
-    refuses(post(shared_hub, b"[" * 200_000), 422, "INVALID_INPUT")
-    refuses(post(shared_hub, b'{"input": "a\\u0000b"}'), 422, "INVALID_INPUT")
-    refuses(post(shared_hub, json.dumps({"input": "x" * MIB}).encode()), 413, "TOO_LARGE")
-    refuses(post(shared_hub, b'{"input": "x", "depends_on": ["T-999"]}'), 422, "DEPENDENCY_NOT_FOUND")
+    refuses(post(guest, b"[" * 200_000), 422, "INVALID_INPUT")
+    refuses(post(guest, b'{"input": "a\\u0000b"}'), 422, "INVALID_INPUT")
+    refuses(post(guest, json.dumps({"input": "x" * MIB}).encode()), 413, "TOO_LARGE")
+    refuses(post(guest, b'{"input": "x", "depends_on": ["T-999"]}'), 422, "DEPENDENCY_NOT_FOUND")
     one_bad = json.dumps({"tasks": [{"input": "good"}, {"input": 7}]}).encode()
-    refuses(request(shared_hub.port, "POST", f"{TASKS}/batch", key=shared_hub.key, body=one_bad), 422, "INVALID_INPUT")
-    refuses(request(shared_hub.port, "GET", f"{TASKS}?cursor=%00", key=shared_hub.key), 422, "INVALID_INPUT")
-    assert request(shared_hub.port, "GET", f"{TASKS}/..%2f..%2fetc", key=shared_hub.key).status == 404
-    refuses(post(shared_hub, b'{"input": "x"}', Host="evil.example"), 403, "FORBIDDEN")
-    refuses(post(shared_hub, b'{"input": "x"}', Origin="https://evil.example"), 403, "FORBIDDEN")
+    refuses(request(guest.port, "POST", f"{TASKS}/batch", key=guest.key, body=one_bad), 422, "INVALID_INPUT")
+    refuses(request(guest.port, "GET", f"{TASKS}?cursor=%00", key=guest.key), 422, "INVALID_INPUT")
+    assert request(guest.port, "GET", f"{TASKS}/..%2f..%2fetc", key=guest.key).status == 404
+    refuses(post(guest, b'{"input": "x"}', Host="evil.example"), 403, "FORBIDDEN")
+    refuses(post(guest, b'{"input": "x"}', Origin="https://evil.example"), 403, "FORBIDDEN")
     kept = client.submit("first", idempotency_key="once", scheduled_for="2099-01-01T00:00:00Z")
-    refuses(post(shared_hub, b'{"input": "second"}', **{"Idempotency-Key": "once"}), 422, "IDEMPOTENCY_KEY_REUSED")
+    refuses(post(guest, b'{"input": "second"}', **{"Idempotency-Key": "once"}), 422, "IDEMPOTENCY_KEY_REUSED")
     client.cancel(kept.id)
 
 
-def test_twenty_mebibytes_are_refused_and_not_kept(shared_hub: LiveHub) -> None:
-    hub = psutil.Process(shared_hub.process.pid)
+def test_twenty_mebibytes_are_refused_and_not_kept(guest: Guest) -> None:
+    hub = psutil.Process(guest.pid)
     before = hub.memory_info().rss
     body = b'{"input": "' + b"x" * (20 * MIB) + b'"}'
     for _ in range(5):
-        refuses(post(shared_hub, body), 413, "TOO_LARGE")
-        refuses(chunked(shared_hub, body), 413, "TOO_LARGE")
+        refuses(post(guest, body), 413, "TOO_LARGE")
+        refuses(chunked(guest, body), 413, "TOO_LARGE")
     assert hub.memory_info().rss - before < 64 * MIB
 
 
-def chunked(hub: LiveHub, body: bytes) -> Answer:
+def chunked(hub: Guest, body: bytes) -> Answer:
     """Without saying beforehand how much it will be."""
     given = {
         **{"Host": f"127.0.0.1:{hub.port}", "Authorization": f"Bearer {hub.key}"},
@@ -90,11 +90,9 @@ def chunked(hub: LiveHub, body: bytes) -> Answer:
         return read_answer(connection)
 
 
-def test_anothers_task_looks_like_one_that_never_was(shared_hub: LiveHub, client: Client) -> None:
+def test_anothers_task_looks_like_one_that_never_was(guest: Guest, client: Client, shared_hub: LiveHub) -> None:
     """Nothing tells user B whether an id exists: same status, same body, on every route that takes one."""
-    name = f"b-{time.monotonic_ns()}"
-    user = client.add_user(name)
-    stranger = client.add_key(user.id, name="b", scopes=["tasks", "daemon"]).key
+    stranger = Guest(shared_hub).key
     mine = client.submit("mine", scheduled_for="2099-01-01T00:00:00Z")
     routes = [
         *(("GET", ""), ("DELETE", ""), ("PATCH", ""), ("POST", "/retry"), ("POST", "/skip"), ("GET", "/events")),
@@ -112,28 +110,27 @@ def test_anothers_task_looks_like_one_that_never_was(shared_hub: LiveHub, client
         seen = {
             (answer.status, answer.body.replace(task_id.encode(), b"ID"))
             for task_id in (mine.id, UNKNOWN_ID)
-            for answer in [request(shared_hub.port, method, f"{TASKS}/{task_id}{tail}", key=stranger, body=body)]
+            for answer in [request(guest.port, method, f"{TASKS}/{task_id}{tail}", key=stranger, body=body)]
         }
         assert len(seen) == 1, (method, tail, seen)
         assert {status for status, _ in seen} <= {404, 422}, (method, tail, seen)
     assert client.task(mine.id).status == "pending"
     client.cancel(mine.id)
-    client.change_user(user.id, name=f"gone-{name}")
 
 
 @pytest.mark.slow
-def test_slow_heads_and_silent_sockets_are_closed_while_others_are_served(shared_hub: LiveHub) -> None:
+def test_slow_heads_and_silent_sockets_are_closed_while_others_are_served(guest: Guest) -> None:
     """A hundred heads that never end, and a hundred sockets that upgrade and say nothing."""
-    opening = head("GET", TASKS, [("Host", f"127.0.0.1:{shared_hub.port}")])
-    slow = [connect(shared_hub.port) for _ in range(100)]
+    opening = head("GET", TASKS, [("Host", f"127.0.0.1:{guest.port}")])
+    slow = [connect(guest.port) for _ in range(100)]
     for connection in slow:
         connection.sendall(opening[:-3])
-    silent = [half_open(shared_hub) for _ in range(100)]
+    silent = [half_open(guest) for _ in range(100)]
     with contextlib.ExitStack() as stack:
         for connection in (*slow, *silent):
             stack.enter_context(connection)
         for _ in range(20):
-            assert request(shared_hub.port, "GET", TASKS, key=shared_hub.key).status == 200
+            assert request(guest.port, "GET", TASKS, key=guest.key).status == 200
         assert not is_closed(slow[-1], within_s=0.01), "requests waited for those who say nothing"
         assert all(is_closed(connection, within_s=CLOSED_S) for connection in silent)
         for connection in slow:
@@ -142,7 +139,7 @@ def test_slow_heads_and_silent_sockets_are_closed_while_others_are_served(shared
         assert all(is_closed(connection, within_s=CLOSED_S) for connection in slow)
 
 
-def half_open(hub: LiveHub) -> socket.socket:
+def half_open(hub: Guest) -> socket.socket:
     """A WebSocket that is upgraded and then says nothing."""
     connection = connect(hub.port)
     asked = [

@@ -8,12 +8,13 @@ import pytest
 
 from tests.support.live import STUBBORN, LiveYard, wait_until
 
-pytestmark = pytest.mark.takes(40)
+pytestmark = pytest.mark.takes(15)
 
-KEYS, CLIENTS, KILLS = 40, 16, 4
+KEYS, CLIENTS, KILLS = 20, 12, 2
 
 
 @pytest.mark.slow
+@pytest.mark.both_engines
 def test_as_many_tasks_as_keys(yard: LiveYard) -> None:
     hub = yard.hub()
     answers: defaultdict[str, set[str]] = defaultdict(set)

@@ -1,7 +1,11 @@
 """Room made between tasks of one user, with real processes: preemption, and sub-tasks in their parent's place."""
 
+from pathlib import Path
+
 import pytest
 
+from taskyard.sdk.client import Client
+from tests.acceptance.guests import Guest, fleet_at_work
 from tests.support.live import LONG_LEASES, LiveHub, LiveYard, wait_online, wait_until
 
 pytestmark = pytest.mark.takes(12)
@@ -13,17 +17,12 @@ SLOW_MS = 600_000
 """Nobody waits for that long: who is told to make room does."""
 
 
-def limit_owner(hub: LiveHub, concurrent: int) -> None:
-    """The hub's own person may run so many tasks at a time."""
-    with hub.client() as admin:
-        admin.change_user("local", overrides={"max_concurrent_agents": concurrent})
-
-
-def test_a_plan_of_one_waits_for_its_sub_tasks_and_theirs_on_a_daemon_with_one_slot(yard: LiveYard) -> None:
-    hub = yard.hub()
-    limit_owner(hub, 1)
-    yard.daemon(hub, slots=1)
-    with hub.client() as client:
+def test_a_plan_of_one_waits_for_its_sub_tasks_and_theirs_on_a_daemon_with_one_slot(
+    guest: Guest, client: Client, shared_hub: LiveHub, tmp_path: Path
+) -> None:
+    with shared_hub.client() as admin:
+        admin.change_user(guest.user, overrides={"max_concurrent_agents": 1})
+    with fleet_at_work(guest, tmp_path, slots=1):
         wait_online(client, 1)
         parent = client.submit("go", type="nest", payload={"depth": NESTED}).wait(timeout=WITHIN_S)
         assert (parent.status, parent.result) == ("completed", NESTED)

@@ -2,16 +2,17 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from taskyard.sdk.client import Client
-from tests.support.engines import Engine
-from tests.support.live import LONG_LEASES, LiveHub, Process, environment, live_yard, wait_until
+from tests.acceptance.guests import Guest
+from tests.support.live import LiveHub, Process, environment, wait_until
 
-pytestmark = pytest.mark.takes(20)
+pytestmark = pytest.mark.takes(8)
 
 PATIENCE_S = 60.0
 
@@ -42,32 +43,22 @@ answer = {{"result": {{"found": found, "prompt": prompt}}, "summary": "went on",
 with open(os.environ["TASKYARD_RESULT"], "w") as file:
     json.dump(answer, file)
 """
-REFUSED = """#!/bin/sh
-echo "HTTP status 429 Too Many Requests; retry-after: 1800" >&2
-exit 1
-"""
 
 
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
-    with live_yard(tmp_path_factory.mktemp("programs"), engine) as yard:
-        yield yard.hub(settings=LONG_LEASES + "[retry]\ndelay_s = 0.1\n", options=("--no-daemon",))
-
-
-def a_user(hub: LiveHub, name: str) -> str:
-    """Their key."""
-    with hub.client() as admin:
-        return str(admin.add_key(admin.add_user(name).id, name="laptop", scopes=["tasks", "daemon"]).key)
-
-
-def serve(hub: LiveHub, key: str, directory: Path, program: str, *options: str) -> Process:
+@contextmanager
+def serving(guest: Guest, directory: Path, program: str, *options: str) -> Iterator[None]:
     """A daemon with this program for an agent, started where the program is."""
     directory.mkdir()
     (directory / "agent").write_text(program)
     (directory / "agent").chmod(0o755)
     command = ["taskyard.cli", "daemon", "--name", directory.name, "--run", str(directory / "agent"), *options]
-    env = environment(TASKYARD_HUB=hub.url, TASKYARD_KEY=key, TASKYARD_DATA=str(directory / "data"))
-    return Process([sys.executable, "-m", *command], output=directory / "out", env=env)
+    env = environment(TASKYARD_HUB=guest.url, TASKYARD_KEY=guest.key, TASKYARD_DATA=str(directory / "data"))
+    daemon = Process([sys.executable, "-m", *command], output=directory / "out", env=env)
+    try:
+        yield
+        assert daemon.terminate() == 0
+    finally:
+        daemon.end()
 
 
 def ended(client: Client, task_id: str) -> Any:
@@ -79,66 +70,39 @@ def ended(client: Client, task_id: str) -> Any:
 
 
 @pytest.mark.slow
-def test_a_shell_script_is_an_agent_for_the_user_whose_key_it_has(hub: LiveHub, tmp_path: Path) -> None:
-    # Given another user, and a daemon of theirs with a script
-    key = a_user(hub, "ada")
-    daemon = serve(hub, key, tmp_path / "count", COUNTER, "--types", "count")
-    try:
-        with hub.client(key=key) as ada, hub.client() as admin:
-            # When they hand in a task of its type, and somebody else does too
-            mine = ada.submit("How many words are these? $(rm -rf /) `x`", type="count")
-            others = admin.submit("not for ada's agent", type="count")
+def test_a_shell_script_is_an_agent_for_the_user_whose_key_it_has(
+    guest: Guest, client: Client, shared_hub: LiveHub, tmp_path: Path
+) -> None:
+    # Given a daemon of a user with a script
+    with serving(guest, tmp_path / "count", COUNTER, "--types", "count"), shared_hub.client() as admin:
+        # When they hand in a task of its type, and somebody else does too
+        mine = client.submit("How many words are these? $(rm -rf /) `x`", type="count")
+        others = admin.submit("not for that agent", type="count")
 
-            # Then theirs is done, with what it printed as log
-            task = ended(ada, mine.id)
-            assert (task.status, task.result) == ("completed", {"words": 9})
-            log = "\n".join(line.text for line in ada.log(mine.id))
-            assert log == f'working on {mine.ref}\n{{"words": 9}}'
-            # And the other one is not
-            assert admin.task(others.id).status == "queued"
-            admin.cancel(others.id)
-    finally:
-        assert daemon.terminate() == 0
+        # Then theirs is done, with what it printed as log
+        task = ended(client, mine.id)
+        assert (task.status, task.result) == ("completed", {"words": 9})
+        log = "\n".join(line.text for line in client.log(mine.id))
+        assert log == f'working on {mine.ref}\n{{"words": 9}}'
+        # And the other one is not
+        assert admin.task(others.id).status == "queued"
+        admin.cancel(others.id)
 
 
 @pytest.mark.slow
-def test_what_an_attempt_saved_reaches_the_next_one(hub: LiveHub, tmp_path: Path) -> None:
-    key = a_user(hub, "bob")
-    daemon = serve(hub, key, tmp_path / "stumble", STUMBLER, "--types", "stumble")
-    try:
-        with hub.client(key=key) as bob:
-            # When an agent fails at first, having saved where it was
-            mine = bob.submit("Read the book.", type="stumble", title="A book", goal="Know it.")
-            task = ended(bob, mine.id)
+def test_what_an_attempt_saved_reaches_the_next_one(guest: Guest, client: Client, tmp_path: Path) -> None:
+    with serving(guest, tmp_path / "stumble", STUMBLER, "--types", "stumble"):
+        # When an agent fails at first, having saved where it was
+        mine = client.submit("Read the book.", type="stumble", title="A book", goal="Know it.")
+        task = ended(client, mine.id)
 
-            # Then the next attempt went on from there, and was told of the first one
-            assert task.status == "completed", task
-            assert task.result["found"] == {"page": 7}
-            assert "TEMPORARY_FAILURE: it exited with 75" in task.result["prompt"]
-            assert "# Goal\n\nKnow it.\n" in task.result["prompt"]
-            first, second = task.attempts
-            assert (first.error.code, second.status) == ("TEMPORARY_FAILURE", "success")
-            assert "the disk is on fire" in first.error.message
-            assert task.result_summary == "went on"
-            assert task.files_changed == ["notes.txt"]
-    finally:
-        assert daemon.terminate() == 0
-
-
-@pytest.mark.slow
-def test_a_refusal_of_its_provider_does_not_count_as_an_attempt(hub: LiveHub, tmp_path: Path) -> None:
-    key = a_user(hub, "cat")
-    daemon = serve(hub, key, tmp_path / "refused", REFUSED, "--types", "refused")
-    try:
-        with hub.client(key=key) as cat:
-            mine = cat.submit("Ask the oracle.", type="refused", execution={"max_attempts": 1})
-            task = wait_until(
-                lambda: next((one for one in [cat.task(mine.id)] if one.attempts and one.status == "pending"), None),
-                within_s=PATIENCE_S,
-                what="the refusal",
-            )
-            assert task.attempts[0].status == "rate_limited"
-            assert "retry-after: 1800" in task.attempts[0].error.message
-            cat.cancel(mine.id)
-    finally:
-        assert daemon.terminate() == 0
+        # Then the next attempt went on from there, and was told of the first one
+        assert task.status == "completed", task
+        assert task.result["found"] == {"page": 7}
+        assert "TEMPORARY_FAILURE: it exited with 75" in task.result["prompt"]
+        assert "# Goal\n\nKnow it.\n" in task.result["prompt"]
+        first, second = task.attempts
+        assert (first.error.code, second.status) == ("TEMPORARY_FAILURE", "success")
+        assert "the disk is on fire" in first.error.message
+        assert task.result_summary == "went on"
+        assert task.files_changed == ["notes.txt"]

@@ -4,11 +4,14 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED
-from tests.support.live import ROOT, STUBBORN, LiveHub, LiveYard, Process, environment, wait_until
+from tests.acceptance.guests import Guest
+from tests.support.live import ROOT, LiveHub, Process, environment, wait_until
 
 pytestmark = pytest.mark.takes(5)
 
@@ -27,9 +30,9 @@ def _has_tools() -> None:
 
 
 @contextmanager
-def pulling(hub: LiveHub, key: str) -> Iterator[Process]:
-    env = environment(TASKYARD_HUB=hub.url, TASKYARD_KEY=key)
-    process = Process(["sh", str(EXAMPLE), "sh", "-c", AGENT], output=hub.data.with_suffix(".agent"), env=env)
+def pulling(guest: Guest, directory: Path) -> Iterator[Process]:
+    env = environment(TASKYARD_HUB=guest.url, TASKYARD_KEY=guest.key)
+    process = Process(["sh", str(EXAMPLE), "sh", "-c", AGENT], output=directory / "agent.out", env=env)
     try:
         yield process
     finally:
@@ -38,9 +41,10 @@ def pulling(hub: LiveHub, key: str) -> Iterator[Process]:
 
 
 @pytest.mark.slow
-def test_the_shell_agent_does_tasks_tells_failures_and_stops_what_was_cancelled(yard: LiveYard) -> None:
-    hub = yard.hub()
-    with hub.client(retry=STUBBORN) as client, pulling(hub, hub.key) as agent:
+def test_the_shell_agent_does_tasks_tells_failures_and_stops_what_was_cancelled(
+    guest: Guest, client: Client, tmp_path: Path
+) -> None:
+    with pulling(guest, tmp_path) as agent:
         # Given a task that is done and one that fails
         good, bad = client.submit("it"), client.submit("bad", max_attempts=1)
         for one in (good, bad):
@@ -63,15 +67,13 @@ def test_the_shell_agent_does_tasks_tells_failures_and_stops_what_was_cancelled(
 
 
 @pytest.mark.slow
-def test_the_shell_agent_says_why_it_is_refused_and_leaves(yard: LiveYard) -> None:
-    hub = yard.hub()
-    with hub.client() as client:
-        user = client.add_user("reader")
-        key = client.add_key(user.id, name="reader", scopes=["tasks"]).key
+def test_the_shell_agent_says_why_it_is_refused_and_leaves(guest: Guest, shared_hub: LiveHub, tmp_path: Path) -> None:
+    with shared_hub.client() as admin:
+        key = admin.add_key(guest.user, name="reader", scopes=["tasks"]).key
     process = Process(
         ["sh", str(EXAMPLE), "cat"],
-        output=yard.directory / "refused.out",
-        env=environment(TASKYARD_HUB=hub.url, TASKYARD_KEY=key),
+        output=tmp_path / "refused.out",
+        env=environment(TASKYARD_HUB=guest.url, TASKYARD_KEY=key),
     )
     assert process.wait() == 1
     assert "the hub refuses:" in process.said

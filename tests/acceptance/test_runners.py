@@ -1,63 +1,80 @@
-"""Python functions and models with a real hub: what one attempt leaves reaches the next, and nothing starves a beat."""
+"""Python functions and models with a real hub: what one attempt leaves reaches the next."""
 
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from tests.support.live import (
-    ROOT,
-    SHORT_LEASES,
-    LiveHub,
-    LiveYard,
-    Process,
-    environment,
-    wait_online,
-    wait_until,
-)
+from taskyard.sdk.client import Client
+from tests.acceptance.faults import settings
+from tests.acceptance.guests import Guest
+from tests.support.live import ROOT, Door, LiveYard, Process, environment, wait_online, wait_until
 from tests.support.openai_server import ANSWER, OpenAIServer, an_openai_server
 
-pytestmark = pytest.mark.takes(45)
+pytestmark = pytest.mark.takes(10)
 
-SETTINGS = SHORT_LEASES.replace("lease_s = 2", "lease_s = 5") + "[retry]\ndelay_s = 0.1\n[queues.busy]\nmodels = []\n"
 LEASE_S = 5.0
 WITHIN_S = 60.0
 KEY = "sk-canary-0123456789abcdef"
 
 
-def a_functions_daemon(hub: LiveHub, directory: Path) -> Process:
+@contextmanager
+def functions_at_work(hub: Door, directory: Path) -> Iterator[Process]:
     env = environment(TASKYARD_HUB=hub.url, TASKYARD_KEY=hub.key, FUNCTIONS_DATA=str(directory / "functions"))
     command = [sys.executable, str(ROOT / "tests" / "support" / "functions_daemon.py")]
-    return Process(command, output=directory / "functions.out", env=env)
+    daemon = Process(command, output=directory / "functions.out", env=env)
+    try:
+        yield daemon
+    finally:
+        daemon.end()
 
 
 @pytest.mark.slow
-def test_a_checkpoint_and_previous_attempts_reach_the_next_attempt_of_functions_and_no_beat_is_missed(
-    yard: LiveYard, tmp_path: Path
+def test_functions_hand_on_what_they_saved_and_leave_no_process_behind(
+    guest: Guest, client: Client, tmp_path: Path
 ) -> None:
-    # Given a program with functions that fail once, block their loop, compute, crash and split their task
-    hub = yard.hub(settings=SETTINGS)
-    client = hub.client()
-    daemon = a_functions_daemon(hub, tmp_path)
-    try:
+    # Given a program with functions that fail once, crash, split their task and hold out
+    with functions_at_work(guest, tmp_path) as daemon:
         wait_online(client, 1)
         twice = [client.submit("go", type=f"twice-{kind}") for kind in ("thread", "async", "process")]
         crashed = client.submit("go", type="crashes")
         parent = client.submit("go", type="parent")
+
+        # Then a checkpoint and the attempts before reach the next one
         for task in twice:
             assert task.wait(WITHIN_S).result == {"checkpoint": {"page": 7}, "before": ["MY_CODE"]}
         crash = crashed.wait(WITHIN_S)
         assert (crash.result, crash.attempts[0].error.code) == ("once more", "WORKER_DIED")
         assert parent.wait(WITHIN_S).result == "computed"
 
-        # When some of them block and compute for longer than a lease
-        long = str(LEASE_S * 2)
-        held = [client.submit(long, type=kind) for kind in ("blocks", "computes", "computes-process")]
+        # And of a function in a process nobody is left, whether it is cancelled or its daemon dies
+        for end in ("cancel", "kill"):
+            note = tmp_path / end
+            task = client.submit(str(note), type="stubborn")
+            family = [psutil.Process(pid) for pid in wait_for_family(note)]
+            assert len(family) == 3
+            if end == "cancel":
+                client.cancel(task.id)
+            else:
+                daemon.kill()
+            wait_until(lambda: not any(map(is_alive, family)), within_s=WITHIN_S, what=f"nobody after {end}")  # noqa: B023
+            if end == "cancel":
+                assert task.wait(WITHIN_S).status == "cancelled"
 
-        # Then the hub hears the daemon all along, and each ends well in its first attempt
+
+@pytest.mark.soak
+def test_what_blocks_and_computes_for_two_leases_keeps_no_daemon_from_being_heard(
+    yard: LiveYard, tmp_path: Path
+) -> None:
+    hub = yard.hub(settings=settings(LEASE_S))
+    client = hub.client()
+    with functions_at_work(hub, tmp_path):
+        wait_online(client, 1)
+        held = [client.submit(str(LEASE_S * 2), type=kind) for kind in ("blocks", "computes", "computes-process")]
         seen: set[str] = set()
 
         def all_have_ended() -> bool:
@@ -67,38 +84,6 @@ def test_a_checkpoint_and_previous_attempts_reach_the_next_attempt_of_functions_
         wait_until(all_have_ended, within_s=WITHIN_S, what="the end of what blocks and computes")
         assert seen <= {"online", "busy"}
         assert [[attempt.status for attempt in task.refresh().attempts] for task in held] == [["success"]] * 3
-    finally:
-        daemon.end()
-
-
-@pytest.mark.slow
-def test_nothing_is_left_of_a_function_in_a_process_when_it_is_cancelled_or_its_daemon_killed(
-    yard: LiveYard, tmp_path: Path
-) -> None:
-    hub = yard.hub(settings=SETTINGS)
-    client = hub.client()
-    daemon = a_functions_daemon(hub, tmp_path)
-    try:
-        wait_online(client, 1)
-        for end in ("cancel", "kill"):
-            # Given a function that holds out, and its children
-            note = tmp_path / end
-            task = client.submit(str(note), type="stubborn")
-            family = [psutil.Process(pid) for pid in wait_for_family(note)]
-            assert len(family) == 3
-
-            # When it is cancelled, or its daemon dies
-            if end == "cancel":
-                client.cancel(task.id)
-            else:
-                daemon.kill()
-
-            # Then nobody of them is alive
-            wait_until(lambda: not any(map(is_alive, family)), within_s=WITHIN_S, what=f"nobody after {end}")  # noqa: B023
-            if end == "cancel":
-                assert task.wait(WITHIN_S).status == "cancelled"
-    finally:
-        daemon.end()
 
 
 def wait_for_family(note: Path) -> list[int]:
@@ -120,14 +105,10 @@ def server(tmp_path: Path) -> Iterator[OpenAIServer]:
 
 
 @pytest.mark.slow
-def test_models_do_the_tasks_of_another_user_and_an_attempt_hears_of_the_one_before(
-    yard: LiveYard, server: OpenAIServer, tmp_path: Path
+def test_models_do_the_tasks_of_a_user_and_an_attempt_hears_of_the_one_before(
+    guest: Guest, client: Client, server: OpenAIServer, tmp_path: Path
 ) -> None:
-    # Given another user with a key of their own, and a daemon in another directory that has nothing else
-    hub = yard.hub(settings=SETTINGS)
-    admin = hub.client()
-    ada = admin.add_user("ada")
-    key = str(admin.add_key(ada.id, name="work", scopes=["tasks", "daemon"]).key)
+    # Given a user with a daemon in another directory that has nothing else
     config = tmp_path / "models.toml"
     sections = {"well": 'types = ["ask"]', "keeps": 'types = ["keep"]', "limited-seconds": 'types = ["busy"]'}
     sections["slow"] = 'types = ["long"]'
@@ -137,11 +118,11 @@ def test_models_do_the_tasks_of_another_user_and_an_attempt_hears_of_the_one_bef
     command = [sys.executable, "-m", "taskyard.cli", "daemon", "--name", "models", "--config", str(config)]
     command += [argument for name in sections for argument in ("--openai", name)]
     env = environment(
-        TASKYARD_HUB=hub.url, TASKYARD_KEY=key, TASKYARD_DATA=str(tmp_path / "ada"), TASKYARD_OPENAI_KEY=KEY
+        **{"TASKYARD_HUB": guest.url, "TASKYARD_KEY": guest.key},
+        **{"TASKYARD_DATA": str(tmp_path / "models"), "TASKYARD_OPENAI_KEY": KEY},
     )
     daemon = Process(command, output=tmp_path / "models.out", env=env)
     try:
-        client = hub.client(key=key)
         wait_online(client, 1)
 
         # When tasks are asked that go well, break off in their first attempt, and are refused for now
@@ -177,7 +158,7 @@ def test_models_do_the_tasks_of_another_user_and_an_attempt_hears_of_the_one_bef
         assert client.daemons()[0].models == ["small", "large"]
     finally:
         daemon.end()
-    assert not [path for path in (tmp_path / "ada").rglob("*") if path.is_file() and KEY in read(path)]
+    assert not [path for path in (tmp_path / "models").rglob("*") if path.is_file() and KEY in read(path)]
 
 
 def read(path: Path) -> str:

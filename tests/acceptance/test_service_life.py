@@ -8,8 +8,9 @@ import pytest
 
 from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED, AttemptStatus
+from tests.acceptance.guests import Guest
 from tests.support.agent_daemon import AgentDaemon, at_work
-from tests.support.live import STUBBORN, LiveYard, wait_online, wait_until
+from tests.support.live import wait_online, wait_until
 
 WAIT_S = 30.0
 
@@ -19,13 +20,12 @@ def capabilities(client: Client) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_daemon_reads_its_file_anew_while_its_agents_work(yard: LiveYard) -> None:
+def test_a_daemon_reads_its_file_anew_while_its_agents_work(guest: Guest, client: Client, tmp_path: Path) -> None:
     # Given a daemon with a file, and an agent at work
-    hub = yard.hub()
-    file = yard.directory / "daemon.toml"
+    file = tmp_path / "daemon.toml"
     file.write_text('[daemon]\nslots = 2\ncapabilities = ["browser"]\n')
-    daemon = AgentDaemon(hub, yard.directory, slots=None)
-    with hub.client(retry=STUBBORN) as client, at_work(daemon, "--config", str(file)):
+    daemon = AgentDaemon(guest, tmp_path, slots=None)
+    with at_work(daemon, "--config", str(file)):
         wait_online(client, 1)
         id = client.submit("go").id
         wait_until(lambda: daemon.noted("start")[id], within_s=WAIT_S, what="an agent at work")
@@ -41,7 +41,7 @@ def test_a_daemon_reads_its_file_anew_while_its_agents_work(yard: LiveYard) -> N
         wait_until(lambda: capabilities(client) == ["browser", "gpu"], within_s=WAIT_S, what="the new capability")
 
         # Then it has become what the good one says, and the agent never noticed
-        Path(yard.directory, "go").touch()
+        Path(tmp_path, "go").touch()
         wait_until(lambda: client.task(id).status in ENDED, within_s=WAIT_S, what="the end at the hub")
         assert [attempt.status for attempt in client.task(id).attempts] == [AttemptStatus.SUCCESS]
         assert daemon.noted("start")[id] == 1
@@ -49,12 +49,13 @@ def test_a_daemon_reads_its_file_anew_while_its_agents_work(yard: LiveYard) -> N
 
 
 @pytest.mark.slow
-def test_what_a_leaving_daemon_cannot_finish_is_handed_back_and_costs_no_attempt(yard: LiveYard) -> None:
+def test_what_a_leaving_daemon_cannot_finish_is_handed_back_and_costs_no_attempt(
+    guest: Guest, client: Client, tmp_path: Path
+) -> None:
     # Given an agent that will not be done in time, of a task that may be tried once
-    hub = yard.hub()
-    first = AgentDaemon(hub, yard.directory, "first")
-    second = AgentDaemon(hub, yard.directory, "second")
-    with hub.client(retry=STUBBORN) as client, at_work(first, "--drain-s", "0.3"):
+    first = AgentDaemon(guest, tmp_path, "first")
+    second = AgentDaemon(guest, tmp_path, "second")
+    with at_work(first, "--drain-s", "0.3"):
         wait_online(client, 1)
         id = client.submit("go", max_attempts=1).id
         wait_until(lambda: first.noted("start")[id], within_s=WAIT_S, what="an agent at work")
@@ -63,7 +64,7 @@ def test_what_a_leaving_daemon_cannot_finish_is_handed_back_and_costs_no_attempt
         assert first.process.terminate() == 0
         with at_work(second):
             wait_until(lambda: second.noted("start")[id], within_s=WAIT_S, what="another agent at work")
-            Path(yard.directory, "go").touch()
+            Path(tmp_path, "go").touch()
             wait_until(lambda: client.task(id).status in ENDED, within_s=WAIT_S, what="the end at the hub")
 
         # Then the first try did not count, and nothing of it is left

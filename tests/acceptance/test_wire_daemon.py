@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from taskyard.sdk.client import Client
-from tests.support.engines import Engine
-from tests.support.live import LONG_LEASES, LiveHub, live_yard, wait_until
+from tests.acceptance.guests import Guest
+from tests.support.live import wait_until
 from tests.support.wire_client import Closed, Message, Refused, WireClient
 
 pytestmark = pytest.mark.takes(5)
@@ -14,46 +14,34 @@ pytestmark = pytest.mark.takes(5)
 PROTOCOL, SUPERSEDED = 4400, 4409
 
 
-@pytest.fixture(scope="module")
-def shared_hub(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[LiveHub]:
-    """One that gives up on nobody: these daemons send no heartbeats."""
-    with live_yard(tmp_path_factory.mktemp("wire"), engine) as made:
-        yield made.hub(settings=LONG_LEASES)
-
-
 @pytest.fixture
-def kind(request: pytest.FixtureRequest) -> str:
-    """A task type of the test's own, so that no other test's daemon gets its tasks."""
-    return str(request.node.name)
-
-
-@pytest.fixture
-def daemon(shared_hub: LiveHub, kind: str) -> Iterator[WireClient]:
-    with dial(shared_hub) as connection:
-        connection.hello(name=kind, types=[kind], max_concurrent_tasks=2)
+def daemon(guest: Guest) -> Iterator[WireClient]:
+    with dial(guest) as connection:
+        connection.hello()
         yield connection
 
 
-def dial(hub: LiveHub) -> WireClient:
-    return WireClient("127.0.0.1", hub.port, hub.key, timeout_s=30)
+def dial(guest: Guest) -> WireClient:
+    """The shared hub gives up on nobody so soon: these daemons send no heartbeats."""
+    return WireClient("127.0.0.1", guest.port, guest.key, timeout_s=30)
 
 
 def about(message: Message) -> Message:
     return {"task_id": message["task"]["id"], "attempt": message["attempt"]}
 
 
-def begin(connection: WireClient, client: Client, kind: str) -> tuple[str, Message]:
+def begin(connection: WireClient, client: Client) -> tuple[str, Message]:
     """Join, and start a task: the daemon's id, and which attempt it is."""
-    welcome = connection.hello(name=kind, types=[kind])
-    task = client.submit("go", type=kind)
+    welcome = connection.hello()
+    task = client.submit("go")
     this = about(connection.receive("task.execute"))
     connection.send({"type": "task.accepted", **this}, {"type": "task.started", **this})
     wait_until(lambda: client.task(task.id).status == "running", within_s=30, what="running")
     return str(welcome["daemon_id"]), this
 
 
-def test_a_task_travels_to_the_daemon_and_its_result_back(client: Client, daemon: WireClient, kind: str) -> None:
-    task = client.submit("hello", type=kind, context={"a": 1}, payload={"n": [1, 2]})
+def test_a_task_travels_to_the_daemon_and_its_result_back(client: Client, daemon: WireClient) -> None:
+    task = client.submit("hello", context={"a": 1}, payload={"n": [1, 2]})
     order = daemon.receive("task.execute")
     assert (order["task"]["id"], order["task"]["input"], order["attempt"]) == (task.id, "hello", 1)
     assert order["task"]["payload"] == {"n": [1, 2]}
@@ -71,10 +59,8 @@ def test_a_task_travels_to_the_daemon_and_its_result_back(client: Client, daemon
     assert [line.text for line in client.log(task.id)] == ["line\n"]
 
 
-def test_a_result_told_twice_is_acknowledged_twice_and_taken_once(
-    client: Client, daemon: WireClient, kind: str
-) -> None:
-    task = client.submit("twice", type=kind)
+def test_a_result_told_twice_is_acknowledged_twice_and_taken_once(client: Client, daemon: WireClient) -> None:
+    task = client.submit("twice")
     this = about(daemon.receive("task.execute"))
     daemon.send({"type": "task.accepted", **this}, {"type": "task.started", **this})
     for result in ("first", "second"):
@@ -84,8 +70,8 @@ def test_a_result_told_twice_is_acknowledged_twice_and_taken_once(
     assert [event.event for event in client.task_events(task.id)].count("task.completed") == 1
 
 
-def test_a_cancelled_task_is_cancelled_when_the_daemon_says_so(client: Client, daemon: WireClient, kind: str) -> None:
-    task = client.submit("stop me", type=kind)
+def test_a_cancelled_task_is_cancelled_when_the_daemon_says_so(client: Client, daemon: WireClient) -> None:
+    task = client.submit("stop me")
     this = about(daemon.receive("task.execute"))
     daemon.send({"type": "task.accepted", **this}, {"type": "task.started", **this})
     wait_until(lambda: client.task(task.id).status == "running", within_s=30, what="running")
@@ -97,12 +83,12 @@ def test_a_cancelled_task_is_cancelled_when_the_daemon_says_so(client: Client, d
     wait_until(lambda: client.task(task.id).status == "cancelled", within_s=30, what="cancelled")
 
 
-def test_a_newer_connection_supersedes_and_brings_its_list(shared_hub: LiveHub, client: Client, kind: str) -> None:
-    older, newer = dial(shared_hub), dial(shared_hub)
+def test_a_newer_connection_supersedes_and_brings_its_list(guest: Guest, client: Client) -> None:
+    older, newer = dial(guest), dial(guest)
     with older, newer:
-        daemon_id, this = begin(older, client, kind)
+        daemon_id, this = begin(older, client)
         inventory = [{**this, "state": "running"}]
-        welcome = newer.hello(name=kind, types=[kind], daemon_id=daemon_id, inventory=inventory)
+        welcome = newer.hello(daemon_id=daemon_id, inventory=inventory)
         assert welcome["inventory"] == [{**this, "verdict": "continue"}]
         with pytest.raises(Closed) as closed:
             older.receive("nothing")
@@ -112,11 +98,11 @@ def test_a_newer_connection_supersedes_and_brings_its_list(shared_hub: LiveHub, 
     assert len(client.task(this["task_id"]).attempts) == 1
 
 
-def test_a_new_process_has_lost_what_it_does_not_list(shared_hub: LiveHub, client: Client, kind: str) -> None:
-    with dial(shared_hub) as first:
-        daemon_id, this = begin(first, client, kind)
-    with dial(shared_hub) as second:
-        second.hello(name=kind, types=[kind], daemon_id=daemon_id, boot_id="boot-2")
+def test_a_new_process_has_lost_what_it_does_not_list(guest: Guest, client: Client) -> None:
+    with dial(guest) as first:
+        daemon_id, this = begin(first, client)
+    with dial(guest) as second:
+        second.hello(daemon_id=daemon_id, boot_id="boot-2")
         again = second.receive("task.execute")
         assert about(again) == {**this, "attempt": 2}
         assert client.task(this["task_id"]).attempts[0].status == "lost"
@@ -132,7 +118,7 @@ def test_a_bad_frame_closes_the_socket_and_the_hub_goes_on(client: Client, daemo
     assert client.healthz()
 
 
-def test_a_socket_without_a_good_key_is_no_socket(shared_hub: LiveHub) -> None:
+def test_a_socket_without_a_good_key_is_no_socket(guest: Guest) -> None:
     with pytest.raises(Refused) as refused:
-        WireClient("127.0.0.1", shared_hub.port, "tyk_wrong")
+        WireClient("127.0.0.1", guest.port, "tyk_wrong")
     assert refused.value.status in (401, 403)
