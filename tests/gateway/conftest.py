@@ -6,7 +6,7 @@ from taskyard.core.settings import Settings
 from taskyard.gateway.app import GatewayApp, build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.vocabulary import Scope
-from tests.support.gateway_client import HELLO, Client, Connection
+from tests.support.gateway_client import Client, Connection
 from tests.support.gateway_hub import GatewayHub, a_hub
 
 
@@ -49,11 +49,7 @@ async def owner(hub: GatewayHub, app: GatewayApp) -> Client:
 @pytest.fixture
 async def daemon(owner: Client) -> AsyncIterator[Connection]:
     """Connected and welcome."""
-    async with owner.socket() as connection:
-        assert (await connection.next())["type"] == "websocket.accept"
-        connection.say(HELLO)
-        (welcome,) = await connection.hear()
-        assert welcome["type"] == "welcome"
+    async with owner.daemon() as connection:
         yield connection
 
 

@@ -163,10 +163,8 @@ async def test_silence_is_not_welcome(owner: Client, monkeypatch: pytest.MonkeyP
 
 async def test_a_shared_daemon_needs_an_admins_key(hub: GatewayHub, app: GatewayApp) -> None:
     key = await hub.a_key(await hub.a_user("root"), Scope.ADMIN, Scope.DAEMON)
-    async with Client(app, key).socket() as connection:
-        await connection.next()
-        connection.say({**HELLO, "shared": True})
-        assert (await connection.hear())[0]["type"] == "welcome"
+    async with Client(app, key).daemon(shared=True):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -193,10 +191,7 @@ async def test_a_revoked_key_closes_its_sockets(
     hub: GatewayHub, owner: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("taskyard.gateway.door.REVIEW_S", 0.01)
-    async with owner.socket() as connection:
-        await connection.next()
-        connection.say(HELLO)
-        await connection.hear()
+    async with owner.daemon() as connection:
         assert owner.key is not None
         await hub.decide(RevokeKey(hub.key_named(owner.key).id, actor="test"))
         assert (await connection.hear())[0]["code"] == "UNAUTHENTICATED"

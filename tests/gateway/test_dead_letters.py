@@ -18,10 +18,7 @@ LETTERS = "/api/v1/dead-letters"
 async def owner(hub: GatewayHub, app: GatewayApp) -> Client:
     """Has three dead letters: two failed alike, one otherwise."""
     client = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
-    async with client.socket() as daemon:
-        await daemon.next()
-        daemon.say({"type": "hello", "protocol": 1, "boot_id": "b", "name": "mac-1", "max_concurrent_tasks": 9})
-        await daemon.hear()
+    async with client.daemon() as daemon:
         for message in ("no file 17", "no file 42", "not allowed"):
             await client.post(TASKS, {"input": message})
             (execute,) = await daemon.hear()

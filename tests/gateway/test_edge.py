@@ -14,7 +14,7 @@ from taskyard.gateway.server import GatewayServer
 from taskyard.vocabulary import Scope
 from taskyard.wire.fields import BATCH_TASKS_MAX, CHECKPOINT_BYTES_MAX, INPUT_BYTES_MAX, RESULT_BYTES_MAX
 from taskyard.wire.frames import FRAME_BYTES_MAX
-from tests.support.gateway_client import HELLO, Client, Connection
+from tests.support.gateway_client import Client, Connection
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
@@ -157,9 +157,8 @@ async def test_a_task_that_does_not_say_is_run_as_configured_and_stays_so(hub: G
 # --- daemons -----------------------------------------------------------------------------------------------
 
 
-async def test_a_daemon_that_is_there_meets_the_bounds_of_the_moment(hub: GatewayHub, app: GatewayApp) -> None:
-    owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
-    async with owner.socket() as daemon:
+async def test_a_daemon_that_is_there_meets_the_bounds_of_the_moment(hub: GatewayHub, owner: Client) -> None:
+    async with owner.daemon() as daemon:
         task_id = await a_running_task(owner, daemon)
         await configure(hub, result=100)
         about = {"task_id": task_id, "attempt": 1}
@@ -172,9 +171,6 @@ async def test_a_daemon_that_is_there_meets_the_bounds_of_the_moment(hub: Gatewa
 
 
 async def a_running_task(owner: Client, daemon: Connection) -> str:
-    assert (await daemon.next())["type"] == "websocket.accept"
-    daemon.say(HELLO)
-    await daemon.hear()
     await owner.post(TASKS, {"input": "a"})
     (message,) = await daemon.hear()
     task_id: str = message["task"]["id"]
@@ -183,9 +179,8 @@ async def a_running_task(owner: Client, daemon: Connection) -> str:
     return task_id
 
 
-async def test_callbacks_meet_them_too(hub: GatewayHub, app: GatewayApp) -> None:
-    owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
-    async with owner.socket() as daemon:
+async def test_callbacks_meet_them_too(hub: GatewayHub, owner: Client) -> None:
+    async with owner.daemon() as daemon:
         task_id = await a_running_task(owner, daemon)
         await configure(hub, result=100)
         told = f"{TASKS}/{task_id}"
@@ -198,11 +193,8 @@ async def test_callbacks_meet_them_too(hub: GatewayHub, app: GatewayApp) -> None
 
 
 @pytest.mark.parametrize(("length", "is_handed_on"), [(64 * 1024, True), (64 * 1024 + 1, False)])
-async def test_a_result_is_handed_on_if_it_is_short_enough(
-    hub: GatewayHub, app: GatewayApp, length: int, is_handed_on: bool
-) -> None:
-    owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON))
-    async with owner.socket() as daemon:
+async def test_a_result_is_handed_on_if_it_is_short_enough(owner: Client, length: int, is_handed_on: bool) -> None:
+    async with owner.daemon() as daemon:
         task_id = await a_running_task(owner, daemon)
         await owner.post(TASKS, {"input": "b", "depends_on": ["T-001"]})
         result = "x" * (length - len('""'))

@@ -19,7 +19,6 @@ from tests.support.gateway_hub import GatewayHub, a_hub
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
-HELLO = {"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac-1", "max_concurrent_tasks": 1}
 ENDLESS = "text/event-stream"
 ASKED = [route for route in ROUTES if route.media_type != ENDLESS and not route.policy.public]
 
@@ -41,10 +40,7 @@ async def scene(hub: GatewayHub, app: GatewayApp, bob: Client) -> AsyncIterator[
     later = {"scheduled_for": "2099-01-01T00:00:00Z"}
     owner = Client(app, await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON, max_priority=Level.NORMAL))
     others = [(await one.post(TASKS, {"input": "private", **later})).json["id"] for one in (owner, bob)]
-    async with owner.socket() as daemon:
-        await daemon.next()
-        daemon.say(HELLO)
-        await daemon.hear()
+    async with owner.daemon(max_concurrent_tasks=1) as daemon:
         await owner.post(TASKS, {"input": "read this page"})
         (order,) = await daemon.hear()
         yield Scene(owner, daemon, order, others)
@@ -112,10 +108,7 @@ def test_whatever_it_says_its_task_is_what_its_token_makes_of_it(body: dict[str,
             key = await hub.a_key(await hub.a_user("ann"), Scope.TASKS, Scope.DAEMON, max_priority=Level.NORMAL)
             owner = Client(app, key)
             await owner.post(TASKS, {"input": "another", "scheduled_for": "2099-01-01T00:00:00Z"})
-            async with owner.socket() as daemon:
-                await daemon.next()
-                daemon.say(HELLO)
-                await daemon.hear()
+            async with owner.daemon() as daemon:
                 await owner.post(TASKS, {"input": "read this page"})
                 (order,) = await daemon.hear()
                 made = await Client(app, order["token"]).post(TASKS, body)

@@ -17,13 +17,12 @@ from taskyard.mcp.server import build_server
 from taskyard.mcp.tools import BY_NAME, TOOLS, WAITED_FOR_MAX, schema_of
 from taskyard.mcp.yard import Ask, Outcome
 from taskyard.vocabulary import Level, Scope
-from tests.support.gateway_client import WAIT_S, Client, Connection
+from tests.support.gateway_client import HELLO, WAIT_S, Client, Connection
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
 URL = "http://127.0.0.1:8420/mcp"
-HELLO = {"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac-1", "max_concurrent_tasks": 1}
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 MCP_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
@@ -68,10 +67,7 @@ async def agent(app: GatewayApp, owner: Client) -> AsyncIterator[Agent]:
 @asynccontextmanager
 async def running(owner: Client, **submission: Any) -> AsyncIterator[tuple[Connection, dict[str, Any]]]:
     """A task that a daemon has just been handed, and its token."""
-    async with owner.socket() as daemon:
-        await daemon.next()
-        daemon.say(HELLO)
-        await daemon.hear()
+    async with owner.daemon(max_concurrent_tasks=1) as daemon:
         await owner.post(TASKS, {"input": "a", **submission})
         (order,) = await daemon.hear()
         yield daemon, order

@@ -59,10 +59,7 @@ def values_of(family: Metric) -> dict[tuple[str, ...], float]:
 async def worked(hub: GatewayHub, app: GatewayApp, ann: Client) -> None:
     """One task is completed, one failed for good, three wait."""
     worker = Client(app, await hub.a_key("u_ann", Scope.DAEMON))
-    async with worker.socket() as daemon:
-        await daemon.next()
-        daemon.say({"type": "hello", "protocol": 1, "boot_id": "b", "name": "mac-1", "max_concurrent_tasks": 1})
-        await daemon.hear()
+    async with worker.daemon(max_concurrent_tasks=1) as daemon:
         for end in ({"type": "task.completed"}, {"type": "task.failed", "error": {"code": "INVALID_INPUT"}}):
             await ann.post(TASKS, {"input": "go"})
             (execute,) = await daemon.hear()

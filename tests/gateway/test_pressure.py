@@ -85,9 +85,6 @@ async def test_an_admin_may_ask_for_another(ann: Client, bob: Client, admin: Cli
 
 
 async def test_a_daemon_is_told_the_same(hub: GatewayHub, app: GatewayApp, ann: Client) -> None:
-    async with Client(app, await hub.a_key("u_ann", Scope.DAEMON)).socket() as daemon:
-        assert (await daemon.next())["type"] == "websocket.accept"
-        daemon.say({"type": "hello", "protocol": 1, "boot_id": "b", "name": "mac", "types": ["none"]})
-        assert [frame["type"] for frame in await daemon.hear()] == ["welcome"]
+    async with Client(app, await hub.a_key("u_ann", Scope.DAEMON)).daemon(types=["none"]) as daemon:
         await fill(ann, 4)
         assert await daemon.hear() == [(await ann.get(BACKPRESSURE)).json]

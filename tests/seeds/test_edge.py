@@ -67,10 +67,7 @@ async def test_who_goes_on_after_a_failure_is_told_whose_and_has_the_whole_resul
         {"input": "b", "name": "b"},
         {"input": "c", "depends_on": ["a", "b"], "on_depends_fail": "continue"},
     ]
-    async with ann.socket() as daemon:
-        await daemon.next()
-        daemon.say({"type": "hello", "protocol": 1, "boot_id": "b1", "name": "mac", "max_concurrent_tasks": 4})
-        await daemon.hear()
+    async with ann.daemon(max_concurrent_tasks=4) as daemon:
         made = (await ann.post(f"{TASKS}/batch", {"tasks": tasks})).json["tasks"]
         first, second = ({"task_id": task["id"], "attempt": 1} for task in made[:2])
 

@@ -1,7 +1,8 @@
 """Speaks to the gateway's application in process: requests, a daemon's socket, an event stream."""
 
 import asyncio
-from collections.abc import MutableMapping
+from collections.abc import AsyncIterator, MutableMapping
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import unquote
 
@@ -106,6 +107,16 @@ class Client:
     def socket(self, headers: dict[str, str] | None = None) -> "Connection":
         scope = _scope("websocket", "/api/v1/daemons/connect", _head(self.key, headers))
         return Connection(self.app, scope, {"type": "websocket.connect"})
+
+    @asynccontextmanager
+    async def daemon(self, **hello: object) -> "AsyncIterator[Connection]":
+        """Connected and welcome."""
+        async with self.socket() as connection:
+            assert (await connection.next())["type"] == "websocket.accept"
+            connection.say({**HELLO, **hello})
+            (welcome,) = await connection.hear()
+            assert welcome["type"] == "welcome"
+            yield connection
 
 
 class Connection:
