@@ -116,7 +116,7 @@ def _pose_overview(page: Page) -> None:
     """A day says more than an hour."""
     page.get_by_text("24 h", exact=True).first.click()
     page.mouse.move(0, 0)
-    page.wait_for_timeout(300)
+    settle(page)
 
 
 def _pose_queue(page: Page) -> None:

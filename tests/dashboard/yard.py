@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext
 from taskyard.sdk.client import Client
 from tests.support.live import LiveHub, LiveYard, Process, environment, wait_online, wait_until
 
-SETTLED_S: Final = 30.0
+SETTLED_S: Final = 60.0
 
 SETTINGS: Final = """\
 [lease]
