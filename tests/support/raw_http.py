@@ -37,15 +37,14 @@ def request(
     key: str | None = None,
     body: bytes = b"",
     headers: dict[str, str] | None = None,
-    connection: socket.socket | None = None,
 ) -> Answer:
-    """One request on a connection that is closed then. A hub may answer and hang up before it has read everything."""
+    """One request on a connection of its own. A hub may answer and hang up before it has read everything."""
     given = {"Host": f"127.0.0.1:{port}", "Connection": "close", "Content-Length": str(len(body))}
     if body:
         given["Content-Type"] = "application/json"
     if key is not None:
         given["Authorization"] = f"Bearer {key}"
-    with connection or connect(port) as opened:
+    with connect(port) as opened:
         try:
             opened.sendall(head(method, path, {**given, **(headers or {})}.items()))
             opened.sendall(body)
