@@ -157,6 +157,7 @@ soak: setup web $(VENV)/.installed-postgres $(VENV)/.installed-chromium ## many 
 	@$(PY) -m tests.acceptance.hostile_yard --rounds $$(( $(FAULTS) / 10 ))
 	@$(PY) -m tests.acceptance.kept_work --kills $(FAULTS)
 	@$(PY) -m tests.acceptance.flat_memory
+	@$(PY) -m tests.acceptance.moved_yard
 	@$(PY) -m tests.dashboard.load --seconds 600
 	@$(PY) -m pytest -q -m soak tests
 

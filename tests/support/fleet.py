@@ -64,6 +64,8 @@ def make_daemon(name: str, slots: int, data: Path, recorder: Recorder) -> Daemon
     def record(task: Task, context: Context) -> str:
         facts = {"task": task.id, "attempt": task.attempt, "seen": len(task.context_input or ())}
         recorder.note("start", **facts)
+        if "says" in (task.payload or {}):
+            context.log(task.payload["says"])
         was_stopped = context.wait_cancelled(_pause_s(task))
         recorder.note("stopped" if was_stopped else "end", **facts)
         if was_stopped:
