@@ -127,6 +127,14 @@ class Scene:
         self.sent.clear()
         return self
 
+    def comes_back(self, verdicts: dict[Key, InventoryVerdict] | None = None) -> None:
+        """Connect, anew if it was connected, and welcome it; what it says before the welcome is left out."""
+        if self.machine.welcomed:
+            self.disconnect()
+        self.connect()
+        self.take_sent()
+        self.welcome(verdicts)
+
     def hears(self, *messages: ToDaemon) -> None:
         self.machine.received(messages, self.now)
         self.carry_out()
@@ -144,6 +152,12 @@ class Scene:
         """The hub sent it, and it began."""
         self.hears(execute(key, timeout=timeout, exclusive=exclusive))
         self.begins(key)
+
+    def at_work(self) -> "Scene":
+        """Welcomed, with one task that runs and of which all is told."""
+        self.join().runs()
+        self.take_sent()
+        return self
 
     def begins(self, key: Key = ONE) -> None:
         self.machine.work_started(key, self.now)

@@ -103,10 +103,7 @@ def test_without_debts_a_new_hub_is_as_good_as_the_old() -> None:
 def test_work_that_may_continue_continues() -> None:
     scene = Scene().join()
     scene.runs()
-    scene.disconnect()
-    scene.connect()
-    scene.take_sent()
-    scene.welcome({ONE: InventoryVerdict.CONTINUE})
+    scene.comes_back({ONE: InventoryVerdict.CONTINUE})
     assert (scene.sent, scene.stops) == ([], [])
     assert len(scene.started) == 1
 
@@ -114,10 +111,7 @@ def test_work_that_may_continue_continues() -> None:
 def test_aborted_work_is_stopped_and_then_told_to_be_so() -> None:
     scene = Scene().join()
     scene.runs()
-    scene.disconnect()
-    scene.connect()
-    scene.take_sent()
-    scene.welcome({ONE: InventoryVerdict.ABORT})
+    scene.comes_back({ONE: InventoryVerdict.ABORT})
     assert [stop.key for stop in scene.stops] == [ONE]
     scene.stops_as_told()
     assert scene.sent == [TaskCancelled(*ONE, "aborted")]
@@ -127,27 +121,20 @@ def test_aborted_work_is_stopped_and_then_told_to_be_so() -> None:
 def test_a_result_that_aborted_work_brings_all_the_same_is_sent() -> None:
     scene = Scene().join()
     scene.runs()
-    scene.disconnect()
-    scene.connect()
-    scene.take_sent()
-    scene.welcome({ONE: InventoryVerdict.ABORT})
+    scene.comes_back({ONE: InventoryVerdict.ABORT})
     scene.ends(done())
     assert scene.sent == [done()]
 
 
 def test_a_result_asked_for_is_sent() -> None:
     scene = Scene(memory=Memory(ended={ONE: OWED}))
-    scene.connect()
-    scene.take_sent()
-    scene.welcome({ONE: InventoryVerdict.SEND_RESULT})
+    scene.comes_back({ONE: InventoryVerdict.SEND_RESULT})
     assert scene.sent == [done()]
 
 
 def test_a_result_to_forget_is_forgotten_on_disk_too() -> None:
     scene = Scene(memory=Memory(ended={ONE: OWED}))
-    scene.connect()
-    scene.take_sent()
-    scene.welcome({ONE: InventoryVerdict.FORGET})
+    scene.comes_back({ONE: InventoryVerdict.FORGET})
     assert scene.sent == []
     assert [batch.forgotten for batch in scene.batches] == [[ONE]]
 
@@ -354,9 +341,7 @@ def test_an_exclusive_attempt_does_not_start_beside_its_older_one() -> None:
 
 
 def test_a_cancel_is_confirmed_when_the_work_has_stopped() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
+    scene = Scene().at_work()
     scene.hears(cancel(grace_s=3))
     assert scene.stops == [Stop(ONE, CancelReason.CANCELLED, 3_000)]
     assert scene.sent == []
@@ -378,9 +363,7 @@ def test_a_cancel_of_an_unknown_attempt_is_confirmed_at_once() -> None:
 
 
 def test_a_result_that_crosses_the_cancel_is_sent_and_the_hub_decides() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
+    scene = Scene().at_work()
     scene.hears(cancel())
     scene.ends(done())
     scene.hears(cancel())
@@ -388,9 +371,7 @@ def test_a_result_that_crosses_the_cancel_is_sent_and_the_hub_decides() -> None:
 
 
 def test_work_that_cancels_itself_has_failed() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
+    scene = Scene().at_work()
     scene.stops_as_told()
     failed = scene.sent[0]
     assert isinstance(failed, TaskFailed)

@@ -126,10 +126,7 @@ def test_a_draining_daemon_says_so_again_after_a_reconnect() -> None:
     scene = Scene().join()
     scene.runs(ONE)
     drained(scene)
-    scene.disconnect()
-    scene.connect()
-    scene.take_sent()
-    scene.welcome({ONE: InventoryVerdict.CONTINUE})
+    scene.comes_back({ONE: InventoryVerdict.CONTINUE})
     assert scene.sent == [frames.Drain()]
 
 
@@ -189,9 +186,7 @@ def test_a_drained_daemon_waits_five_seconds_for_acknowledgements() -> None:
 
 
 def test_what_is_left_at_the_deadline_is_handed_back() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
+    scene = Scene().at_work()
     drained(scene, within_ms=4_000)
     scene.passes(4_000)
     assert [stop.key for stop in scene.stops] == [ONE]

@@ -23,23 +23,15 @@ def test_an_outcome_is_told_again_on_every_connection_until_it_is_acknowledged()
     scene.runs()
     scene.ends(broken())
     for _ in range(3):
-        scene.disconnect()
-        scene.connect()
-        scene.take_sent()
-        scene.welcome()
+        scene.comes_back()
         assert scene.sent == [broken()]
     scene.acknowledged()
-    scene.disconnect()
-    scene.connect()
-    scene.take_sent()
-    scene.welcome()
+    scene.comes_back()
     assert scene.sent == []
 
 
 def test_an_outcome_is_told_in_the_turn_in_which_the_work_ended() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
+    scene = Scene().at_work()
     scene.machine.work_ended(done(), scene.now)
     orders = scene.machine.take()
     assert orders.send == [OWED]
@@ -142,18 +134,14 @@ def test_an_acknowledgement_of_running_work_means_nothing() -> None:
 def test_a_full_spool_is_told_in_portions_as_the_hub_acknowledges() -> None:
     large = frames.encode(done(ONE, b'"' + b"x" * 1_000_000 + b'"'))
     scene = Scene(memory=Memory(ended={(f"t{n}", 1): large for n in range(20)}))
-    scene.connect()
-    scene.take_sent()
-    scene.welcome()
+    scene.comes_back()
     assert len(scene.take_sent()) == 5
     scene.acknowledged(("t0", 1))
     assert len(scene.take_sent()) == 1
 
 
 def test_a_result_too_large_for_the_wire_is_cut_and_kept_whole_in_a_file() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
+    scene = Scene().at_work()
     result = b'"' + b"x" * (1024 * 1024) + b'"'
     scene.ends(done(ONE, result))
     [whole] = scene.kept
@@ -168,9 +156,7 @@ def test_a_result_too_large_for_the_wire_is_cut_and_kept_whole_in_a_file() -> No
 
 
 def test_an_outcome_that_is_not_json_fails_for_good() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
+    scene = Scene().at_work()
     scene.ends(TaskCompleted(*ONE, Raw(b"1e400")))
     [failed] = scene.sent
     assert isinstance(failed, TaskFailed)
@@ -190,9 +176,7 @@ def test_what_could_not_be_begun_here_is_handed_back_and_nothing_is_kept_of_it()
 
 
 def test_progress_is_thinned_out_and_the_newest_wins() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
+    scene = Scene().at_work()
     for percent in (1.0, 2.0, 3.0):
         scene.machine.work_progressed(ONE, scene.now, percent=percent, log=f"line {percent:g}")
     scene.carry_out()
@@ -202,9 +186,7 @@ def test_progress_is_thinned_out_and_the_newest_wins() -> None:
 
 
 def test_the_last_progress_is_told_before_the_outcome() -> None:
-    scene = Scene().join()
-    scene.runs()
-    scene.take_sent()
+    scene = Scene().at_work()
     scene.machine.work_progressed(ONE, scene.now, message="a")
     scene.machine.work_progressed(ONE, scene.now, message="b")
     scene.ends(done())
