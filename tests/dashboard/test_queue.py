@@ -111,45 +111,6 @@ def test_a_link_shows_what_was_searched_and_filtered(yard: Yard, page: Page) -> 
     expect(row_of(page, "Mend the gate")).to_be_visible()
 
 
-def test_a_search_keeps_every_letter_however_it_is_typed(yard: Yard, page: Page) -> None:
-    # Given a list of two
-    waiting(yard, "Sweep the long path", "Sweep the long road", type="sweep")
-    page.goto("/queue?type=sweep")
-    expect(row_of(page, "Sweep the long road")).to_be_visible()
-
-    # When somebody pauses after a space until the list has followed, and types on
-    search = page.get_by_role("searchbox", name="Search tasks")
-    search.press_sequentially("long ")
-    expect(page).to_have_url(re.compile("q=long&"))
-    search.press_sequentially("path")
-
-    # Then the space is still there, and another filter takes nothing away either
-    page.get_by_role("combobox", name="Priority").select_option("normal")
-    expect(search).to_have_value("long path")
-    expect(page).to_have_url(re.compile(r"priority=normal&q=long\+path&"))
-    expect(row_of(page, "Sweep the long road")).to_have_count(0)
-    expect(row_of(page, "Sweep the long path")).to_be_visible()
-
-
-def test_clear_takes_away_what_was_typed_a_moment_ago(yard: Yard, page: Page) -> None:
-    # Given a list that is narrowed, so that there is something to clear
-    waiting(yard, "Rake the leaves", type="rake")
-    page.goto("/queue?type=rake")
-    expect(row_of(page, "Rake the leaves")).to_be_visible()
-
-    # When it is cleared before the address has heard of what was typed
-    search = page.get_by_role("searchbox", name="Search tasks")
-    search.fill("nothing is called that")
-    page.get_by_role("button", name="Clear", exact=True).click()
-    expect(search).to_have_value("")
-
-    # Then it does not come back: what is typed after it is told after it, and stands alone
-    page.get_by_role("combobox", name="Type").fill("rake")
-    expect(page).to_have_url(re.compile(r"/queue\?type=rake$"))
-    expect(search).to_have_value("")
-    expect(row_of(page, "Rake the leaves")).to_be_visible()
-
-
 def test_a_search_is_done_at_enter_and_the_keys_are_the_lists_then(yard: Yard, page: Page) -> None:
     waiting(yard, "Prune the roses", "Prune the hedge", type="prune")
     page.goto("/queue?type=prune")
