@@ -18,7 +18,6 @@ from tests.acceptance.history import NS, Fault, History, Kind, in_flight, lost_r
 from tests.acceptance.load import JournalTail, Load
 from tests.support.engines import Engine
 from tests.support.live import (
-    SHORT_LEASES,
     STUBBORN,
     Door,
     LiveDaemon,
@@ -44,8 +43,8 @@ INNOCENCE: Final = "[suspects]\ndeaths_max = 1000\n"
 
 def settings(lease_s: float) -> str:
     """A lease with room is for tests that share the machine; short ones make more of the soak's time."""
-    leases = SHORT_LEASES.replace("lease_s = 2\n", f"lease_s = {lease_s:g}\n")
-    return leases.replace("accept_s = 2\n", f"accept_s = {lease_s:g}\n") + INNOCENCE
+    leases = f"heartbeat_s = 0.4\nlease_s = {lease_s:g}\naccept_s = {lease_s:g}\nstart_s = {2 * lease_s:g}\n"
+    return f"[lease]\n{leases}cancel_grace_s = 2\n{INNOCENCE}"
 
 
 class Yard:

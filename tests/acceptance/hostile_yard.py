@@ -33,16 +33,14 @@ from tests.support.live import (
 )
 
 SETTINGS: Final = """\
-[lease]
-heartbeat_s = 0.4
-lease_s = 2
-accept_s = 2
-start_s = 10
-cancel_grace_s = 1
 [suspects]
 deaths_max = 1000
 [limits.running_per_source]
 user = 100
+[lease]
+heartbeat_s = 0.4
+start_s = 30
+cancel_grace_s = 1
 """
 BEGIN_S: Final = 60.0
 END_S: Final = 60.0
@@ -81,9 +79,11 @@ class AgentDaemon:
 
 
 class HostileYard:
-    def __init__(self, live: LiveYard, kinds: Sequence[str]) -> None:
+    def __init__(self, live: LiveYard, kinds: Sequence[str], *, lease_s: float, gone_s: float) -> None:
         self.kinds = kinds
-        self.hub = live.hub(settings=SETTINGS)
+        self.lease_s = lease_s
+        self.gone_s = gone_s
+        self.hub = live.hub(settings=f"{SETTINGS}lease_s = {lease_s:g}\naccept_s = {lease_s:g}\n")
         self.daemon = AgentDaemon(self.hub, live.directory)
         self.tasks: dict[str, Task] = {}
         self.took_s: dict[str, float] = {}
@@ -133,13 +133,13 @@ class HostileYard:
             for kind, task in self.tasks.items():
                 if kind not in SELF_ENDING:
                     client.cancel(task.id)
-            self.all_gone("cancel", hostile.GONE_S)
+            self.all_gone("cancel", self.gone_s)
             self.ended(client, "cancel", AttemptStatus.CANCELLED)
 
     def time_out(self) -> None:
         with self.client() as client:
             self.begin(client, "timeout", timeout=TIMEOUT_S)
-            self.all_gone("timeout", TIMEOUT_S + hostile.GONE_S)
+            self.all_gone("timeout", TIMEOUT_S + self.gone_s)
             self.ended(client, "timeout", AttemptStatus.TIMEOUT)
 
     def kill_daemon(self) -> None:
@@ -149,7 +149,7 @@ class HostileYard:
         with self.client() as client:
             self.begin(client, "daemon-killed")
             self.daemon.process.kill()
-            self.all_gone("daemon killed", hostile.GONE_S)
+            self.all_gone("daemon killed", self.gone_s)
             self.daemon.start("--on-loss", "kill")
             self.ended(client, "daemon killed", AttemptStatus.LOST)
             self._clear(client)
@@ -159,7 +159,7 @@ class HostileYard:
         with self.client() as client:
             self.begin(client, "hub-lost", exclusive=True)
             self.hub.kill()
-            self.all_gone("hub lost", LEASE_S + hostile.GONE_S)
+            self.all_gone("hub lost", self.lease_s + self.gone_s)
             self.hub.start()
             self.ended(client, "hub lost", AttemptStatus.LOST, AttemptStatus.CANCELLED)
             self._clear(client)
@@ -178,7 +178,7 @@ class HostileYard:
                 within_s=END_S,
                 what="the end of a cancelled task",
             )
-        self.all_gone("cancelled after that", hostile.GONE_S)
+        self.all_gone("cancelled after that", self.gone_s)
 
 
 def _first_end(client: Client, task_id: str) -> AttemptStatus | None:
@@ -194,9 +194,16 @@ FAULTS: Final[Mapping[str, Callable[[HostileYard], None]]] = {
 }
 
 
-def run(live: LiveYard, kinds: Sequence[str], faults: Sequence[str] = tuple(FAULTS)) -> dict[str, float]:
+def run(
+    live: LiveYard,
+    kinds: Sequence[str],
+    faults: Sequence[str] = tuple(FAULTS),
+    *,
+    lease_s: float = LEASE_S,
+    gone_s: float = hostile.GONE_S,
+) -> dict[str, float]:
     """How long it took until nobody was left, for each fault. Raises `AssertionError` at the first that broke."""
-    yard = HostileYard(live, kinds)
+    yard = HostileYard(live, kinds, lease_s=lease_s, gone_s=gone_s)
     yard.daemon.start()
     try:
         for fault in faults:

@@ -22,11 +22,10 @@ from taskyard.sdk.errors import HubUnreachable, TaskyardError, Unavailable
 from taskyard.sdk.retry import RetryPolicy
 from taskyard.sdk.webhooks import Notice, verify
 from tests.support.engines import Engine
-from tests.support.live import SHORT_LEASES, LiveHub, LiveYard, live_yard, wait_until
+from tests.support.live import LiveHub, LiveYard, live_yard, wait_until
 from tests.support.postgres import new_yard
 
-SETTINGS: Final = f"""\
-{SHORT_LEASES}
+SETTINGS: Final = """\
 [cluster]
 lease_s = 1
 
@@ -116,7 +115,7 @@ class Submitter:
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._stopping.wait(0.01):
+        while not self._stopping.wait(0.03):
             with contextlib.suppress(HubUnreachable, Unavailable):
                 self.acknowledged.add(self._client.submit("a", type="noop").id)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.acceptance.notified import run
 from tests.support.engines import Engine
 
-pytestmark = pytest.mark.takes(20)
+pytestmark = pytest.mark.takes(15)
 
 KILLS = {Engine.SQLITE: 2, Engine.POSTGRES: 1}
 # A file's hub is restarted, a database's leader is followed by the other hub. The soak makes more of them:

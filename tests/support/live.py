@@ -35,16 +35,6 @@ STOP_S: Final = 30.0
 ANSWER_S: Final = 10.0
 """On a busy machine a hub that is well may need seconds."""
 
-SHORT_LEASES: Final = """\
-[lease]
-heartbeat_s = 0.4
-lease_s = 2
-accept_s = 2
-start_s = 5
-cancel_grace_s = 2
-"""
-"""Everything that a lease decides, fifteen times as fast as by default."""
-
 LONG_LEASES: Final = """\
 [lease]
 heartbeat_s = 0.4
