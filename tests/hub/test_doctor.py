@@ -16,7 +16,7 @@ from taskyard.store.postgres import Candidate, Lease, PostgresStore
 from taskyard.store.postgres.session import Session
 from taskyard.store.sqlite.engine import SqliteStore
 from tests.support.ports import free_port
-from tests.support.postgres import cluster, new_yard
+from tests.support.postgres import cluster, lent_yard
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -183,7 +183,7 @@ def found_on(url: str, data: Path) -> dict[str, Finding]:
 
 def test_a_sound_server_has_nothing_wrong_and_its_file_is_not_asked_for(data: Path) -> None:
     (data / "taskyard.db").write_bytes(b"no database")
-    url = new_yard()
+    url = lent_yard()
     findings = found_on(url, data)
     assert {name: finding.state for name, finding in findings.items()} == dict.fromkeys(SERVER, Health.OK)
     assert findings["database"].detail.startswith(f"{url.rpartition('@')[2]}, PostgreSQL ")
@@ -193,7 +193,7 @@ def test_a_sound_server_has_nothing_wrong_and_its_file_is_not_asked_for(data: Pa
 
 
 def test_who_leads_is_told_with_where_and_how_many_are_there(data: Path) -> None:
-    url = new_yard()
+    url = lent_yard()
     for name in ("h_1", "h_2"):
         lease = Lease(url, Candidate(name))
         lease.announce(url=f"http://{name}", version="1")
@@ -214,7 +214,7 @@ def test_a_database_that_was_never_migrated_names_the_command(data: Path) -> Non
 
 @pytest.mark.parametrize("ahead_s", [-90, 90])
 def test_a_database_with_another_clock_is_noticed(data: Path, monkeypatch: pytest.MonkeyPatch, ahead_s: int) -> None:
-    url = new_yard()
+    url = lent_yard()
     now_ms = Session.now_ms.fget
     assert now_ms is not None
     monkeypatch.setattr(Session, "now_ms", property(lambda session: now_ms(session) + ahead_s * 1000))

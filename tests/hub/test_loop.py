@@ -74,15 +74,6 @@ def test_while_one_batch_is_written_the_next_one_gathers() -> None:
     asyncio.run(scenario())
 
 
-def test_get_after_post_sees_it() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            for _ in range(20):
-                assert await scene.status(await scene.submit()) is Status.QUEUED
-
-    asyncio.run(scenario())
-
-
 def test_a_question_that_changes_nothing_needs_no_commit() -> None:
     async def scenario() -> None:
         async with a_scene() as scene:

@@ -21,7 +21,7 @@ from taskyard.hub.yard import CannotStart, UnsafeAddress
 from taskyard.vocabulary import Profile
 from tests.support.engines import Engine
 from tests.support.live import START_S, free_port, wait_until
-from tests.support.postgres import new_yard
+from tests.support.postgres import lent_yard
 
 FILE = Path("taskyard.toml")
 
@@ -199,7 +199,7 @@ def test_credentials_that_cannot_be_written(tmp_path: Path, capsys: pytest.Captu
 @pytest.fixture(params=[Engine.SQLITE, Engine.POSTGRES])
 def database(request: pytest.FixtureRequest) -> str | None:
     """The URL of one; None: a file in the data directory."""
-    return new_yard() if request.param is Engine.POSTGRES else None
+    return lent_yard() if request.param is Engine.POSTGRES else None
 
 
 def test_it_comes_up_prints_a_link_once_and_leaves_when_told(

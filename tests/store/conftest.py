@@ -7,8 +7,15 @@ import pytest
 
 from taskyard.store.port import Store
 from tests.support.engines import Engine, opener
-from tests.support.postgres import Cluster, cluster
+from tests.support.postgres import Cluster, cluster, take_back
 from tests.support.records import Yard
+
+
+@pytest.fixture(autouse=True)
+def _databases_are_lent() -> Iterator[None]:
+    """Requested before all others, so that it ends when they have closed what they opened."""
+    yield
+    take_back()
 
 
 @pytest.fixture(params=Engine)
@@ -33,4 +40,4 @@ def server() -> Cluster:
 
 @pytest.fixture
 def database(server: Cluster) -> str:
-    return server.new_database()
+    return server.lend_database()

@@ -4,6 +4,7 @@ A simulated hub lives, with crashes, failed commits and lost answers, and what i
 over each engine, it says the same, and now and then everything that can be read from the store is compared.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +40,11 @@ def lived(seed: int, engine: Engine, directory: Path) -> Lived:
     return Lived(replay.said, looks, replay.wrote)
 
 
+@cache
+def lived_in_memory(seed: int) -> Lived:
+    return lived(seed, Engine.MEMORY, Path())
+
+
 def log_of(seed: int) -> CommandLog:
     return with_asides(log_of_a_life(seed, steps=STEPS))
 
@@ -46,16 +52,16 @@ def log_of(seed: int) -> CommandLog:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_commands_say_the_same_and_leave_the_same_on_every_engine(seed: int, tmp_path: Path) -> None:
-    expected = lived(seed, Engine.MEMORY, tmp_path)
+    expected = lived_in_memory(seed)
     for engine in (Engine.SQLITE, Engine.POSTGRES):
         found = lived(seed, engine, tmp_path)
         assert found.said == expected.said, engine
         assert found.looks == expected.looks, engine
 
 
-def test_these_lives_have_every_kind_of_change_and_several_processes_each(tmp_path: Path) -> None:
+def test_these_lives_have_every_kind_of_change_and_several_processes_each() -> None:
     """Without them the comparison would prove less than it says."""
-    wrote = {name for seed in SEEDS for name in lived(seed, Engine.MEMORY, tmp_path).wrote}
+    wrote = {name for seed in SEEDS for name in lived_in_memory(seed).wrote}
     assert wrote == set(Batch.__struct_fields__)
     entries = [entry for seed in SEEDS for entry in log_of(seed).entries]
     assert sum(isinstance(entry, Loaded) for entry in entries) > 2 * len(SEEDS)

@@ -16,7 +16,7 @@ from taskyard.store.sqlite import SqliteStore
 from tests.support.postgres import new_yard
 from tests.support.store_script import State, expected_states, state_of
 
-KILLS = int(os.environ.get("STORE_KILLS", "8"))
+KILLS = int(os.environ.get("STORE_KILLS", "3"))
 BATCHES = 60
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,7 +10,7 @@ from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.mirror import Mirror
 from taskyard.store.postgres.reader import PostgresReader
 from taskyard.vocabulary import EventName, Status
-from tests.support.postgres import cluster
+from tests.support.postgres import lent_yard
 from tests.support.records import Yard, a_task, an_event, assigned, ended
 
 
@@ -43,8 +43,7 @@ class Watched:
 
 @pytest.fixture
 def watched() -> Iterator[Watched]:
-    server = cluster()
-    watched = Watched(server.url(server.new_database()))
+    watched = Watched(lent_yard())
     yield watched
     watched.reader.close()
     watched.yard.reader.close()

@@ -18,11 +18,6 @@ Hub = Callable[..., PostgresStore]
 
 
 @pytest.fixture
-def database() -> str:
-    return cluster().new_database()
-
-
-@pytest.fixture
 def hub(database: str) -> Iterator[Hub]:
     """Makes hubs of one yard; each is told how long it leads without renewing."""
     made: list[PostgresStore] = []

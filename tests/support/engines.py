@@ -8,7 +8,7 @@ from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Store
 from taskyard.store.postgres import Candidate, PostgresStore
 from taskyard.store.sqlite import SqliteStore
-from tests.support.postgres import new_yard
+from tests.support.postgres import lent_yard
 
 CLUSTER_ID = "c_test"
 
@@ -28,5 +28,5 @@ def opener(engine: Engine, directory: Path) -> Callable[[], Store]:
         case Engine.SQLITE:
             return lambda: SqliteStore(directory / "taskyard.db", new_cluster_id=CLUSTER_ID)
         case Engine.POSTGRES:
-            url = new_yard()
+            url = lent_yard()
             return lambda: PostgresStore(url, new_cluster_id=CLUSTER_ID, candidate=Candidate("h_test"))
