@@ -39,231 +39,187 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store
     return again
 
 
-def test_a_restart_keeps_users_keys_numbers_and_waiting_tasks(opened: Callable[[], Store]) -> None:
-    async def scenario() -> None:
-        async with a_scene(opened()) as scene:
-            await scene.a_key("k_1", "secret")
-            ended, waiting = await scene.submit(), await scene.submit(key="mine", digest="same")
-            await scene.cancel(ended)
-            before = scene.hub.identity
-        async with a_scene(opened(), with_user=False) as scene:
-            identity = scene.hub.identity
-            assert (identity.cluster_id, identity.epoch) == (before.cluster_id, before.epoch + 1)
-            assert identity.seq >= before.seq
-            user = scene.hub.directory.user_by_name("ada")
-            assert user is not None
-            assert user.id == USER
-            assert [key.id for key in scene.hub.directory.keys_of(USER)] == ["k_1"]
-            assert await scene.status(ended) is Status.CANCELLED
-            assert await scene.status(waiting) is Status.QUEUED
-            again = await scene.ask(scene.submission(key="mine", digest="same"))
-            assert again == Submitted((waiting,), (True,))
-            new = await scene.submit()
-            assert scene.hub.state.tasks[new].number == 3
-            daemon = await scene.daemon()
-            sent = await daemon.message("task.execute")
-            assert sent["task"]["id"] == waiting, "the older one first"
-
-    asyncio.run(scenario())
+async def test_a_restart_keeps_users_keys_numbers_and_waiting_tasks(opened: Callable[[], Store]) -> None:
+    async with a_scene(opened()) as scene:
+        await scene.a_key("k_1", "secret")
+        ended, waiting = await scene.submit(), await scene.submit(key="mine", digest="same")
+        await scene.cancel(ended)
+        before = scene.hub.identity
+    async with a_scene(opened(), with_user=False) as scene:
+        identity = scene.hub.identity
+        assert (identity.cluster_id, identity.epoch) == (before.cluster_id, before.epoch + 1)
+        assert identity.seq >= before.seq
+        user = scene.hub.directory.user_by_name("ada")
+        assert user is not None
+        assert user.id == USER
+        assert [key.id for key in scene.hub.directory.keys_of(USER)] == ["k_1"]
+        assert await scene.status(ended) is Status.CANCELLED
+        assert await scene.status(waiting) is Status.QUEUED
+        again = await scene.ask(scene.submission(key="mine", digest="same"))
+        assert again == Submitted((waiting,), (True,))
+        new = await scene.submit()
+        assert scene.hub.state.tasks[new].number == 3
+        daemon = await scene.daemon()
+        sent = await daemon.message("task.execute")
+        assert sent["task"]["id"] == waiting, "the older one first"
 
 
-def test_a_restart_keeps_what_was_set_of_queues_and_that_one_cools_down(opened: Callable[[], Store]) -> None:
-    async def scenario() -> None:
-        # Given a queue that was set, one that was paused, and a task that its provider refused
-        async with a_scene(opened()) as scene:
-            await scene.ask(PutQueue("cloud", ("glm5",), 3, "test"))
-            await scene.ask(PauseQueue("default", "test"))
-            daemon = await scene.daemon()
-            task_id = await scene.submit(queue="cloud")
-            attempt = await scene.run(daemon, task_id)
-            refused = Failure("RATE_LIMITED", "slow down")
-            scene.hub.tell(FailTask("d_one", task_id, attempt, refused, daemon.id, retry_after_ms=60_000))
-            await daemon.message("ack")
-            before = await scene.hub.queues(USER)
+async def test_a_restart_keeps_what_was_set_of_queues_and_that_one_cools_down(opened: Callable[[], Store]) -> None:
+    # Given a queue that was set, one that was paused, and a task that its provider refused
+    async with a_scene(opened()) as scene:
+        await scene.ask(PutQueue("cloud", ("glm5",), 3, "test"))
+        await scene.ask(PauseQueue("default", "test"))
+        daemon = await scene.daemon()
+        task_id = await scene.submit(queue="cloud")
+        attempt = await scene.run(daemon, task_id)
+        refused = Failure("RATE_LIMITED", "slow down")
+        scene.hub.tell(FailTask("d_one", task_id, attempt, refused, daemon.id, retry_after_ms=60_000))
+        await daemon.message("ack")
+        before = await scene.hub.queues(USER)
 
-        # When the hub starts anew, then all of it is as it was
-        async with a_scene(opened(), with_user=False) as scene:
-            assert await scene.hub.queues(USER) == before
-            states = {view.name: (view.state, view.max_concurrent) for view in before}
-            assert states == {"cloud": (QueueState.COOLING, 3), "default": (QueueState.PAUSED, None)}
-
-    asyncio.run(scenario())
+    # When the hub starts anew, then all of it is as it was
+    async with a_scene(opened(), with_user=False) as scene:
+        assert await scene.hub.queues(USER) == before
+        states = {view.name: (view.state, view.max_concurrent) for view in before}
+        assert states == {"cloud": (QueueState.COOLING, 3), "default": (QueueState.PAUSED, None)}
 
 
-def test_work_that_runs_goes_on_over_a_restart(opened: Callable[[], Store]) -> None:
-    async def scenario() -> None:
-        async with a_scene(opened()) as scene:
-            daemon = await scene.daemon()
-            task_id = await scene.submit()
-            attempt = await scene.run(daemon, task_id)
-            scene.hub.tell(Beat(daemon.id, "d_one", running=(Held(task_id, attempt),)))
-            await daemon.message("heartbeat.ack")
-            token = Tokens(SECRET).make(task_id, attempt)
-        assert daemon.closed.result()[0] == 4503
-        async with a_scene(opened(), with_user=False) as scene:
-            assert await scene.status(task_id) is Status.RUNNING
-            assert scene.hub.attempt_of(token) == (task_id, attempt)
-            daemon = await scene.daemon(holds=(Held(task_id, attempt),))
-            assert (await daemon.message("welcome"))["inventory"][0]["verdict"] == "continue"
-            scene.complete(daemon, task_id, attempt)
-            await daemon.message("ack")
-            assert await scene.status(task_id) is Status.COMPLETED
-            assert "task.execute" not in daemon.types
-
-    asyncio.run(scenario())
+async def test_work_that_runs_goes_on_over_a_restart(opened: Callable[[], Store]) -> None:
+    async with a_scene(opened()) as scene:
+        daemon = await scene.daemon()
+        task_id = await scene.submit()
+        attempt = await scene.run(daemon, task_id)
+        scene.hub.tell(Beat(daemon.id, "d_one", running=(Held(task_id, attempt),)))
+        await daemon.message("heartbeat.ack")
+        token = Tokens(SECRET).make(task_id, attempt)
+    assert daemon.closed.result()[0] == 4503
+    async with a_scene(opened(), with_user=False) as scene:
+        assert await scene.status(task_id) is Status.RUNNING
+        assert scene.hub.attempt_of(token) == (task_id, attempt)
+        daemon = await scene.daemon(holds=(Held(task_id, attempt),))
+        assert (await daemon.message("welcome"))["inventory"][0]["verdict"] == "continue"
+        scene.complete(daemon, task_id, attempt)
+        await daemon.message("ack")
+        assert await scene.status(task_id) is Status.COMPLETED
+        assert "task.execute" not in daemon.types
 
 
-def test_a_second_hub_on_the_same_store_is_refused(opened: Callable[[], Store]) -> None:
-    async def scenario() -> None:
-        async with a_scene(opened()) as scene:
-            with pytest.raises(StoreRefused, match=r"Another hub|leads this yard"):
-                async with a_scene(opened()):
-                    pass
-            await scene.submit()
-
-    asyncio.run(scenario())
+async def test_a_second_hub_on_the_same_store_is_refused(opened: Callable[[], Store]) -> None:
+    async with a_scene(opened()) as scene:
+        with pytest.raises(StoreRefused, match=r"Another hub|leads this yard"):
+            async with a_scene(opened()):
+                pass
+        await scene.submit()
 
 
-def test_get_after_post_sees_it(opened: Callable[[], Store]) -> None:
-    async def scenario() -> None:
-        async with a_scene(opened()) as scene:
-            for _ in range(20):
-                assert await scene.status(await scene.submit()) is Status.QUEUED
-
-    asyncio.run(scenario())
+async def test_get_after_post_sees_it(opened: Callable[[], Store]) -> None:
+    async with a_scene(opened()) as scene:
+        for _ in range(20):
+            assert await scene.status(await scene.submit()) is Status.QUEUED
 
 
-def test_ids_grow_on_when_the_wall_clock_stepped_back_before_a_restart(opened: Callable[[], Store]) -> None:
+async def test_ids_grow_on_when_the_wall_clock_stepped_back_before_a_restart(opened: Callable[[], Store]) -> None:
     """Lanes sort by id: a smaller one would be served before those who waited longer."""
-
-    async def scenario() -> None:
-        async with a_scene(opened()) as scene:
-            command = scene.submission()
-            command.drafts[0].id = FUTURE
-            await scene.ask(command)
-            await scene.cancel(FUTURE)
-        async with a_scene(opened(), with_user=False) as scene:
-            assert scene.hub.mint() > FUTURE
-
-    asyncio.run(scenario())
+    async with a_scene(opened()) as scene:
+        command = scene.submission()
+        command.drafts[0].id = FUTURE
+        await scene.ask(command)
+        await scene.cancel(FUTURE)
+    async with a_scene(opened(), with_user=False) as scene:
+        assert scene.hub.mint() > FUTURE
 
 
 # --- waiting for an end ------------------------------------------------------------------------------------
 
 
-def test_waiting_for_an_end_returns_at_the_commit() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            task_id = await scene.submit()
-            waiting = asyncio.create_task(scene.hub.ended(task_id, 3600))
-            await scene.status(task_id)
-            assert not waiting.done()
-            await scene.cancel(task_id)
-            await asyncio.wait_for(waiting, WAIT_S)
-            assert await scene.status(task_id) is Status.CANCELLED
-
-    asyncio.run(scenario())
+async def test_waiting_for_an_end_returns_at_the_commit() -> None:
+    async with a_scene() as scene:
+        task_id = await scene.submit()
+        waiting = asyncio.create_task(scene.hub.ended(task_id, 3600))
+        await scene.status(task_id)
+        assert not waiting.done()
+        await scene.cancel(task_id)
+        await asyncio.wait_for(waiting, WAIT_S)
+        assert await scene.status(task_id) is Status.CANCELLED
 
 
-def test_waiting_for_what_has_ended_or_never_was_returns_at_once() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            task_id = await scene.submit()
-            await scene.cancel(task_id)
-            await asyncio.wait_for(scene.hub.ended(task_id, 3600), WAIT_S)
-            await asyncio.wait_for(scene.hub.ended("never was", 3600), WAIT_S)
-
-    asyncio.run(scenario())
+async def test_waiting_for_what_has_ended_or_never_was_returns_at_once() -> None:
+    async with a_scene() as scene:
+        task_id = await scene.submit()
+        await scene.cancel(task_id)
+        await asyncio.wait_for(scene.hub.ended(task_id, 3600), WAIT_S)
+        await asyncio.wait_for(scene.hub.ended("never was", 3600), WAIT_S)
 
 
-def test_waiting_for_an_end_is_over_when_the_time_is_up() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            task_id = await scene.submit()
-            await asyncio.wait_for(scene.hub.ended(task_id, 0.01), WAIT_S)
-            assert await scene.status(task_id) is Status.QUEUED
-
-    asyncio.run(scenario())
+async def test_waiting_for_an_end_is_over_when_the_time_is_up() -> None:
+    async with a_scene() as scene:
+        task_id = await scene.submit()
+        await asyncio.wait_for(scene.hub.ended(task_id, 0.01), WAIT_S)
+        assert await scene.status(task_id) is Status.QUEUED
 
 
 # --- reading -----------------------------------------------------------------------------------------------
 
 
-def test_a_read_that_cannot_be_answered_now_is_503() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            scene.held.read_faults = [StoreUnavailable("busy")]
-            with pytest.raises(Unavailable) as refused:
-                await scene.hub.read(lambda reader: reader.position())
-            assert refused.value.code == Refusal.STORE_UNAVAILABLE
-            assert scene.hub.ready
-
-    asyncio.run(scenario())
+async def test_a_read_that_cannot_be_answered_now_is_503() -> None:
+    async with a_scene() as scene:
+        scene.held.read_faults = [StoreUnavailable("busy")]
+        with pytest.raises(Unavailable) as refused:
+            await scene.hub.read(lambda reader: reader.position())
+        assert refused.value.code == Refusal.STORE_UNAVAILABLE
+        assert scene.hub.ready
 
 
-def test_a_read_that_finds_what_was_never_written_serves_nothing_and_stops_the_hub() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            scene.held.read_faults = [StoreBroken("checksum")]
-            with pytest.raises(Unavailable):
-                await scene.hub.read(lambda reader: reader.position())
-            assert isinstance(scene.hub.failure.exception(), StoreBroken)
-            assert not scene.hub.ready
-
-    asyncio.run(scenario())
+async def test_a_read_that_finds_what_was_never_written_serves_nothing_and_stops_the_hub() -> None:
+    async with a_scene() as scene:
+        scene.held.read_faults = [StoreBroken("checksum")]
+        with pytest.raises(Unavailable):
+            await scene.hub.read(lambda reader: reader.position())
+        assert isinstance(scene.hub.failure.exception(), StoreBroken)
+        assert not scene.hub.ready
 
 
 # --- what it shows -----------------------------------------------------------------------------------------
 
 
-def test_daemons_are_shown_with_what_they_run_and_how_they_are() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            assert await scene.hub.daemons() == []
-            daemon = await scene.daemon()
-            task_id = await scene.submit()
-            attempt = await scene.run(daemon, task_id)
-            (view,) = await scene.hub.daemons()
-            assert (view.id, view.user_id, view.status) == ("d_one", USER, DaemonStatus.ONLINE)
-            assert (view.active_tasks, view.running) == (1, [(task_id, attempt)])
-            for _ in range(4):
-                await scene.submit(level=Level.CRITICAL)
-            (view,) = await scene.hub.daemons()
-            assert view.status is DaemonStatus.BUSY
-            watcher = scene.watcher()
-            scene.hub.tell(LeaveDaemon(daemon.id, "d_one"))
-            scene.hub.detach(daemon)
-            await watcher.event("daemon.disconnected")
-            (view,) = await scene.hub.daemons()
-            assert view.status is DaemonStatus.OFFLINE
-
-    asyncio.run(scenario())
+async def test_daemons_are_shown_with_what_they_run_and_how_they_are() -> None:
+    async with a_scene() as scene:
+        assert await scene.hub.daemons() == []
+        daemon = await scene.daemon()
+        task_id = await scene.submit()
+        attempt = await scene.run(daemon, task_id)
+        (view,) = await scene.hub.daemons()
+        assert (view.id, view.user_id, view.status) == ("d_one", USER, DaemonStatus.ONLINE)
+        assert (view.active_tasks, view.running) == (1, [(task_id, attempt)])
+        for _ in range(4):
+            await scene.submit(level=Level.CRITICAL)
+        (view,) = await scene.hub.daemons()
+        assert view.status is DaemonStatus.BUSY
+        watcher = scene.watcher()
+        scene.hub.tell(LeaveDaemon(daemon.id, "d_one"))
+        scene.hub.detach(daemon)
+        await watcher.event("daemon.disconnected")
+        (view,) = await scene.hub.daemons()
+        assert view.status is DaemonStatus.OFFLINE
 
 
-def test_a_subscriber_that_left_hears_nothing_more() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            watcher = scene.watcher(USER)
-            await scene.submit()
-            heard = len(watcher.told.all)
-            assert heard > 0
-            scene.hub.unsubscribe(watcher)
-            await scene.submit()
-            assert len(watcher.told.all) == heard
-
-    asyncio.run(scenario())
+async def test_a_subscriber_that_left_hears_nothing_more() -> None:
+    async with a_scene() as scene:
+        watcher = scene.watcher(USER)
+        await scene.submit()
+        heard = len(watcher.told.all)
+        assert heard > 0
+        scene.hub.unsubscribe(watcher)
+        await scene.submit()
+        assert len(watcher.told.all) == heard
 
 
-def test_it_tells_its_settings_its_clock_and_new_secrets() -> None:
+async def test_it_tells_its_settings_its_clock_and_new_secrets() -> None:
     settings = Settings(limits=Limits(daemon_slots=3))
-
-    async def scenario() -> None:
-        async with a_scene(settings=settings, clock=lambda: Now(77, read_clock().mono)) as scene:
-            assert scene.hub.settings is settings
-            assert scene.hub.now_ms() == 77
-            assert scene.hub.mint_secret() != scene.hub.mint_secret()
-
-    asyncio.run(scenario())
+    async with a_scene(settings=settings, clock=lambda: Now(77, read_clock().mono)) as scene:
+        assert scene.hub.settings is settings
+        assert scene.hub.now_ms() == 77
+        assert scene.hub.mint_secret() != scene.hub.mint_secret()
 
 
 # --- the sweep ---------------------------------------------------------------------------------------------
@@ -278,15 +234,12 @@ async def is_archived(scene: Scene, task_id: str) -> None:
                 return
 
 
-def test_what_is_old_is_archived_by_itself_also_when_the_store_was_away() -> None:
-    async def scenario() -> None:
-        async with a_scene(archive_after_s=-1.0, sweep_s=0.01) as scene:
-            task_id = await scene.submit()
-            await scene.cancel(task_id)
-            scene.held.read_faults = [StoreUnavailable("busy")]
-            async with asyncio.timeout(WAIT_S):
-                while scene.held.read_faults:
-                    await asyncio.sleep(0)
-            await is_archived(scene, task_id)
-
-    asyncio.run(scenario())
+async def test_what_is_old_is_archived_by_itself_also_when_the_store_was_away() -> None:
+    async with a_scene(archive_after_s=-1.0, sweep_s=0.01) as scene:
+        task_id = await scene.submit()
+        await scene.cancel(task_id)
+        scene.held.read_faults = [StoreUnavailable("busy")]
+        async with asyncio.timeout(WAIT_S):
+            while scene.held.read_faults:
+                await asyncio.sleep(0)
+        await is_archived(scene, task_id)

@@ -36,25 +36,21 @@ def test_it_starts_without_what_would_lead_it_to_another_hub_and_stops_when_told
     assert os.stat(tmp_path / "daemons" / "local").st_mode & 0o777 == 0o700
 
 
-def test_one_that_does_not_listen_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_does_not_listen_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deaf = tmp_path / "deaf"
     deaf.write_text("#!/bin/sh\ntrap '' TERM\necho up\nwhile :; do sleep 0.05; done\n")
     deaf.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(deaf))
     monkeypatch.setattr(local_daemon, "STOP_S", 0.05)
-
-    async def scenario() -> None:
-        daemon = LocalDaemon(tmp_path)
-        daemon.start()
-        log = tmp_path / "daemons" / "local" / "daemon.log"
-        async with asyncio.timeout(30):
-            while "up" not in log.read_text():
-                await asyncio.sleep(0.01)
-        await daemon.stop()
-        assert daemon._process is not None
-        assert daemon._process.returncode == -9
-
-    asyncio.run(scenario())
+    daemon = LocalDaemon(tmp_path)
+    daemon.start()
+    log = tmp_path / "daemons" / "local" / "daemon.log"
+    async with asyncio.timeout(30):
+        while "up" not in log.read_text():
+            await asyncio.sleep(0.01)
+    await daemon.stop()
+    assert daemon._process is not None
+    assert daemon._process.returncode == -9
 
 
 def test_its_log_begins_anew_when_it_is_too_long(tmp_path: Path) -> None:

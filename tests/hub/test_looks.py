@@ -46,98 +46,76 @@ async def the_same(scene: Scene, key: str) -> Any:
     return answer
 
 
-def test_a_key_that_nobody_used_is_decided_without_a_look() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            await gathered(scene)
-            scene.held.reads.shut()
-            assert await scene.submit(key="mine")
-
-    asyncio.run(scenario())
+async def test_a_key_that_nobody_used_is_decided_without_a_look() -> None:
+    async with a_scene() as scene:
+        await gathered(scene)
+        scene.held.reads.shut()
+        assert await scene.submit(key="mine")
 
 
-def test_a_key_of_a_task_that_ended_since_is_looked_for() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            await gathered(scene)
-            first = await completed(scene, "mine")
-            assert (await the_same(scene, "mine")).ids == (first,)
-
-    asyncio.run(scenario())
+async def test_a_key_of_a_task_that_ended_since_is_looked_for() -> None:
+    async with a_scene() as scene:
+        await gathered(scene)
+        first = await completed(scene, "mine")
+        assert (await the_same(scene, "mine")).ids == (first,)
 
 
-def test_a_key_of_a_task_that_ended_before_the_hub_began_is_looked_for() -> None:
-    async def scenario() -> None:
-        store = HeldStore()
-        async with a_scene(store) as scene:
-            first = await completed(scene, "mine")
-        async with a_scene(store, with_user=False) as scene:
-            await gathered(scene)
-            assert (await the_same(scene, "mine")).ids == (first,)
-
-    asyncio.run(scenario())
+async def test_a_key_of_a_task_that_ended_before_the_hub_began_is_looked_for() -> None:
+    store = HeldStore()
+    async with a_scene(store) as scene:
+        first = await completed(scene, "mine")
+    async with a_scene(store, with_user=False) as scene:
+        await gathered(scene)
+        assert (await the_same(scene, "mine")).ids == (first,)
 
 
-def test_until_the_keys_of_history_are_there_each_is_looked_for() -> None:
-    async def scenario() -> None:
-        store = HeldStore()
-        async with a_scene(store) as scene:
-            first = await completed(scene, "mine")
-        store.key_reads.shut()
-        async with a_scene(store, with_user=False) as scene:
-            assert (await the_same(scene, "mine")).ids == (first,)
-            store.read_faults = [BUSY]
-            assert await refused_with(scene.asked(scene.submission(key="new"))) == Refusal.STORE_UNAVAILABLE
-
-    asyncio.run(scenario())
+async def test_until_the_keys_of_history_are_there_each_is_looked_for() -> None:
+    store = HeldStore()
+    async with a_scene(store) as scene:
+        first = await completed(scene, "mine")
+    store.key_reads.shut()
+    async with a_scene(store, with_user=False) as scene:
+        assert (await the_same(scene, "mine")).ids == (first,)
+        store.read_faults = [BUSY]
+        assert await refused_with(scene.asked(scene.submission(key="new"))) == Refusal.STORE_UNAVAILABLE
 
 
-def test_what_ends_while_they_are_gathered_is_among_them() -> None:
-    async def scenario() -> None:
-        store = HeldStore()
-        store.key_reads.shut()
-        async with a_scene(store) as scene:
-            await store.key_reads.reached()
-            first = await completed(scene, "mine")
-            store.key_reads.open()
-            await gathered(scene)
-            assert (await the_same(scene, "mine")).ids == (first,)
-
-    asyncio.run(scenario())
+async def test_what_ends_while_they_are_gathered_is_among_them() -> None:
+    store = HeldStore()
+    store.key_reads.shut()
+    async with a_scene(store) as scene:
+        await store.key_reads.reached()
+        first = await completed(scene, "mine")
+        store.key_reads.open()
+        await gathered(scene)
+        assert (await the_same(scene, "mine")).ids == (first,)
 
 
-def test_they_are_gathered_later_if_the_store_is_busy() -> None:
-    async def scenario() -> None:
-        store = HeldStore()
-        store.key_faults = [BUSY]
-        async with a_scene(store) as scene:
-            await scene.log.line("store.unread")
-            for _ in range(TEND_EVERY):
-                await scene.submit()
-            await gathered(scene)
-
-    asyncio.run(scenario())
+async def test_they_are_gathered_later_if_the_store_is_busy() -> None:
+    store = HeldStore()
+    store.key_faults = [BUSY]
+    async with a_scene(store) as scene:
+        await scene.log.line("store.unread")
+        for _ in range(TEND_EVERY):
+            await scene.submit()
+        await gathered(scene)
 
 
-def test_more_than_fit_are_gathered_anew_a_page_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_than_fit_are_gathered_anew_a_page_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "FIT", 3)
     monkeypatch.setattr(looks, "KEYS_PER_PAGE", 2)
-
-    async def scenario() -> None:
-        store = HeldStore()
-        async with a_scene(store) as scene:
-            keys = [f"k-{n}" for n in range(TEND_EVERY)]
-            await scene.used(*keys)
-            store.key_reads.shut()
-            for _ in range(TEND_EVERY):
-                await scene.submit()
-            await store.key_reads.reached()
-            store.key_reads.open()
-            await gathered(scene)
-            store.read_faults = [BUSY]
-            assert await refused_with(scene.asked(scene.submission(key=keys[-1]))) == Refusal.STORE_UNAVAILABLE
-
-    asyncio.run(scenario())
+    store = HeldStore()
+    async with a_scene(store) as scene:
+        keys = [f"k-{n}" for n in range(TEND_EVERY)]
+        await scene.used(*keys)
+        store.key_reads.shut()
+        for _ in range(TEND_EVERY):
+            await scene.submit()
+        await store.key_reads.reached()
+        store.key_reads.open()
+        await gathered(scene)
+        store.read_faults = [BUSY]
+        assert await refused_with(scene.asked(scene.submission(key=keys[-1]))) == Refusal.STORE_UNAVAILABLE
 
 
 def test_no_key_that_was_added_is_missing_and_few_others_seem_to_be_there() -> None:

@@ -17,295 +17,236 @@ from tests.support.loop import MB, NO_ROOM, a_release_that_reads, failing_commit
 # --- a commit that fails -----------------------------------------------------------------------------------
 
 
-def test_a_failed_commit_answers_503_to_everyone_undurable_and_loads_anew() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            kept = await scene.submit()
-            in_flight = await failing_commit(scene)
-            gathered = scene.asked(scene.submission())
-            await scene.settled()
-            scene.held.writes.open()
-            assert await refused_with(in_flight) == Refusal.OUTCOME_UNKNOWN
-            assert await refused_with(gathered) == Refusal.STORE_UNAVAILABLE
-            assert not scene.hub.ready
-            assert await refused_with(scene.asked(scene.submission())) == Refusal.STORE_UNAVAILABLE
-            await scene.ready()
-            assert list(scene.hub.state.tasks) == [kept]
-            await scene.submit()
-
-    asyncio.run(scenario())
+async def test_a_failed_commit_answers_503_to_everyone_undurable_and_loads_anew() -> None:
+    async with a_scene() as scene:
+        kept = await scene.submit()
+        in_flight = await failing_commit(scene)
+        gathered = scene.asked(scene.submission())
+        await scene.settled()
+        scene.held.writes.open()
+        assert await refused_with(in_flight) == Refusal.OUTCOME_UNKNOWN
+        assert await refused_with(gathered) == Refusal.STORE_UNAVAILABLE
+        assert not scene.hub.ready
+        assert await refused_with(scene.asked(scene.submission())) == Refusal.STORE_UNAVAILABLE
+        await scene.ready()
+        assert list(scene.hub.state.tasks) == [kept]
+        await scene.submit()
 
 
-def test_numbers_go_on_without_a_gap_after_a_failed_commit() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            await scene.submit()
-            answer = await failing_commit(scene)
-            scene.held.writes.open()
-            await refused_with(answer)
-            await scene.ready()
-            task_id = await scene.submit()
-            assert scene.hub.state.tasks[task_id].number == 2
-
-    asyncio.run(scenario())
+async def test_numbers_go_on_without_a_gap_after_a_failed_commit() -> None:
+    async with a_scene() as scene:
+        await scene.submit()
+        answer = await failing_commit(scene)
+        scene.held.writes.open()
+        await refused_with(answer)
+        await scene.ready()
+        task_id = await scene.submit()
+        assert scene.hub.state.tasks[task_id].number == 2
 
 
-def test_an_ambiguous_commit_that_happened_shows_its_task_and_a_retry_with_the_same_key_finds_it() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            scene.held.lose_next_answer()
-            command = scene.submission(key="order-1", digest="same")
-            answer = scene.asked(command)
-            assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
-            await scene.ready()
-            task_id = command.drafts[0].id
-            assert await scene.status(task_id) is Status.QUEUED
-            again = await scene.ask(scene.submission(key="order-1", digest="same"))
-            assert again == Submitted((task_id,), (True,))
-
-    asyncio.run(scenario())
+async def test_an_ambiguous_commit_that_happened_shows_its_task_and_a_retry_with_the_same_key_finds_it() -> None:
+    async with a_scene() as scene:
+        scene.held.lose_next_answer()
+        command = scene.submission(key="order-1", digest="same")
+        answer = scene.asked(command)
+        assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+        await scene.ready()
+        task_id = command.drafts[0].id
+        assert await scene.status(task_id) is Status.QUEUED
+        again = await scene.ask(scene.submission(key="order-1", digest="same"))
+        assert again == Submitted((task_id,), (True,))
 
 
-def test_an_ambiguous_commit_that_happened_is_told_to_whoever_watches() -> None:
+async def test_an_ambiguous_commit_that_happened_is_told_to_whoever_watches() -> None:
     """A stream of events has no gap, also when the hub itself learned late that something had happened."""
-
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            watcher = scene.watcher()
-            scene.held.lose_next_answer()
-            command = scene.submission()
-            await refused_with(scene.asked(command))
-            await scene.ready()
-            created = await watcher.event("task.created")
-            assert created.event.task_id == command.drafts[0].id
-            await scene.submit()
-            places = [(one.epoch, one.seq, one.index) for one in watcher.told.all]
-            assert places == sorted(set(places))
-            assert {seq for _, seq, _ in places} == {2, 3}
-
-    asyncio.run(scenario())
+    async with a_scene() as scene:
+        watcher = scene.watcher()
+        scene.held.lose_next_answer()
+        command = scene.submission()
+        await refused_with(scene.asked(command))
+        await scene.ready()
+        created = await watcher.event("task.created")
+        assert created.event.task_id == command.drafts[0].id
+        await scene.submit()
+        places = [(one.epoch, one.seq, one.index) for one in watcher.told.all]
+        assert places == sorted(set(places))
+        assert {seq for _, seq, _ in places} == {2, 3}
 
 
-def test_waiting_for_an_end_survives_a_commit_whose_answer_was_lost() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            task_id = await scene.submit()
-            waiting = asyncio.create_task(scene.hub.ended(task_id, WAIT_S))
-            await scene.status(task_id)
-            scene.held.lose_next_answer()
-            assert await refused_with(scene.asked(CancelTask(USER, task_id, actor="test"))) == Refusal.OUTCOME_UNKNOWN
-            await asyncio.wait_for(waiting, WAIT_S)
-            assert await scene.status(task_id) is Status.CANCELLED
-
-    asyncio.run(scenario())
+async def test_waiting_for_an_end_survives_a_commit_whose_answer_was_lost() -> None:
+    async with a_scene() as scene:
+        task_id = await scene.submit()
+        waiting = asyncio.create_task(scene.hub.ended(task_id, WAIT_S))
+        await scene.status(task_id)
+        scene.held.lose_next_answer()
+        assert await refused_with(scene.asked(CancelTask(USER, task_id, actor="test"))) == Refusal.OUTCOME_UNKNOWN
+        await asyncio.wait_for(waiting, WAIT_S)
+        assert await scene.status(task_id) is Status.CANCELLED
 
 
-def test_a_daemons_socket_is_closed_after_a_reload() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            daemon = await scene.daemon()
-            task_id = await scene.submit()
-            attempt = await scene.run(daemon, task_id)
-            answer = await failing_commit(scene)
-            scene.held.writes.open()
-            await refused_with(answer)
-            # What it says meanwhile is heard by nobody, and it is told to come back and say it again.
-            scene.complete(daemon, task_id, attempt)
-            code, _ = await asyncio.wait_for(daemon.closed, WAIT_S)
-            assert code == 4503
-            await scene.ready()
-            back = await scene.daemon(holds=(Held(task_id, attempt),))
-            assert (await back.message("welcome"))["inventory"][0]["verdict"] == "continue"
-            scene.complete(back, task_id, attempt)
-            await back.message("ack")
-            assert await scene.status(task_id) is Status.COMPLETED
-
-    asyncio.run(scenario())
+async def test_a_daemons_socket_is_closed_after_a_reload() -> None:
+    async with a_scene() as scene:
+        daemon = await scene.daemon()
+        task_id = await scene.submit()
+        attempt = await scene.run(daemon, task_id)
+        answer = await failing_commit(scene)
+        scene.held.writes.open()
+        await refused_with(answer)
+        # What it says meanwhile is heard by nobody, and it is told to come back and say it again.
+        scene.complete(daemon, task_id, attempt)
+        code, _ = await asyncio.wait_for(daemon.closed, WAIT_S)
+        assert code == 4503
+        await scene.ready()
+        back = await scene.daemon(holds=(Held(task_id, attempt),))
+        assert (await back.message("welcome"))["inventory"][0]["verdict"] == "continue"
+        scene.complete(back, task_id, attempt)
+        await back.message("ack")
+        assert await scene.status(task_id) is Status.COMPLETED
 
 
-def test_a_daemon_that_came_while_the_store_was_away_is_sent_away_too() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            answer = await failing_commit(scene)
-            scene.held.writes.open()
-            await refused_with(answer)
-            session = scene.join()
-            await asyncio.wait_for(session.closed, WAIT_S)
-            assert session.types == []
-
-    asyncio.run(scenario())
+async def test_a_daemon_that_came_while_the_store_was_away_is_sent_away_too() -> None:
+    async with a_scene() as scene:
+        answer = await failing_commit(scene)
+        scene.held.writes.open()
+        await refused_with(answer)
+        session = scene.join()
+        await asyncio.wait_for(session.closed, WAIT_S)
+        assert session.types == []
 
 
-def test_a_look_up_that_outlives_its_state_is_dropped() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            await scene.used("k-1")
-            scene.held.reads.shut()
-            asking = scene.asked(scene.submission(key="k-1", body=b"x" * MB))
-            await scene.held.reads.reached()
-            other = await failing_commit(scene)
-            scene.held.writes.open()
-            await refused_with(other)
-            assert await refused_with(asking) == Refusal.STORE_UNAVAILABLE
-            scene.held.reads.open()
-            await scene.ready()
-            assert scene.hub.state.tasks == {}
-            await scene.submit(key="k-1")
-
-    asyncio.run(scenario())
+async def test_a_look_up_that_outlives_its_state_is_dropped() -> None:
+    async with a_scene() as scene:
+        await scene.used("k-1")
+        scene.held.reads.shut()
+        asking = scene.asked(scene.submission(key="k-1", body=b"x" * MB))
+        await scene.held.reads.reached()
+        other = await failing_commit(scene)
+        scene.held.writes.open()
+        await refused_with(other)
+        assert await refused_with(asking) == Refusal.STORE_UNAVAILABLE
+        scene.held.reads.open()
+        await scene.ready()
+        assert scene.hub.state.tasks == {}
+        await scene.submit(key="k-1")
 
 
-def test_an_answer_on_its_way_out_outlives_a_later_commit_that_fails() -> None:
+async def test_an_answer_on_its_way_out_outlives_a_later_commit_that_fails() -> None:
     """Its commit is on disk; only a body is still being read for what leaves with it."""
-
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            daemon, durable = await a_release_that_reads(scene)
-            failing = await failing_commit(scene)
-            scene.held.writes.open()
-            assert await refused_with(failing) == Refusal.OUTCOME_UNKNOWN
-            assert not durable.done()
-            scene.held.reads.open()
-            assert isinstance((await durable)[0], Done)
-            await daemon.message("task.execute")
-
-    asyncio.run(scenario())
+    async with a_scene() as scene:
+        daemon, durable = await a_release_that_reads(scene)
+        failing = await failing_commit(scene)
+        scene.held.writes.open()
+        assert await refused_with(failing) == Refusal.OUTCOME_UNKNOWN
+        assert not durable.done()
+        scene.held.reads.open()
+        assert isinstance((await durable)[0], Done)
+        await daemon.message("task.execute")
 
 
-def test_a_store_that_stays_away_is_probed_until_it_is_back() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            scene.held.probe_faults = [StoreUnavailable(NO_ROOM)]
-            scene.held.load_faults = [StoreUnavailable(NO_ROOM)]
-            answer = await failing_commit(scene)
-            scene.held.writes.open()
-            await refused_with(answer)
-            await scene.ready()
-            await scene.submit()
-
-    asyncio.run(scenario())
+async def test_a_store_that_stays_away_is_probed_until_it_is_back() -> None:
+    async with a_scene() as scene:
+        scene.held.probe_faults = [StoreUnavailable(NO_ROOM)]
+        scene.held.load_faults = [StoreUnavailable(NO_ROOM)]
+        answer = await failing_commit(scene)
+        scene.held.writes.open()
+        await refused_with(answer)
+        await scene.ready()
+        await scene.submit()
 
 
 # --- what cannot be trusted stops the hub ------------------------------------------------------------------
 
 
-def test_a_broken_store_sets_the_failure() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            answer = await failing_commit(scene, StoreBroken("fsync"))
-            scene.held.writes.open()
-            assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
-            assert isinstance(await failure_of(scene), StoreBroken)
-            assert not scene.hub.ready
-            assert (await scene.log.line("store.broken"))["data"]["reason"] == "fsync"
-
-    asyncio.run(scenario())
+async def test_a_broken_store_sets_the_failure() -> None:
+    async with a_scene() as scene:
+        answer = await failing_commit(scene, StoreBroken("fsync"))
+        scene.held.writes.open()
+        assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+        assert isinstance(await failure_of(scene), StoreBroken)
+        assert not scene.hub.ready
+        assert (await scene.log.line("store.broken"))["data"]["reason"] == "fsync"
 
 
-def test_a_store_that_breaks_while_it_is_probed_sets_the_failure() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            scene.held.probe_faults = [StoreBroken("fsync")]
-            answer = await failing_commit(scene)
-            scene.held.writes.open()
-            await refused_with(answer)
-            assert isinstance(await failure_of(scene), StoreBroken)
-
-    asyncio.run(scenario())
+async def test_a_store_that_breaks_while_it_is_probed_sets_the_failure() -> None:
+    async with a_scene() as scene:
+        scene.held.probe_faults = [StoreBroken("fsync")]
+        answer = await failing_commit(scene)
+        scene.held.writes.open()
+        await refused_with(answer)
+        assert isinstance(await failure_of(scene), StoreBroken)
 
 
-def test_a_store_that_cannot_be_loaded_again_sets_the_failure() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            scene.held.load_faults = [StoreRefused("damaged")]
-            answer = await failing_commit(scene)
-            scene.held.writes.open()
-            await refused_with(answer)
-            assert isinstance(await failure_of(scene), StoreRefused)
-
-    asyncio.run(scenario())
+async def test_a_store_that_cannot_be_loaded_again_sets_the_failure() -> None:
+    async with a_scene() as scene:
+        scene.held.load_faults = [StoreRefused("damaged")]
+        answer = await failing_commit(scene)
+        scene.held.writes.open()
+        await refused_with(answer)
+        assert isinstance(await failure_of(scene), StoreRefused)
 
 
-def test_a_store_that_breaks_while_it_is_tended_sets_the_failure() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            scene.held.tend_faults = [StoreUnavailable(NO_ROOM), StoreBroken("fsync")]
-            for _ in range(TEND_EVERY):
-                await scene.submit()
-            await scene.log.line("store.untended")
-            assert scene.hub.ready
-            for _ in range(TEND_EVERY - 1):
-                await scene.submit()
-            await refused_with(scene.asked(scene.submission()))
-            assert isinstance(await failure_of(scene), StoreBroken)
-
-    asyncio.run(scenario())
+async def test_a_store_that_breaks_while_it_is_tended_sets_the_failure() -> None:
+    async with a_scene() as scene:
+        scene.held.tend_faults = [StoreUnavailable(NO_ROOM), StoreBroken("fsync")]
+        for _ in range(TEND_EVERY):
+            await scene.submit()
+        await scene.log.line("store.untended")
+        assert scene.hub.ready
+        for _ in range(TEND_EVERY - 1):
+            await scene.submit()
+        await refused_with(scene.asked(scene.submission()))
+        assert isinstance(await failure_of(scene), StoreBroken)
 
 
-def test_a_look_up_that_reads_nonsense_sets_the_failure() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            await scene.used("k-1")
-            scene.held.read_faults = [StoreBroken("checksum")]
-            answer = scene.asked(scene.submission(key="k-1"))
-            assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
-            assert isinstance(await failure_of(scene), StoreBroken)
-
-    asyncio.run(scenario())
+async def test_a_look_up_that_reads_nonsense_sets_the_failure() -> None:
+    async with a_scene() as scene:
+        await scene.used("k-1")
+        scene.held.read_faults = [StoreBroken("checksum")]
+        answer = scene.asked(scene.submission(key="k-1"))
+        assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+        assert isinstance(await failure_of(scene), StoreBroken)
 
 
-def test_a_mistake_in_the_middle_of_a_decision_is_never_committed() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            before = scene.held.seq
-            twice = a_draft(scene.hub.mint())
-            twice.terms = None  # type: ignore[assignment]
-            answer = scene.asked(SubmitTasks(USER, [a_draft(scene.hub.mint()), twice]))
-            assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
-            assert isinstance(await failure_of(scene), AttributeError)
-            assert (await scene.log.line("hub.failed"))["level"] == "critical"
-        assert scene.held.seq == before
-
-    asyncio.run(scenario())
+async def test_a_mistake_in_the_middle_of_a_decision_is_never_committed() -> None:
+    async with a_scene() as scene:
+        before = scene.held.seq
+        twice = a_draft(scene.hub.mint())
+        twice.terms = None  # type: ignore[assignment]
+        answer = scene.asked(SubmitTasks(USER, [a_draft(scene.hub.mint()), twice]))
+        assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+        assert isinstance(await failure_of(scene), AttributeError)
+        assert (await scene.log.line("hub.failed"))["level"] == "critical"
+    assert scene.held.seq == before
 
 
-def test_a_mistake_in_putting_a_commit_together_stops_the_hub_before_anything_is_written() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            before = scene.held.seq
-            scene.held.writing = None  # type: ignore[assignment, method-assign]
-            assert await refused_with(scene.asked(scene.submission())) == Refusal.OUTCOME_UNKNOWN
-            assert isinstance(await failure_of(scene), TypeError)
-        assert scene.held.seq == before
-
-    asyncio.run(scenario())
+async def test_a_mistake_in_putting_a_commit_together_stops_the_hub_before_anything_is_written() -> None:
+    async with a_scene() as scene:
+        before = scene.held.seq
+        scene.held.writing = None  # type: ignore[assignment, method-assign]
+        assert await refused_with(scene.asked(scene.submission())) == Refusal.OUTCOME_UNKNOWN
+        assert isinstance(await failure_of(scene), TypeError)
+    assert scene.held.seq == before
 
 
-def test_a_mistake_in_putting_the_last_commit_together_is_told_and_the_rest_is_closed(
+async def test_a_mistake_in_putting_the_last_commit_together_is_told_and_the_rest_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            # Given something decided that waits for room among what leaves
-            monkeypatch.setattr(Outbox, "is_full", True)
-            answer = scene.asked(scene.submission())
-            await scene.settled()
-            monkeypatch.setattr(Outbox, "is_full", False)
-            scene.held.writing = None  # type: ignore[assignment, method-assign]
-        # Then whoever asked is told that nobody knows, and the store is closed
-        assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+    async with a_scene() as scene:
+        # Given something decided that waits for room among what leaves
+        monkeypatch.setattr(Outbox, "is_full", True)
+        answer = scene.asked(scene.submission())
+        await scene.settled()
+        monkeypatch.setattr(Outbox, "is_full", False)
+        scene.held.writing = None  # type: ignore[assignment, method-assign]
+    # Then whoever asked is told that nobody knows, and the store is closed
+    assert await refused_with(answer) == Refusal.OUTCOME_UNKNOWN
+    assert isinstance(await failure_of(scene), TypeError)
+    assert scene.held.is_closed
+
+
+async def test_a_mistake_in_whoever_listens_stops_the_hub_instead_of_telling_half() -> None:
+    async with a_scene() as scene:
+        session = scene.session()
+        session.send = None  # type: ignore[assignment, method-assign]
+        scene.join(session)
         assert isinstance(await failure_of(scene), TypeError)
-        assert scene.held.is_closed
-
-    asyncio.run(scenario())
-
-
-def test_a_mistake_in_whoever_listens_stops_the_hub_instead_of_telling_half() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            session = scene.session()
-            session.send = None  # type: ignore[assignment, method-assign]
-            scene.join(session)
-            assert isinstance(await failure_of(scene), TypeError)
-
-    asyncio.run(scenario())

@@ -1,13 +1,12 @@
 """One hub of several, on a real server: what it remembers, what it refuses, and whose clock it goes by."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import uvloop
 
 from taskyard.core.commands import Archive
 from taskyard.core.daemon_commands import JoinDaemon
@@ -92,10 +91,6 @@ def place(tmp_path: Path) -> Place:
     return Place(cluster(), tmp_path)
 
 
-def lives(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    uvloop.run(scenario())
-
-
 def node_of(scene: Scene) -> Node:
     return cast("Node", scene.hub)
 
@@ -109,112 +104,94 @@ async def remembered(directory: Path) -> None:
 # --- older copies ------------------------------------------------------------------------------------------
 
 
-def test_an_older_copy_is_refused_however_often_it_is_tried_and_left_as_it_is(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.hub() as scene:
-            await scene.a_user()
-        copy = place.copy()
-        async with place.hub() as scene:
-            await scene.submit()
-        place.database = copy
-        ends = place.log_ends
-        for _ in range(5):
-            with pytest.raises(StoreRefused, match=r"which this hub has seen: it is an older copy\. Restore the newer"):
-                async with place.hub():
-                    pass
-        assert place.log_ends == ends
-
-    lives(scenario)
+async def test_an_older_copy_is_refused_however_often_it_is_tried_and_left_as_it_is(place: Place) -> None:
+    async with place.hub() as scene:
+        await scene.a_user()
+    copy = place.copy()
+    async with place.hub() as scene:
+        await scene.submit()
+    place.database = copy
+    ends = place.log_ends
+    for _ in range(5):
+        with pytest.raises(StoreRefused, match=r"which this hub has seen: it is an older copy\. Restore the newer"):
+            async with place.hub():
+                pass
+    assert place.log_ends == ends
 
 
-def test_an_older_copy_that_is_accepted_is_led_also_by_those_who_have_seen_more(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.hub("a") as first:
-            await first.a_user()
-        copy = place.copy()
-        async with place.hub("a") as first, place.hub("b"):
-            await first.submit()
-            await remembered(place.directory / "b")
-        place.database = copy
-        async with place.hub("a", accept_rewind=True) as first:
-            assert first.hub.identity.epoch == EPOCHS_PER_ERA
-        async with place.hub("b") as second:
-            assert second.hub.identity.epoch == EPOCHS_PER_ERA + 1
-
-    lives(scenario)
+async def test_an_older_copy_that_is_accepted_is_led_also_by_those_who_have_seen_more(place: Place) -> None:
+    async with place.hub("a") as first:
+        await first.a_user()
+    copy = place.copy()
+    async with place.hub("a") as first, place.hub("b"):
+        await first.submit()
+        await remembered(place.directory / "b")
+    place.database = copy
+    async with place.hub("a", accept_rewind=True) as first:
+        assert first.hub.identity.epoch == EPOCHS_PER_ERA
+    async with place.hub("b") as second:
+        assert second.hub.identity.epoch == EPOCHS_PER_ERA + 1
 
 
-def test_an_acceptance_is_for_the_start_and_not_for_whenever_the_hub_leads(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.hub("a") as first:
-            await first.a_user()
-            async with place.hub("b", accept_rewind=True) as second:
-                await node_of(first).hand_over()
-                await second.log.line("hub.leads")
-                assert second.hub.identity.epoch < EPOCHS_PER_ERA
-
-    lives(scenario)
+async def test_an_acceptance_is_for_the_start_and_not_for_whenever_the_hub_leads(place: Place) -> None:
+    async with place.hub("a") as first:
+        await first.a_user()
+        async with place.hub("b", accept_rewind=True) as second:
+            await node_of(first).hand_over()
+            await second.log.line("hub.leads")
+            assert second.hub.identity.epoch < EPOCHS_PER_ERA
 
 
-def test_a_database_that_is_replaced_by_an_older_copy_under_its_hubs_is_led_by_none_of_them(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.hub("a") as first:
-            await first.a_user()
-        copy = place.copy()
-        async with place.hub("a") as first, place.hub("b") as second:
-            await first.submit()
-            await second.hub.daemons()
-            await asyncio.to_thread(place.replace_by, copy)
-            # Given a daemon that comes as soon as the older copy is there
-            daemon = first.join()
-            for scene in (first, second):
-                told = await scene.log.line("lease.refused")
-                assert "it is an older copy" in told["data"]["reason"]
-            assert "welcome" not in daemon.types
-            assert not first.hub.ready
-            assert not node_of(first).failure.done()
-
-    lives(scenario)
+async def test_a_database_that_is_replaced_by_an_older_copy_under_its_hubs_is_led_by_none_of_them(place: Place) -> None:
+    async with place.hub("a") as first:
+        await first.a_user()
+    copy = place.copy()
+    async with place.hub("a") as first, place.hub("b") as second:
+        await first.submit()
+        await second.hub.daemons()
+        await asyncio.to_thread(place.replace_by, copy)
+        # Given a daemon that comes as soon as the older copy is there
+        daemon = first.join()
+        for scene in (first, second):
+            told = await scene.log.line("lease.refused")
+            assert "it is an older copy" in told["data"]["reason"]
+        assert "welcome" not in daemon.types
+        assert not first.hub.ready
+        assert not node_of(first).failure.done()
 
 
-def test_a_hub_without_a_memory_leads_an_older_copy_and_daemons_and_other_hubs_notice(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.hub("a") as first:
-            await first.a_user()
-        copy = place.copy()
-        async with place.hub("a") as first:
-            await first.submit()
-            seen = first.hub.identity
-        place.database = copy
-        async with place.hub("new") as new, place.hub("a") as first:
-            session = new.session()
-            before = DaemonSeen(seen.cluster_id, seen.epoch, seen.seq)
-            new.hub.tell(JoinDaemon(session.id, USER, "d_one", "boot", "d_one", types=("echo",), seen=before))
-            assert (await session.message("error"))["code"] == "HUB_REWOUND"
-            assert (await first.log.line("hub.rewound"))["data"]["seen"] == seen.seq
-
-    lives(scenario)
+async def test_a_hub_without_a_memory_leads_an_older_copy_and_daemons_and_other_hubs_notice(place: Place) -> None:
+    async with place.hub("a") as first:
+        await first.a_user()
+    copy = place.copy()
+    async with place.hub("a") as first:
+        await first.submit()
+        seen = first.hub.identity
+    place.database = copy
+    async with place.hub("new") as new, place.hub("a") as first:
+        session = new.session()
+        before = DaemonSeen(seen.cluster_id, seen.epoch, seen.seq)
+        new.hub.tell(JoinDaemon(session.id, USER, "d_one", "boot", "d_one", types=("echo",), seen=before))
+        assert (await session.message("error"))["code"] == "HUB_REWOUND"
+        assert (await first.log.line("hub.rewound"))["data"]["seen"] == seen.seq
 
 
-def test_a_hub_that_cannot_write_what_it_has_seen_goes_on(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.hub() as scene:
-            await remembered(place.directory / "a")
-            (place.directory / "a" / POSITION).unlink()
-            # A directory in its place takes no file.
-            (place.directory / "a" / POSITION).mkdir()
-            await scene.a_user()
-            assert "position.json" in (await scene.log.line("hub.unremembered"))["data"]["reason"]
-            await scene.submit()
-            (place.directory / "a" / POSITION).rmdir()
-
-    lives(scenario)
+async def test_a_hub_that_cannot_write_what_it_has_seen_goes_on(place: Place) -> None:
+    async with place.hub() as scene:
+        await remembered(place.directory / "a")
+        (place.directory / "a" / POSITION).unlink()
+        # A directory in its place takes no file.
+        (place.directory / "a" / POSITION).mkdir()
+        await scene.a_user()
+        assert "position.json" in (await scene.log.line("hub.unremembered"))["data"]["reason"]
+        await scene.submit()
+        (place.directory / "a" / POSITION).rmdir()
 
 
 # --- one clock, one line -----------------------------------------------------------------------------------
 
 
-def test_a_hub_goes_by_the_clock_of_the_database_whatever_its_machines_says(
+async def test_a_hub_goes_by_the_clock_of_the_database_whatever_its_machines_says(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = clock.read_clock
@@ -225,110 +202,90 @@ def test_a_hub_goes_by_the_clock_of_the_database_whatever_its_machines_says(
 
     monkeypatch.setattr(clock, "read_clock", an_hour_early)
     monkeypatch.setattr(node, "read_clock", an_hour_early)
-
-    async def scenario() -> None:
-        async with place.hub() as scene:
-            assert abs(scene.hub.now_ms() - own().wall) < HOUR_MS / 60
-            await scene.a_user()
-            task_id = await scene.submit()
-            stored = await scene.hub.read(lambda reader: reader.find(user_id=None, task=task_id))
-            assert stored is not None
-            assert abs(stored.task.created_at - own().wall) < HOUR_MS / 60
-
-    lives(scenario)
+    async with place.hub() as scene:
+        assert abs(scene.hub.now_ms() - own().wall) < HOUR_MS / 60
+        await scene.a_user()
+        task_id = await scene.submit()
+        stored = await scene.hub.read(lambda reader: reader.find(user_id=None, task=task_id))
+        assert stored is not None
+        assert abs(stored.task.created_at - own().wall) < HOUR_MS / 60
 
 
-def test_a_task_stands_behind_all_others_also_if_the_leader_before_had_an_early_clock(place: Place) -> None:
+async def test_a_task_stands_behind_all_others_also_if_the_leader_before_had_an_early_clock(place: Place) -> None:
     early = Mint()
     early.pass_by("7fffffff-ffff-7000-8000-000000000001")
-
-    async def scenario() -> None:
-        async with place.hub("a") as first:
-            await first.a_user()
-            leader = node_of(first).leader
-            assert isinstance(leader, Hub)
-            leader.mint = early.id  # type: ignore[method-assign]
-            before = await first.submit()
-        async with place.hub("b") as second:
-            assert await second.submit() > before
-
-    lives(scenario)
+    async with place.hub("a") as first:
+        await first.a_user()
+        leader = node_of(first).leader
+        assert isinstance(leader, Hub)
+        leader.mint = early.id  # type: ignore[method-assign]
+        before = await first.submit()
+    async with place.hub("b") as second:
+        assert await second.submit() > before
 
 
 # --- among others ------------------------------------------------------------------------------------------
 
 
-def test_who_hands_over_is_followed_by_another_and_follows_it(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.hub("a") as first, place.hub("b") as second:
-            await first.a_user()
-            await first.daemon()
-            await node_of(first).hand_over()
-            await second.log.line("hub.leads")
-            assert await first.submit()
-            async with asyncio.timeout(WAIT_S):
-                while not any(view.leader and view.address == "http://b" for view in await first.hub.hubs()):
-                    await asyncio.sleep(0.01)
-            assert [daemon.status for daemon in await second.hub.daemons()] == [DaemonStatus.OFFLINE]
-
-    lives(scenario)
+async def test_who_hands_over_is_followed_by_another_and_follows_it(place: Place) -> None:
+    async with place.hub("a") as first, place.hub("b") as second:
+        await first.a_user()
+        await first.daemon()
+        await node_of(first).hand_over()
+        await second.log.line("hub.leads")
+        assert await first.submit()
+        async with asyncio.timeout(WAIT_S):
+            while not any(view.leader and view.address == "http://b" for view in await first.hub.hubs()):
+                await asyncio.sleep(0.01)
+        assert [daemon.status for daemon in await second.hub.daemons()] == [DaemonStatus.OFFLINE]
 
 
-def test_who_is_alone_does_not_wait_for_somebody_to_hand_over_to(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.hub() as scene:
-            await scene.a_user()
-            async with asyncio.timeout(node.HAND_OVER_S / 2):
-                await node_of(scene).hand_over()
-
-    lives(scenario)
+async def test_who_is_alone_does_not_wait_for_somebody_to_hand_over_to(place: Place) -> None:
+    async with place.hub() as scene:
+        await scene.a_user()
+        async with asyncio.timeout(node.HAND_OVER_S / 2):
+            await node_of(scene).hand_over()
 
 
-def test_while_the_database_is_away_the_list_of_hubs_is_refused_as_such(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.hub() as scene:
-            await scene.a_user()
-            place.server.administer(f"ALTER DATABASE {place.database} ALLOW_CONNECTIONS false")
-            place.server.terminate(place.database, "lease")
-            with pytest.raises(Unavailable) as refused:
-                await node_of(scene)._members()
-            assert refused.value.code == Refusal.STORE_UNAVAILABLE
-            place.server.administer(f"ALTER DATABASE {place.database} ALLOW_CONNECTIONS true")
-
-    lives(scenario)
+async def test_while_the_database_is_away_the_list_of_hubs_is_refused_as_such(place: Place) -> None:
+    async with place.hub() as scene:
+        await scene.a_user()
+        place.server.administer(f"ALTER DATABASE {place.database} ALLOW_CONNECTIONS false")
+        place.server.terminate(place.database, "lease")
+        with pytest.raises(Unavailable) as refused:
+            await node_of(scene)._members()
+        assert refused.value.code == Refusal.STORE_UNAVAILABLE
+        place.server.administer(f"ALTER DATABASE {place.database} ALLOW_CONNECTIONS true")
 
 
 # --- upgrades ----------------------------------------------------------------------------------------------
 
 
-def test_hubs_go_on_while_the_database_is_brought_to_the_next_schema_and_take_over_on_it(place: Place) -> None:
+async def test_hubs_go_on_while_the_database_is_brought_to_the_next_schema_and_take_over_on_it(place: Place) -> None:
     """What the next version may add, at the end of every table there is: the hubs of this one must not notice."""
 
     def administer(statement: str) -> list[tuple[object, ...]]:
         return place.server.administer(statement, database=place.database)
 
-    async def scenario() -> None:
-        async with place.hub("a") as first, place.hub("b") as second:
-            await first.a_user()
-            before = await first.submit()
-            tables = administer(
-                "SELECT relname FROM pg_class WHERE relnamespace = 'taskyard'::regnamespace"
-                " AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname"
-            )
-            assert len(tables) > 10
-            for (name,) in tables:
-                administer(f"ALTER TABLE taskyard.{name} ADD COLUMN of_the_next_version text NOT NULL DEFAULT 'new'")
-            administer("CREATE TABLE taskyard.of_the_next_version (id text PRIMARY KEY)")
-            administer(f"INSERT INTO taskyard.migration VALUES ({SCHEMA_VERSION + 1}, now())")
-            meanwhile = await first.submit()
-            await node_of(first).hand_over()
-            await second.log.line("hub.leads")
-            after = await second.submit()
-            for task_id in (before, meanwhile, after):
-                await second.cancel(task_id)
-            await second.ask(Archive(ended_before=clock.read_clock().wall + HOUR_MS, events_before=0))
-            assert administer("SELECT count(*) FROM taskyard.archive") == [(3,)]
-        async with place.hub("c") as third:
-            assert [await third.status(task_id) for task_id in (before, meanwhile, after)] == ["cancelled"] * 3
-
-    lives(scenario)
+    async with place.hub("a") as first, place.hub("b") as second:
+        await first.a_user()
+        before = await first.submit()
+        tables = administer(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'taskyard'::regnamespace"
+            " AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname"
+        )
+        assert len(tables) > 10
+        for (name,) in tables:
+            administer(f"ALTER TABLE taskyard.{name} ADD COLUMN of_the_next_version text NOT NULL DEFAULT 'new'")
+        administer("CREATE TABLE taskyard.of_the_next_version (id text PRIMARY KEY)")
+        administer(f"INSERT INTO taskyard.migration VALUES ({SCHEMA_VERSION + 1}, now())")
+        meanwhile = await first.submit()
+        await node_of(first).hand_over()
+        await second.log.line("hub.leads")
+        after = await second.submit()
+        for task_id in (before, meanwhile, after):
+            await second.cancel(task_id)
+        await second.ask(Archive(ended_before=clock.read_clock().wall + HOUR_MS, events_before=0))
+        assert administer("SELECT count(*) FROM taskyard.archive") == [(3,)]
+    async with place.hub("c") as third:
+        assert [await third.status(task_id) for task_id in (before, meanwhile, after)] == ["cancelled"] * 3

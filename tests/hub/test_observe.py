@@ -1,6 +1,5 @@
 """The log: one object a line, bounded, and nothing in it that was not meant for it."""
 
-import asyncio
 import io
 import json
 import logging
@@ -168,22 +167,19 @@ def test_a_line_that_was_cut_short_does_not_spoil_the_next(tmp_path: Path) -> No
 # --- what a hub's log never has ----------------------------------------------------------------------------
 
 
-def test_no_line_of_a_task_has_its_input_its_key_or_its_token() -> None:
-    async def scenario() -> None:
-        async with a_scene() as scene:
-            await scene.a_key("k_1", "tyk_secret of ada")
-            daemon = await scene.daemon()
-            task_id = await scene.submit(body=b'{"type":"echo","input":"the canary sings"}', key="idem-canary")
-            token = (await daemon.message("task.execute"))["token"]
-            attempt = await scene.run(daemon, task_id)
-            scene.progress(daemon, task_id, 50, log="the canary coughs")
-            scene.complete(daemon, task_id, attempt)
-            await daemon.message("ack")
-            other = await scene.submit(type="nobody's")
-            await scene.ask(CancelTask(USER, other, actor="test"))
-            text = scene.log.text
-            assert '"event":"task.completed"' in text
-            for secret in ("canary", "tyk_secret", token):
-                assert secret not in text
-
-    asyncio.run(scenario())
+async def test_no_line_of_a_task_has_its_input_its_key_or_its_token() -> None:
+    async with a_scene() as scene:
+        await scene.a_key("k_1", "tyk_secret of ada")
+        daemon = await scene.daemon()
+        task_id = await scene.submit(body=b'{"type":"echo","input":"the canary sings"}', key="idem-canary")
+        token = (await daemon.message("task.execute"))["token"]
+        attempt = await scene.run(daemon, task_id)
+        scene.progress(daemon, task_id, 50, log="the canary coughs")
+        scene.complete(daemon, task_id, attempt)
+        await daemon.message("ack")
+        other = await scene.submit(type="nobody's")
+        await scene.ask(CancelTask(USER, other, actor="test"))
+        text = scene.log.text
+        assert '"event":"task.completed"' in text
+        for secret in ("canary", "tyk_secret", token):
+            assert secret not in text

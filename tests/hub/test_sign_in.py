@@ -38,44 +38,35 @@ def a_ticket(sign_in: SignIn) -> str:
     return sign_in.ticket(user_id=USER, scopes=frozenset({Scope.TASKS}))
 
 
-def test_hubs_of_a_yard_take_each_others_tickets_once_and_each_others_sessions() -> None:
-    async def scenario() -> None:
-        async with a_scene() as lead, linked_to(lead) as board:
-            here, there = a_sign_in(board), a_sign_in(lead.hub)
-            for made, used, other in ((here, there, here), (there, here, there), (here, here, there)):
-                ticket = a_ticket(made)
-                session = await used.exchange(ticket)
-                assert session is not None
-                assert [await one.exchange(ticket) for one in (other, used)] == [None, None]
-                seen = other.session(session)
-                assert seen is not None
-                assert (seen, seen.user_id) == (used.session(session), USER)
-
-    asyncio.run(scenario())
-
-
-def test_a_ticket_that_reaches_the_leader_when_it_is_over_by_the_leaders_clock_is_refused() -> None:
-    async def scenario() -> None:
-        async with a_scene() as lead:
-            assert not await lead.hub.redeem("a", lead.hub.now_ms())
-            assert await lead.hub.redeem("a", lead.hub.now_ms() + 60_000)
-
-    asyncio.run(scenario())
-
-
-def test_a_restart_keeps_sessions_and_takes_no_ticket_of_before() -> None:
-    async def scenario() -> None:
-        store = HeldStore()
-        async with a_scene(store) as scene:
-            sign_in = a_sign_in(scene.hub)
-            used, unused = a_ticket(sign_in), a_ticket(sign_in)
-            session = await sign_in.exchange(used)
+async def test_hubs_of_a_yard_take_each_others_tickets_once_and_each_others_sessions() -> None:
+    async with a_scene() as lead, linked_to(lead) as board:
+        here, there = a_sign_in(board), a_sign_in(lead.hub)
+        for made, used, other in ((here, there, here), (there, here, there), (here, here, there)):
+            ticket = a_ticket(made)
+            session = await used.exchange(ticket)
             assert session is not None
-            before = sign_in.session(session)
-            assert before is not None
-        async with a_scene(store, with_user=False) as scene:
-            sign_in = a_sign_in(scene.hub)
-            assert sign_in.session(session) == before
-            assert [await sign_in.exchange(ticket) for ticket in (used, unused)] == [None, None]
+            assert [await one.exchange(ticket) for one in (other, used)] == [None, None]
+            seen = other.session(session)
+            assert seen is not None
+            assert (seen, seen.user_id) == (used.session(session), USER)
 
-    asyncio.run(scenario())
+
+async def test_a_ticket_that_reaches_the_leader_when_it_is_over_by_the_leaders_clock_is_refused() -> None:
+    async with a_scene() as lead:
+        assert not await lead.hub.redeem("a", lead.hub.now_ms())
+        assert await lead.hub.redeem("a", lead.hub.now_ms() + 60_000)
+
+
+async def test_a_restart_keeps_sessions_and_takes_no_ticket_of_before() -> None:
+    store = HeldStore()
+    async with a_scene(store) as scene:
+        sign_in = a_sign_in(scene.hub)
+        used, unused = a_ticket(sign_in), a_ticket(sign_in)
+        session = await sign_in.exchange(used)
+        assert session is not None
+        before = sign_in.session(session)
+        assert before is not None
+    async with a_scene(store, with_user=False) as scene:
+        sign_in = a_sign_in(scene.hub)
+        assert sign_in.session(session) == before
+        assert [await sign_in.exchange(ticket) for ticket in (used, unused)] == [None, None]

@@ -90,85 +90,67 @@ def credentials(tmp_path: Path) -> dict[str, str]:
     return found
 
 
-def test_the_owner_gets_a_key_that_opens_everything(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with a_scene(with_user=False) as scene:
-            user_id = await welcome_owner(scene.hub, tmp_path, URL)
-            kept = credentials(tmp_path)
-            assert (kept["hub"], kept["user"]) == (URL, "local")
-            assert mode_of(tmp_path / "credentials.json") == 0o600
-            (key,) = scene.hub.directory.keys_of(user_id)
-            assert set(key.scopes) == {Scope.TASKS, Scope.DAEMON, Scope.ADMIN}
-            assert kept["key"] not in str(key)
-            assert kept["key"] not in scene.log.text
-
-    asyncio.run(scenario())
+async def test_the_owner_gets_a_key_that_opens_everything(tmp_path: Path) -> None:
+    async with a_scene(with_user=False) as scene:
+        user_id = await welcome_owner(scene.hub, tmp_path, URL)
+        kept = credentials(tmp_path)
+        assert (kept["hub"], kept["user"]) == (URL, "local")
+        assert mode_of(tmp_path / "credentials.json") == 0o600
+        (key,) = scene.hub.directory.keys_of(user_id)
+        assert set(key.scopes) == {Scope.TASKS, Scope.DAEMON, Scope.ADMIN}
+        assert kept["key"] not in str(key)
+        assert kept["key"] not in scene.log.text
 
 
-def test_the_owner_keeps_the_key_over_a_restart(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store = HeldStore()
-        async with a_scene(store, with_user=False) as scene:
-            user_id = await welcome_owner(scene.hub, tmp_path, URL)
-            kept = credentials(tmp_path)
-        async with a_scene(store, with_user=False) as scene:
-            assert await welcome_owner(scene.hub, tmp_path, "http://127.0.0.1:9000") == user_id
-            assert credentials(tmp_path) == {**kept, "hub": "http://127.0.0.1:9000"}
-            assert len(scene.hub.directory.keys_of(user_id)) == 1
-
-    asyncio.run(scenario())
+async def test_the_owner_keeps_the_key_over_a_restart(tmp_path: Path) -> None:
+    store = HeldStore()
+    async with a_scene(store, with_user=False) as scene:
+        user_id = await welcome_owner(scene.hub, tmp_path, URL)
+        kept = credentials(tmp_path)
+    async with a_scene(store, with_user=False) as scene:
+        assert await welcome_owner(scene.hub, tmp_path, "http://127.0.0.1:9000") == user_id
+        assert credentials(tmp_path) == {**kept, "hub": "http://127.0.0.1:9000"}
+        assert len(scene.hub.directory.keys_of(user_id)) == 1
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"key": 7}', '{"key": "tyk_of_another_yard"}', None])
-def test_a_key_that_the_yard_does_not_know_is_replaced(tmp_path: Path, content: str | None) -> None:
-    async def scenario() -> None:
-        async with a_scene(with_user=False) as scene:
-            await welcome_owner(scene.hub, tmp_path, URL)
-            kept = credentials(tmp_path)["key"]
-            (tmp_path / "credentials.json").unlink()
-            if content is not None:
-                (tmp_path / "credentials.json").write_text(content)
-            user_id = await welcome_owner(scene.hub, tmp_path, URL)
-            assert credentials(tmp_path)["key"] != kept
-            assert len(scene.hub.directory.keys_of(user_id)) == 2
-
-    asyncio.run(scenario())
+async def test_a_key_that_the_yard_does_not_know_is_replaced(tmp_path: Path, content: str | None) -> None:
+    async with a_scene(with_user=False) as scene:
+        await welcome_owner(scene.hub, tmp_path, URL)
+        kept = credentials(tmp_path)["key"]
+        (tmp_path / "credentials.json").unlink()
+        if content is not None:
+            (tmp_path / "credentials.json").write_text(content)
+        user_id = await welcome_owner(scene.hub, tmp_path, URL)
+        assert credentials(tmp_path)["key"] != kept
+        assert len(scene.hub.directory.keys_of(user_id)) == 2
 
 
-def test_a_revoked_key_is_replaced(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with a_scene(with_user=False) as scene:
-            user_id = await welcome_owner(scene.hub, tmp_path, URL)
-            (key,) = scene.hub.directory.keys_of(user_id)
-            assert await scene.ask(RevokeKey(key.id, "test")) == Done()
-            kept = credentials(tmp_path)["key"]
-            await welcome_owner(scene.hub, tmp_path, URL)
-            assert credentials(tmp_path)["key"] != kept
-
-    asyncio.run(scenario())
+async def test_a_revoked_key_is_replaced(tmp_path: Path) -> None:
+    async with a_scene(with_user=False) as scene:
+        user_id = await welcome_owner(scene.hub, tmp_path, URL)
+        (key,) = scene.hub.directory.keys_of(user_id)
+        assert await scene.ask(RevokeKey(key.id, "test")) == Done()
+        kept = credentials(tmp_path)["key"]
+        await welcome_owner(scene.hub, tmp_path, URL)
+        assert credentials(tmp_path)["key"] != kept
 
 
-def test_a_renamed_owner_takes_the_key_along_and_a_new_local_user_gets_another(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with a_scene(with_user=False) as scene:
-            first = await welcome_owner(scene.hub, tmp_path, URL)
-            kept = credentials(tmp_path)["key"]
-            assert await scene.ask(ChangeUser(first, "test", name="ada")) == Done()
-            second = await welcome_owner(scene.hub, tmp_path, URL)
-            assert second != first
-            assert credentials(tmp_path)["key"] != kept
-
-    asyncio.run(scenario())
+async def test_a_renamed_owner_takes_the_key_along_and_a_new_local_user_gets_another(tmp_path: Path) -> None:
+    async with a_scene(with_user=False) as scene:
+        first = await welcome_owner(scene.hub, tmp_path, URL)
+        kept = credentials(tmp_path)["key"]
+        assert await scene.ask(ChangeUser(first, "test", name="ada")) == Done()
+        second = await welcome_owner(scene.hub, tmp_path, URL)
+        assert second != first
+        assert credentials(tmp_path)["key"] != kept
 
 
-def test_hubs_of_one_yard_that_start_at_the_same_time_have_one_owner_and_a_key_each(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with a_scene(with_user=False) as scene:
-            places = [tmp_path / name for name in ("a", "b")]
-            for place in places:
-                place.mkdir()
-            owners = await asyncio.gather(*(welcome_owner(scene.hub, place, URL) for place in places))
-            assert len(set(owners)) == 1
-            assert len({(place / "credentials.json").read_text() for place in places}) == 2
-
-    asyncio.run(scenario())
+async def test_hubs_of_one_yard_that_start_at_the_same_time_have_one_owner_and_a_key_each(tmp_path: Path) -> None:
+    async with a_scene(with_user=False) as scene:
+        places = [tmp_path / name for name in ("a", "b")]
+        for place in places:
+            place.mkdir()
+        owners = await asyncio.gather(*(welcome_owner(scene.hub, place, URL) for place in places))
+        assert len(set(owners)) == 1
+        assert len({(place / "credentials.json").read_text() for place in places}) == 2

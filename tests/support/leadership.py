@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import uvloop
-
 from taskyard.core.settings import Settings
 from taskyard.hub.clock import read_age
 from taskyard.hub.hub import Hub
@@ -240,7 +238,3 @@ class Yard:
 async def a_yard(lease_s: float = LONG_S) -> AsyncIterator[Yard]:
     async with AsyncExitStack() as stack:
         yield Yard(stack, lease_s)
-
-
-def lives(scenario: Callable[[], Any]) -> None:
-    uvloop.run(scenario())

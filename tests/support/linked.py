@@ -1,11 +1,9 @@
 """A hub that leads and the gateway's end of a link to it, in one process, over a real socket of this machine."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final, cast
-
-import uvloop
+from typing import Final, cast
 
 from taskyard.core.settings import Settings
 from taskyard.hub.hub import Hub
@@ -56,7 +54,3 @@ async def linked(*, connected: bool = True, settings: Settings | None = None) ->
             lead.held.reads.open()
             both.board.close()
             links.stop()
-
-
-def lives(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    uvloop.run(scenario())
