@@ -6,7 +6,7 @@ from taskyard.core.commands import Draft
 from taskyard.core.effects import Refused, Submitted
 from taskyard.core.settings import Depth, Limits, Plan, Rate, Settings
 from taskyard.core.task import Terms
-from taskyard.vocabulary import HUB_RATE, Level, Profile, Refusal, SourceType, Status
+from taskyard.vocabulary import HUB_RATE, Level, Profile, Refusal, SourceType
 from tests.support.harness import HubHarness, a_draft
 
 PROACTIVE, USER, AGENT = SourceType.PROACTIVE, SourceType.USER, SourceType.AGENT
@@ -61,14 +61,6 @@ def test_what_is_said_of_a_batch_that_is_too_large_counts_what_waits_and_what_co
     )
 
 
-@pytest.mark.parametrize(("plan", "limit"), [("free", 50), ("team", 100)])
-def test_a_plan_says_how_many_may_be_pending(plan: str, limit: int) -> None:
-    hub = HubHarness(Settings(limits=Limits(rate={})), is_metered=True)
-    hub.state.users["ann"].record.plan = plan
-    hub.submit_all(*drafts(limit))
-    assert refusal_of(hub.offer(a_draft())).code is Refusal.TOO_MANY_PENDING
-
-
 def test_what_runs_is_not_pending_and_makes_room() -> None:
     hub = HubHarness(Settings(limits=Limits(rate={})), is_metered=True)
     hub.daemon(slots=3)
@@ -77,21 +69,6 @@ def test_what_runs_is_not_pending_and_makes_room() -> None:
     assert isinstance(hub.offer(a_draft()), Refused)
     hub.cancel(tasks[-1])
     assert isinstance(hub.offer(a_draft()), Submitted)
-
-
-def test_at_the_limit_of_what_may_run_tasks_are_taken_in_and_wait() -> None:
-    hub = HubHarness(Settings(limits=Limits(rate={})), is_metered=True)
-    hub.daemon(slots=40)
-    hub.submit_all(*drafts(10, source=AGENT), *drafts(10))
-    task = hub.submit(a_draft())
-    assert len(hub.state.users["ann"].live) == 20
-    assert task.status is Status.QUEUED
-
-
-def test_what_waits_for_its_time_is_pending_too() -> None:
-    hub = HubHarness(Settings(limits=Limits(rate={})), is_metered=True)
-    hub.submit_all(*drafts(50, scheduled_for=hub.now.wall + 1000))
-    assert isinstance(hub.offer(a_draft()), Refused)
 
 
 def test_of_a_partial_batch_as_many_are_taken_as_may_be_pending() -> None:
@@ -103,12 +80,6 @@ def test_of_a_partial_batch_as_many_are_taken_as_may_be_pending() -> None:
     none = hub.offer(*drafts(1), partial=True)
     assert isinstance(none, Submitted)
     assert (none.ids, len(none.rejected)) == ((), 1)
-
-
-def test_pending_tasks_are_counted_again_after_a_restart() -> None:
-    hub = HubHarness(Settings(limits=Limits(rate={})), is_metered=True)
-    hub.submit_all(*drafts(50))
-    assert refusal_of(hub.restarted().offer(a_draft())).code is Refusal.TOO_MANY_PENDING
 
 
 # Pressure.
@@ -189,13 +160,6 @@ def test_a_low_sub_task_of_a_more_urgent_task_is_no_low_one() -> None:
     hub.complete(parent)
     ended = a_draft(level=Level.LOW, parent_id=parent.id)
     assert isinstance(hub.offer(ended, known=hub.known(parent)), Refused)
-
-
-def test_pressure_is_known_within_one_turn() -> None:
-    hub = a_hub()
-    hub.submit_all(*drafts(9))
-    assert isinstance(hub.offer(*drafts(1, level=Level.LOW)), Submitted)
-    assert isinstance(hub.offer(*drafts(1, level=Level.LOW)), Refused)
 
 
 # The order.

@@ -4,7 +4,6 @@ import pytest
 
 from taskyard.core.attempts import close, current, newest_of
 from taskyard.core.effects import CancelWork, Execute
-from taskyard.core.settings import Limits, Settings
 from taskyard.core.state import Now
 from taskyard.core.task import Terms, Usage
 from taskyard.vocabulary import AttemptStatus, CancelReason, Category, EventName
@@ -111,14 +110,6 @@ def test_out_of_attempts_a_task_is_a_dead_letter() -> None:
     assert hub.said(EventName.TASK_PERMANENTLY_FAILED)[0].data == {"code": "BOOM"}
 
 
-def test_a_permanent_error_is_a_dead_letter_at_once() -> None:
-    hub = HubHarness()
-    hub.daemon()
-    task = hub.submit()
-    hub.fail(task, retryable=False)
-    assert task.status is Status.PERMANENTLY_FAILED
-
-
 def test_a_task_whose_next_try_would_begin_past_its_deadline_is_a_dead_letter_at_once() -> None:
     hub = HubHarness()
     hub.daemon()
@@ -145,27 +136,6 @@ def test_a_rate_limited_task_goes_from_running_to_pending_without_having_failed(
     assert 240_000 <= task.not_before - hub.now.wall <= 264_000
     assert {a.status for a in task.attempts or ()} == {AttemptStatus.RATE_LIMITED}
     assert "task.failed" not in hub.events(task)
-
-
-def test_a_rate_limit_that_lasts_past_the_deadline_is_a_dead_letter() -> None:
-    hub = HubHarness()
-    hub.daemon()
-    task = hub.submit(deadline=hub.now.wall + 50_000)
-    hub.fail(task, code="RATE_LIMITED", retry_after_ms=60_000)
-    assert task.status is Status.PERMANENTLY_FAILED
-
-
-def test_many_rate_limits_leave_every_attempt_unused() -> None:
-    hub = HubHarness(Settings(limits=Limits(running_per_user=100, running_per_source={})))
-    hub.daemon(slots=125)
-    tasks = [hub.submit() for _ in range(100)]
-    for task in tasks:
-        hub.fail(task, message="429 Too Many Requests")
-    assert all(t.status is Status.PENDING for t in tasks)
-    hub.live(s=70, starting=True)
-    assert sum(t.status is Status.RUNNING for t in tasks) == 1
-    hub.live(s=70, starting=True)
-    assert all(t.status is Status.RUNNING for t in tasks)
 
 
 def test_a_task_without_its_decision_report_is_tried_again_with_the_complaint() -> None:

@@ -26,7 +26,7 @@ from tests.support.breakers import (
     probe,
     the,
 )
-from tests.support.harness import AttemptStatus, EventName, Status, attempt_of
+from tests.support.harness import EventName, Status
 
 # --- settings ----------------------------------------------------------------------------------------------
 
@@ -203,17 +203,6 @@ def test_a_probe_that_still_runs_after_a_restart_is_the_probe() -> None:
     assert (probe(again), second.status) == (first.id, Status.QUEUED)
     again.complete(first)
     assert now_is(again) is CLOSED
-
-
-def test_a_probe_that_did_not_come_back_after_a_restart_frees_its_place() -> None:
-    hub = half_opened()
-    first, second = hub.submit(), hub.submit()
-    hub.run(first)
-    again = hub.restarted()
-    again.daemon(boot="boot-2", shared=True)
-    assert attempt_of(again.state.tasks[first.id]).status in (AttemptStatus.LOST, AttemptStatus.RUNNING)
-    assert len(again.state.users["ann"].live) == 1
-    assert probe(again) in (first.id, second.id)
 
 
 def test_a_probe_that_nobody_holds_is_none() -> None:

@@ -96,16 +96,6 @@ def test_a_probe_that_failed_with_tries_left_is_tried_again_when_its_time_comes(
     assert (task.status, now_is(hub)) == (Status.COMPLETED, CLOSED)
 
 
-def test_who_waited_for_a_probe_that_fails_is_tried_after_the_next_opening() -> None:
-    hub = half_opened()
-    first, second = hub.submit(terms=ONCE), hub.submit(source=SourceType.AGENT)
-    hub.fail(first)
-    hub.live(s=119)
-    assert second.status is Status.QUEUED
-    hub.live(s=1)
-    assert probe(hub) == second.id
-
-
 def test_after_it_has_closed_the_next_opening_is_short_again() -> None:
     hub = half_opened()
     hub.fail(hub.submit(terms=ONCE))

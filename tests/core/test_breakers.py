@@ -68,13 +68,6 @@ def test_a_success_of_another_type_does_not() -> None:
     assert now_is(hub) is OPEN
 
 
-def test_a_yard_where_all_goes_well_keeps_no_breaker() -> None:
-    hub = a_hub()
-    for _ in range(3):
-        hub.complete(hub.submit())
-    assert (hub.state.users["ann"].breakers, kept_breakers(hub)) == ({}, [])
-
-
 @pytest.mark.parametrize("end", [timed_out, incomplete, said_failed])
 def test_timeouts_incomplete_results_and_transient_errors_count(end: Callable[[HubHarness, Task], None]) -> None:
     hub = a_hub()

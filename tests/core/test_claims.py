@@ -60,13 +60,6 @@ def test_a_claim_gets_what_waits_and_holds_it_without_a_connection() -> None:
     assert not hub.said(EventName.DAEMON_DISCONNECTED)
 
 
-def test_a_claim_that_waits_gets_what_comes() -> None:
-    hub = HubHarness()
-    claim(hub, 1)
-    task = hub.submit()
-    assert attempt_of(task).daemon_id == "d-agent.0"
-
-
 def test_each_open_claim_is_a_slot_and_a_free_one_is_used_again() -> None:
     hub = HubHarness()
     first = claimed(hub, 1)

@@ -36,15 +36,6 @@ def test_whose_turn_it_is_comes_before_what_they_would_run() -> None:
     assert first.user.id == "bob"
 
 
-def test_between_lines_of_one_user_number_and_age_decide() -> None:
-    hub = HubHarness()
-    hub.submit(type="x", value=5)
-    better = hub.submit(type="y", value=7)
-    first = a_contest(hub).first(RANKS)
-    assert first is not None
-    assert first.line.needs is better.kind.needs
-
-
 def test_a_user_who_was_served_is_asked_for_anew_and_the_others_are_not() -> None:
     # Given two lines in which ann comes before bob
     hub = HubHarness(users=("ann", "bob"))

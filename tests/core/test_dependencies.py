@@ -111,15 +111,6 @@ def test_when_a_blocked_tasks_dependency_is_retried_and_completes_the_task_runs(
     assert third.status is Status.COMPLETED
 
 
-def test_a_blocked_task_whose_dependency_fails_again_is_blocked_again() -> None:
-    hub, first = a_busy_hub()
-    second = hub.submit(depends_on=(first.id,))
-    hub.fail(first, code="INVALID_INPUT")
-    hub.retry(first)
-    hub.fail(first, code="INVALID_INPUT")
-    assert second.status is Status.BLOCKED
-
-
 def test_with_two_failed_dependencies_one_that_completes_does_not_unblock() -> None:
     hub, first = a_busy_hub()
     dead = hub.submit(target="nobody")

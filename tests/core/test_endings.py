@@ -4,7 +4,6 @@ import pytest
 
 from taskyard.core.commands import Known
 from taskyard.core.endings import end, holder_of
-from taskyard.core.task import Terms
 from taskyard.core.timers import Clock, Due
 from tests.support.harness import HubHarness, Level, Status
 
@@ -74,14 +73,3 @@ def test_those_who_listened_and_those_who_were_listened_to_are_taken_off_the_lis
     assert hub.state.children == {parent.id: {child.id: None}}
     hub.cancel(child)
     assert (hub.state.children, hub.state.dependants) == ({}, {})
-
-
-def test_an_exclusive_key_is_free_again_after_any_end() -> None:
-    hub = HubHarness()
-    hub.daemon()
-    terms = Terms(exclusive="e", max_attempts=1)
-    first, second, third = (hub.submit(terms=terms) for _ in range(3))
-    hub.fail(first)
-    assert (second.status, third.status) == (Status.SCHEDULED, Status.QUEUED)
-    hub.complete(second)
-    assert third.status is Status.SCHEDULED

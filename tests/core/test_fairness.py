@@ -39,13 +39,6 @@ def test_between_equals_the_one_served_longest_ago_goes_first() -> None:
     assert order_of_service(hub, 9) == [*USERS] * 3
 
 
-def test_no_backlog_however_long_starves_another_user() -> None:
-    hub = a_full_hub()
-    hub.submit_all(*(a_draft() for _ in range(2000)))
-    hub.submit(user="bob")
-    assert "bob" in order_of_service(hub, 2)
-
-
 def test_users_who_cannot_be_served_at_the_head_hold_up_nobody() -> None:
     # Ten users whose tasks nobody can run, and one whose task can be.
     blocked = [f"u{n}" for n in range(10)]

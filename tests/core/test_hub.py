@@ -7,7 +7,7 @@ from msgspec import json
 from taskyard.core.commands import Archive, Command, SubmitTasks, Tick
 from taskyard.core.effects import Done
 from taskyard.core.hub import ON_COMMAND, ON_TASK_TIMER, ON_TIMER, TIMERS_PER_TICK_MAX
-from taskyard.core.settings import Limits, Settings
+from taskyard.core.settings import Settings
 from taskyard.core.task import Terms
 from taskyard.core.timers import Due
 from taskyard.core.yard_commands import ChangeSettings, RefuseSettings
@@ -90,23 +90,6 @@ def test_settings_hold_from_the_next_decision_on() -> None:
     assert hub.submit().kind.queue == "other"
     (event,) = hub.said(EventName.SETTINGS_CHANGED)
     assert (event.user_id, event.data) == (None, {"names": ["default_queue"]})
-
-
-def test_a_limit_that_is_raised_starts_what_waits_for_it_and_one_that_is_lowered_ends_nothing() -> None:
-    hub = HubHarness(limited_to(1))
-    hub.daemon(slots=9)
-    tasks = [hub.submit() for _ in range(4)]
-    assert [task.status for task in tasks].count(Status.SCHEDULED) == 1
-    hub.step(ChangeSettings(limited_to(3)))
-    assert [task.status for task in tasks].count(Status.SCHEDULED) == 3
-    hub.step(ChangeSettings(limited_to(2)))
-    assert [task.status for task in tasks].count(Status.SCHEDULED) == 3
-    hub.complete(tasks[0])
-    assert tasks[3].status is Status.QUEUED, "two run, and no more may"
-
-
-def limited_to(count: int) -> Settings:
-    return Settings(limits=Limits(running_per_user=count))
 
 
 def test_settings_that_cannot_be_used_are_told_to_admins_and_change_nothing() -> None:

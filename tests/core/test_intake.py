@@ -50,13 +50,6 @@ def test_a_submission_is_answered_with_its_ids_in_order() -> None:
     assert answer == Submitted(("x", "y"), (False, False))
 
 
-def test_the_body_is_stored_in_the_same_commit_as_the_task() -> None:
-    hub = HubHarness()
-    task = hub.submit()
-    assert hub.batches[-1].bodies == [(task.id, b"{}")]
-    assert [row.task.id for row in hub.batches[-1].created] == [task.id]
-
-
 # Idempotency
 
 
@@ -88,15 +81,6 @@ def test_a_key_that_only_the_store_remembers_is_recognised() -> None:
     assert task.id not in hub.state.tasks
     known = Known(tasks={task.id: task}, keys={"k": task.id})
     assert submitted(hub.offer(a_draft(key="k"), known=known)).deduplicated == (True,)
-
-
-def test_a_dead_letter_counts_as_alive() -> None:
-    hub = HubHarness()
-    hub.daemon()
-    task = hub.submit(key="k")
-    hub.fail(task, code="INVALID_INPUT")
-    assert task.status is Status.PERMANENTLY_FAILED
-    assert submitted(hub.offer(a_draft(key="k"))).ids == (task.id,)
 
 
 @pytest.mark.parametrize("end", ["cancel", "skip"])
@@ -165,22 +149,6 @@ def test_a_model_goes_to_the_queue_that_serves_it() -> None:
     hub = HubHarness(Settings(queues=QUEUES))
     assert hub.submit(model="ollama/qwen2.5").kind.queue == "ollama-local"
     assert hub.submit(model="nvidia/glm5").kind.queue == "cloud-nvidia"
-
-
-def test_a_queue_that_is_named_wins_over_the_model() -> None:
-    hub = HubHarness(Settings(queues=QUEUES))
-    assert hub.submit(model="nvidia/glm5", queue="ollama-local").kind.queue == "ollama-local"
-    assert hub.submit(queue="default").kind.queue == "default"
-
-
-def test_a_model_that_no_queue_serves_is_refused_with_those_that_are_known() -> None:
-    answer = refusal(HubHarness(Settings(queues=QUEUES)).offer(a_draft(model="gpt")))
-    assert answer.code is Refusal.MODEL_NOT_ROUTED
-    assert "ollama/llama3, ollama/qwen2.5, nvidia/glm5" in answer.detail
-
-
-def test_a_yard_without_model_queues_takes_any_model() -> None:
-    assert HubHarness().submit(model="gpt").kind.queue == "default"
 
 
 def test_an_unknown_queue_is_refused() -> None:
@@ -432,16 +400,6 @@ def test_a_partial_batch_leaves_out_what_is_refused_and_what_depends_on_it() -> 
         (2, Refusal.DEPENDENCY_NOT_FOUND),
         (3, Refusal.DEPENDENCY_NOT_FOUND),
     ]
-
-
-def test_a_batch_in_which_all_depend_on_each_other_in_a_row_runs_in_that_row() -> None:
-    hub = HubHarness()
-    hub.daemon()
-    tasks = hub.submit_all(*(a_draft(name=f"n{i}", depends_on=(f"n{i - 1}",) if i else ()) for i in range(5)))
-    for task in tasks:
-        assert task.status is Status.SCHEDULED
-        hub.complete(task)
-    assert all(t.status is Status.COMPLETED for t in tasks)
 
 
 def test_two_tasks_of_a_batch_cannot_have_one_name() -> None:

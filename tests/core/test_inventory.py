@@ -138,21 +138,13 @@ def test_a_lost_attempt_is_not_taken_back_past_another_that_runs_under_its_exclu
     hub = HubHarness()
     hub.daemon("a")
     exclusive = Terms(exclusive="repo")
-    lost = hub.run(hub.submit(terms=exclusive))
-    hub.advance(s=36)
-    hub.daemon("b", slots=1)
-    assert lost.status is Status.SCHEDULED
-    hub.advance(ms=1)
-    other_hub = HubHarness()
-    other_hub.daemon("a")
-    first = other_hub.run(other_hub.submit(terms=exclusive, target="a"))
-    second = other_hub.submit(terms=exclusive)
-    other_hub.advance(s=30)
-    other_hub.daemon("b")
-    other_hub.advance(s=6)
+    first, second = hub.run(hub.submit(terms=exclusive, target="a")), hub.submit(terms=exclusive)
+    hub.advance(s=30)
+    hub.daemon("b")
+    hub.advance(s=6)
     assert (first.status, second.status) == (Status.QUEUED, Status.SCHEDULED)
-    other_hub.daemon("a", inventory=[Held(first.id, 1)])
-    assert (verdicts(other_hub), first.status) == ([ABORT], Status.QUEUED)
+    hub.daemon("a", inventory=[Held(first.id, 1)])
+    assert (verdicts(hub), first.status) == ([ABORT], Status.QUEUED)
 
 
 def test_a_timed_out_attempt_is_not_taken_back() -> None:

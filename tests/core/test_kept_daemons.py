@@ -3,7 +3,15 @@
 import pytest
 from msgspec.structs import replace
 
-from taskyard.core.commands import ChangeSettings, CompleteTask, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
+from taskyard.core.commands import (
+    ChangeSettings,
+    Command,
+    CompleteTask,
+    OpenBreaker,
+    PauseQueue,
+    ResetBreaker,
+    ResumeQueue,
+)
 from taskyard.core.daemon_commands import Held
 from taskyard.core.settings import Limits, Queue, Settings, Suspects
 from taskyard.core.state import Daemon
@@ -44,20 +52,6 @@ def test_a_daemon_kept_for_a_suspect_that_found_another_is_free_again() -> None:
     for held in list(other.holding.values()):
         hub.complete(held)
     assert attempt_of(task).daemon_id == other.id
-    assert (kept.alone, other.alone) == (None, task.id)
-
-
-@pytest.mark.parametrize("how", ["away", "draining"])
-def test_when_the_daemon_kept_for_it_goes_another_is_kept(how: str) -> None:
-    hub = HubHarness()
-    one, two, task = two_busy_daemons(hub)
-    hub.live(s=61)
-    kept, other = (one, two) if one.alone else (two, one)
-    if how == "away":
-        hub.disconnect(kept)
-    else:
-        hub.drain(kept)
-    hub.live(s=61)
     assert (kept.alone, other.alone) == (None, task.id)
 
 
@@ -184,15 +178,23 @@ def test_a_daemon_is_not_kept_on_for_a_suspect_that_something_else_holds() -> No
     assert hub.submit(type="other", target=kept.record.name).status is Status.SCHEDULED
 
 
-def test_no_daemon_is_emptied_for_a_suspect_that_something_else_holds() -> None:
+@pytest.mark.parametrize(
+    ("holds", "lets_go"),
+    [
+        (OpenBreaker("ann", "general", "admin"), ResetBreaker("ann", "general", "admin")),
+        (PauseQueue("default", "admin"), ResumeQueue("default", "admin")),
+    ],
+    ids=["breaker", "queue"],
+)
+def test_no_daemon_is_emptied_for_a_suspect_that_something_else_holds(holds: Command, lets_go: Command) -> None:
     hub = HubHarness()
     one, two, task = two_busy_daemons(hub)
-    hub.step(OpenBreaker("ann", "general", "admin"))
+    hub.step(holds)
     hub.live(s=100)
     assert (task.status, one.alone, two.alone) == (Status.QUEUED, None, None)
 
     # But once that is over, one is
-    hub.step(ResetBreaker("ann", "general", "admin"))
+    hub.step(lets_go)
     hub.live(s=61)
     assert task.id in (one.alone, two.alone)
 
@@ -215,17 +217,6 @@ def test_those_who_wait_for_a_daemon_kept_for_a_suspect_get_it_the_moment_the_su
 
     # Then the other starts in the same turn
     assert (task.status, other.status) == (Status.QUEUED, Status.SCHEDULED)
-
-
-def test_no_daemon_is_emptied_for_a_suspect_whose_queue_is_paused() -> None:
-    hub = HubHarness()
-    one, two, task = two_busy_daemons(hub)
-    hub.ask(PauseQueue("default", "admin"))
-    hub.live(s=100)
-    assert (task.status, one.alone, two.alone) == (Status.QUEUED, None, None)
-    hub.ask(ResumeQueue("default", "admin"))
-    hub.live(s=61)
-    assert task.id in (one.alone, two.alone)
 
 
 def test_a_full_daemon_too_is_kept_for_a_suspect_after_60_s() -> None:

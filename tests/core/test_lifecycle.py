@@ -91,10 +91,9 @@ def test_a_task_that_is_brought_back_has_not_completed() -> None:
     assert task.completed_at is None
 
 
-@pytest.mark.parametrize("status", [S.PERMANENTLY_FAILED])
-def test_one_end_may_follow_another(status: Status) -> None:
+def test_one_end_may_follow_another() -> None:
     hub = HubHarness()
-    task = a_task(status)
+    task = a_task(S.PERMANENTLY_FAILED)
     move(hub.core.turn(hub.now), task, S.CANCELLED)
     assert task.status in ENDED
     assert task.completed_at == hub.now.wall

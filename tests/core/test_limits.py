@@ -6,7 +6,7 @@ from taskyard.core.counts import counted
 from taskyard.core.limits import Hold, hub_has_room, levels_with_room, reserve_is_kept, share_is_kept, shares_of
 from taskyard.core.settings import Limits, Plan, Queue, Settings, Shares
 from taskyard.core.task import Task
-from taskyard.core.yard_commands import ChangeSettings, ChangeUser
+from taskyard.core.yard_commands import ChangeSettings
 from taskyard.vocabulary import RANK, SourceType
 from taskyard.vocabulary.reasons import Reason
 from tests.support.harness import HubHarness, Level, Status, a_draft
@@ -84,13 +84,6 @@ def test_a_source_runs_no_more_than_it_may_and_others_go_on() -> None:
     assert started(hooks) == 5
 
 
-def test_a_source_is_never_held_below_its_users_plan() -> None:
-    hub = a_hub(limits=Limits(), plans={"team": Plan(max_concurrent_agents=10)})
-    hub.state.users["ann"].record.plan = "team"
-    hub.daemon(slots=50)
-    assert started(many(hub, 20, source=SourceType.WEBHOOK)) == 10
-
-
 def test_a_user_runs_five_low_tasks_however_idle_the_fleet() -> None:
     hub = a_hub(users=("ann", "bob"))
     hub.daemon(shared=True, slots=50)
@@ -101,15 +94,6 @@ def test_a_user_runs_five_low_tasks_however_idle_the_fleet() -> None:
 
 
 # --- queues ------------------------------------------------------------------------------------------------
-
-
-def test_a_model_source_runs_one_task_at_a_time_unless_told_otherwise() -> None:
-    hub = a_hub(queues={"ollama": Queue(models=("m",)), "cloud": Queue(models=("c",), max_concurrent=3)})
-    hub.daemon(slots=50)
-    local, cloud, plain = many(hub, 5, model="m"), many(hub, 5, model="c"), many(hub, 5)
-    assert (started(local), started(cloud), started(plain)) == (1, 3, 5)
-    hub.complete(local[0])
-    assert started(local) == 1
 
 
 def test_one_users_machine_never_holds_up_anothers() -> None:
@@ -152,23 +136,11 @@ def test_a_fifth_of_the_slots_rounded_down_is_kept_for_critical(slots: int, free
     assert reserve_is_kept(hub.core.turn(hub.now), hub.state.yard.pools["ann"], RANK[Level.CRITICAL]) is None
 
 
-def test_critical_tasks_beyond_the_reserve_use_what_is_free() -> None:
-    hub = a_hub(shares=Shares())
-    hub.daemon(slots=10)
-    assert started(many(hub, 12, level=Level.CRITICAL)) == 10
-
-
 def test_the_reserve_stays_free_of_others_also_while_critical_work_runs() -> None:
     hub = a_hub(shares=Shares())
     hub.daemon(slots=10)
     many(hub, 1, level=Level.CRITICAL)
     assert started(many(hub, 10)) == 8
-
-
-def test_a_level_may_use_what_no_other_can() -> None:
-    hub = a_hub(shares=Shares())
-    hub.daemon(slots=10)
-    assert started(many(hub, 20, level=Level.NORMAL)) == 8
 
 
 def test_under_contention_each_level_gets_its_share() -> None:
@@ -280,16 +252,6 @@ def test_a_limit_that_is_raised_or_lowered_holds_from_the_next_decision_on() -> 
         hub.complete(task)
     assert started(tasks) == 3
     hub.complete(tasks[2])
-    assert started(tasks) == 3
-
-
-def test_a_plan_that_changes_holds_from_the_next_decision_on() -> None:
-    hub = a_hub()
-    hub.state.users["ann"].record.plan = "free"
-    hub.daemon(slots=20)
-    tasks = many(hub, 12)
-    assert started(tasks) == 1
-    hub.ask(ChangeUser("ann", "root", plan="pro"))
     assert started(tasks) == 3
 
 

@@ -1,34 +1,10 @@
 """Whose turn it is in a line, and what a pool counts."""
 
-from taskyard.core.lanes import key_of
-from taskyard.core.lines import order_of
 from taskyard.core.settings import Limits, Settings, Shares
 from taskyard.vocabulary import SourceType
 from tests.support.harness import HubHarness, Level, a_draft
 
 SETTINGS = Settings(limits=Limits(running_per_user=99, running_per_source={}), shares=Shares(critical_reserve=0.0))
-
-
-def test_the_user_with_the_fewest_running_goes_first_then_the_one_served_longest_ago() -> None:
-    hub = HubHarness(SETTINGS, users=("ann", "bob", "cid"))
-    hub.daemon(shared=True, slots=3)
-    for user in ("ann", "ann", "bob"):
-        hub.submit(user=user)
-    for user in ("ann", "bob", "cid"):
-        hub.submit(user=user)
-    line = next(iter(hub.state.yard.lines.values()))
-    parties = sorted(line.parties[2], key=lambda party: party.user.turn)
-    assert [party.user.id for party in parties] == ["cid", "bob", "ann"]
-
-
-def test_users_never_served_go_in_the_order_in_which_they_came() -> None:
-    hub = HubHarness(SETTINGS, users=("ann", "bob"))
-    hub.submit(user="bob")
-    hub.submit(user="ann")
-    line = next(iter(hub.state.yard.lines.values()))
-    first = line.parties[2].first()
-    assert first is not None
-    assert first.user.id == "bob"
 
 
 def test_a_line_shows_all_its_lanes() -> None:
@@ -54,16 +30,6 @@ def test_a_user_has_the_best_of_their_lanes_first_however_many_are_left() -> Non
         assert len(party.lanes()) == party.size == len(tasks)
         hub.cancel(tasks.pop(0))
     assert hub.state.users["ann"].parties == {}
-
-
-def test_among_lines_the_same_order_holds() -> None:
-    hub = HubHarness(SETTINGS)
-    young, old = hub.submit(type="x", value=7), hub.submit(type="y", value=5)
-    parties = [hub.state.users["ann"].lanes[key_of(task)].parties[0] for task in (young, old)]
-    now = hub.now.wall
-    assert order_of(parties[0], now - 1) < order_of(parties[1], now - 1)
-    # Once both are aged, the older goes first, whatever its number
-    assert order_of(parties[0], now + 1) < order_of(parties[1], now + 1)
 
 
 def test_a_pool_counts_only_who_is_there() -> None:

@@ -21,14 +21,6 @@ def test_a_lost_task_goes_at_once_to_another_daemon_and_no_try_is_used_up() -> N
     assert hub.said(EventName.TASK_LOST)[0].data == {"code": ErrorCode.DAEMON_UNRESPONSIVE, "daemon_id": "d-a"}
 
 
-def test_on_a_fleet_of_one_a_lost_task_goes_at_once_to_the_same_daemon() -> None:
-    hub = HubHarness()
-    daemon = hub.daemon()
-    task = hub.run(hub.submit())
-    hub.daemon(boot="boot-2")
-    assert (task.status, attempt_of(task).number, attempt_of(task).daemon_id) == (Status.SCHEDULED, 2, daemon.id)
-
-
 def test_a_lost_task_prefers_another_daemon_for_a_minute() -> None:
     hub = HubHarness()
     first = hub.daemon("a")
@@ -147,14 +139,6 @@ def test_a_start_ends_the_row() -> None:
     hub.run(task)
     assert task.trouble is not None
     assert task.trouble.unstarted == 0
-
-
-def test_rejected_attempts_do_not_count() -> None:
-    hub = HubHarness()
-    hub.daemon()
-    task = hub.submit(terms=Terms(max_attempts=1))
-    hub.reject(task)
-    assert task.status is Status.QUEUED
 
 
 # Handed back

@@ -92,10 +92,6 @@ def test_a_queue_that_is_named_is_taken_whatever_the_model() -> None:
     assert a_hub().submit(queue="cloud", model="llama3").kind.queue == "cloud"
 
 
-def test_a_queue_that_is_not_known_is_refused() -> None:
-    assert refusal_of(a_hub().offer(a_draft(queue="nowhere"))) is Refusal.INVALID_INPUT
-
-
 def test_what_the_api_says_wins_over_the_file_until_it_is_removed_there() -> None:
     hub = a_hub()
     put(hub, "ollama", "mistral", at_a_time=4)

@@ -178,15 +178,6 @@ def test_a_user_and_a_source_have_a_bucket_of_their_own() -> None:
     assert isinstance(hub.offer(*of(PROACTIVE, 100), user="bob"), Submitted)
 
 
-def test_who_waits_as_long_as_told_is_taken_in_to_the_millisecond() -> None:
-    hub = a_metered_hub()
-    hub.submit_all(*of(PROACTIVE, 100))
-    hub.advance(ms=1199)
-    assert isinstance(hub.offer(*of(PROACTIVE, 1)), Refused)
-    hub.advance(ms=1)
-    assert isinstance(hub.offer(*of(PROACTIVE, 1)), Submitted)
-
-
 def test_an_hour_has_a_limit_of_its_own() -> None:
     rate = {SourceType.USER: Rate(per_minute=60, per_hour=10)}
     hub = HubHarness(Settings(limits=Limits(rate=rate)), is_metered=True)

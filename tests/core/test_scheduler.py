@@ -90,10 +90,3 @@ def test_a_lane_that_sleeps_can_be_left_and_entered(how: str) -> None:
         hub.change(third, level=Level.HIGH)
     hub.complete(first)
     assert third.status is (Status.CANCELLED if how == "cancelled" else Status.SCHEDULED)
-
-
-def test_a_grant_never_exceeds_a_daemons_slots() -> None:
-    hub = HubHarness()
-    daemon = hub.daemon(slots=3)
-    hub.submit_all(*(a_draft(type=f"t{n % 4}") for n in range(40)))
-    assert len(daemon.holding) == 3

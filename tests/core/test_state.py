@@ -4,7 +4,7 @@ from taskyard.core.commands import FailTask, RetryTask
 from taskyard.core.effects import Done
 from taskyard.core.state import INTERNED_MAX
 from taskyard.core.task import Failure, Kind, Task, Terms
-from tests.support.harness import HubHarness, Status, attempt_of
+from tests.support.harness import HubHarness, Status
 
 
 def test_an_ended_task_is_kept_until_its_commit_can_be_read_by_everybody() -> None:
@@ -100,14 +100,6 @@ def test_what_is_remembered_for_sharing_has_a_bound_and_who_waits_is_found_past_
     assert [lane.size for lane in hub.state.users["ann"].lanes.values()] == [2]
     hub.daemon()
     assert (first.status, second.status) == (Status.SCHEDULED, Status.SCHEDULED)
-
-
-def test_live_attempts_are_the_source_of_every_count() -> None:
-    hub = HubHarness()
-    hub.daemon()
-    task = hub.submit()
-    hub.submit(capabilities=("gpu",))
-    assert list(hub.state.live_attempts()) == [(task, attempt_of(task))]
 
 
 def test_a_tasks_trail_leads_to_the_commits_of_its_events() -> None:

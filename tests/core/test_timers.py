@@ -10,33 +10,6 @@ NAMES = st.tuples(st.sampled_from([Due.BEGIN, Due.DEADLINE, Due.LEASE]), st.samp
 CLOCKS = st.sampled_from(list(Clock))
 
 
-def test_the_earliest_timer_is_due_first_and_only_once() -> None:
-    timers = Timers()
-    timers.set(Clock.WALL, Due.BEGIN, "late", 20)
-    timers.set(Clock.WALL, Due.BEGIN, "early", 10)
-    assert timers.next_due(Clock.WALL) == 10
-    assert timers.take_due(Clock.WALL, 15) == (Due.BEGIN, "early")
-    assert timers.take_due(Clock.WALL, 15) is None
-    assert timers.take_due(Clock.WALL, 20) == (Due.BEGIN, "late")
-    assert timers.next_due(Clock.WALL) is None
-
-
-def test_at_one_instant_the_one_set_first_acts_first() -> None:
-    timers = Timers()
-    for name in "bac":
-        timers.set(Clock.MONO, Due.BEGIN, name, 5)
-    assert [timers.take_due(Clock.MONO, 5) for _ in "bac"] == [(Due.BEGIN, name) for name in "bac"]
-
-
-def test_the_two_clocks_know_nothing_of_each_other() -> None:
-    timers = Timers()
-    timers.set(Clock.WALL, Due.BEGIN, "a", 5)
-    assert timers.next_due(Clock.MONO) is None
-    assert not timers.is_set(Clock.MONO, Due.BEGIN, "a")
-    timers.cancel(Clock.MONO, Due.BEGIN, "a")
-    assert timers.is_set(Clock.WALL, Due.BEGIN, "a")
-
-
 def test_leftovers_do_not_pile_up() -> None:
     timers = Timers()
     for at in range(50 * COMPACT_ABOVE):

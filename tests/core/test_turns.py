@@ -88,20 +88,6 @@ def test_who_was_never_served_goes_in_the_order_in_which_they_came() -> None:
     assert crowd.first() == "d"
 
 
-def test_who_runs_more_is_found_again_when_nobody_else_is_left() -> None:
-    crowd = Crowd("ab")
-    for name in "aab":
-        crowd.grant(name)
-    crowd.come("a")
-    crowd.come("b")
-    assert crowd.first() == "b"
-    crowd.grant("b")
-    # Both run two, and she was served longer ago
-    assert crowd.first() == "a"
-    crowd.end("b")
-    assert crowd.first() == "b"
-
-
 def test_leftovers_do_not_pile_up_where_turns_come_nearer_and_go_again() -> None:
     crowd = Crowd("abc")
     for name in "abc":
