@@ -186,7 +186,16 @@ def test_a_file_with_any_byte_changed_is_refused(tmp_path: Path, small: bytes) -
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n", b"{}\n", b"SQLite format 3\0" * 9000, b"[1,2]", sealed("header", {"format": "other"})]
+    "content",
+    [
+        b"",
+        b"\n",
+        b"{}\n",
+        b"SQLite format 3\0" * 9000,
+        b"[1,2]",
+        sealed("header", {"format": "other"}),
+        sealed("header", {"format": "taskyard yard", "version": 0}),
+    ],
 )
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     why = refusal(tmp_path / "foreign.jsonl", content)

@@ -37,7 +37,8 @@ _KINDS: Final = {kind.name: (place, kind) for place, kind in enumerate((*KINDS, 
 
 HEADER_BYTES_MAX: Final = 64 * 1024
 # A file of another format may have no line end at all.
-INT_MAX: Final = 2**63 - 1
+INTS: Final = range(-(2**63), 2**63)
+# What a column of either engine holds.
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -134,7 +135,7 @@ class _Pass:
             kind, found = _FORMAT.decode(json)
         except (_Bad, msgspec.MsgspecError):
             kind, found = "", Format("", 0)
-        if (kind, found.format) != ("header", FORMAT):
+        if (kind, found.format) != ("header", FORMAT) or found.version < 1:
             raise _Bad("it is not the header of a file that `taskyard copy` wrote, or was changed")
         if found.version > VERSION:
             raise _Bad(
@@ -212,7 +213,7 @@ def _value_of(kind: Kind, name: str, value: str | int | Base64 | None) -> Value:
         return value.base64
     if expected is str and isinstance(value, str):
         return value
-    if expected is int and isinstance(value, int) and -INT_MAX <= value <= INT_MAX:
+    if expected is int and isinstance(value, int) and value in INTS:
         return value
     raise _Bad(f"its {name} is not of the right type")
 
@@ -253,7 +254,7 @@ class YardFile:
 
 
 class NewYardFile(YardFile):
-    """One that is written."""
+    """A yard file that is being written. Its trailer comes last, with the commit."""
 
     def __init__(self, path: Path, new: NewFile, out: BinaryIO, file: BinaryIO, *, now_ms: int) -> None:
         super().__init__(path, file, is_finished=False)
