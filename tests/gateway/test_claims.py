@@ -45,6 +45,7 @@ async def test_a_task_is_pulled_worked_on_and_handed_in(hub: GatewayHub, owner: 
     assert (answer.status, given["attempt"], given["timeout"], given["lease_s"]) == (200, 1, 60, 30)
     assert (given["task"]["id"], given["task"]["input"], given["task"]["context"]) == (made["id"], "a", {"b": 1})
     assert (given["context_input"], given["checkpoint"], given["previous_attempts"]) == ([], None, [])
+    await hub.settled()
     shown = (await owner.get(f"{TASKS}/T-001")).json
     assert (shown["status"], shown["attempts"][0]["daemon_name"]) == ("running", "agent")
     (daemon,) = (await owner.get("/api/v1/daemons")).json

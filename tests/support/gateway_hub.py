@@ -81,14 +81,18 @@ class GatewayHub(Switchboard):
         super().tell(command)
 
     async def decide(self, command: Command) -> Answer | None:
-        """Returns when the command, and whatever was told before it, is committed and released."""
+        """As a person or a daemon would have it; returns when it is committed and released."""
         if hasattr(command, "reply_to"):
             answer, _ = await self.ask(command)
             assert not isinstance(answer, Refused), answer
             return answer
         super().tell(command)
-        await self.ask(RevokeKey("k_none", "test"))
+        await self.settled()
         return None
+
+    async def settled(self) -> None:
+        """Returns when whatever was told so far is committed and released: answers leave in that order."""
+        await self.ask(RevokeKey("k_none", "test"))
 
     async def pass_s(self, seconds: int) -> None:
         """A second at a time: of a longer one the hub would believe that it slept, and take it off."""
