@@ -284,6 +284,23 @@ async def test_a_task_that_failed_is_told_with_what_to_say(hub: GatewayHub, ann:
     )
 
 
+async def test_who_has_only_blocked_tasks_is_told_what_would_help(hub: GatewayHub, ann: Client) -> None:
+    # Given a failed task, one that needs it, and one that needs that
+    await said(ann, "fetch the data, then plot it, then mail it")
+    await finish(hub, ann, well=False)
+
+    # Then every status says so, and what to do about the root of it
+    answer = await said(ann, "task status")
+    assert answer["reply"].endswith(
+        "Every open task of yours is blocked. To go on:\n"
+        '- T-002 needs T-001: say "retry T-001", or "skip T-002" or "cancel T-002"'
+    )
+    assert "T-002 blocked: plot it (after T-001, T-001 ended as permanently_failed" in answer["reply"]
+
+    # When that is done, it is said no more
+    assert "blocked" not in (await said(ann, "retry T-001"))["reply"]
+
+
 async def test_what_can_never_be_tried_again_is_not_advised(hub: GatewayHub, ann: Client) -> None:
     deadline = "2027-01-15T08:00:10Z"
     await ann.post(TASKS, {"input": "a", "deadline": deadline, "requirements": {"estimated_duration": 1}})

@@ -104,3 +104,12 @@ async def test_a_wrong_body_names_its_field(admin: Client, body: dict[str, Any],
 async def test_a_name_that_could_not_be_shown_is_refused(admin: Client, name: str) -> None:
     bad = await admin.request("PUT", f"{QUEUES}/{name}", {})
     assert (bad.status, bad.json["code"]) == (422, "INVALID_INPUT")
+
+
+async def test_a_queue_that_left_the_configuration_is_shown_while_tasks_are_in_it(
+    hub: GatewayHub, ann: Client, bob: Client
+) -> None:
+    await ann.post(TASKS, {"input": "a", "model": "llama3"})
+    await hub.adopt(Settings())
+    assert [queue["name"] for queue in (await ann.get(QUEUES)).json] == ["default", "ollama"]
+    assert [queue["name"] for queue in (await bob.get(QUEUES)).json] == ["default"]
