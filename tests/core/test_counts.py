@@ -1,10 +1,11 @@
 """What runs is counted from the live attempts, and given back once."""
 
-from taskyard.core.counts import count, counted, recounted
+from taskyard.core.counts import count
 from taskyard.core.daemon_commands import Held
 from taskyard.core.settings import Limits, Settings, Shares
 from taskyard.core.yard_commands import ChangeSettings
 from taskyard.vocabulary import SourceType
+from tests.support.counts import counted, recounted
 from tests.support.harness import HubHarness, Level, Status, a_draft, attempt_of
 
 

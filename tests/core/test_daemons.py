@@ -37,7 +37,7 @@ def test_a_daemon_is_welcomed_and_known_as_it_says_it_is() -> None:
     assert hub.of(hub.effects, Welcome) == [Welcome(1, daemon.id, ())]
     record = daemon.record
     assert (record.capabilities, record.models, record.types, record.memory_mb) == (("gpu",), ("m",), ("t",), 100)
-    assert (record.online, record.draining, record.connected_at) == (True, False, hub.now.wall)
+    assert (record.draining, record.connected_at) == (False, hub.now.wall)
     assert hub.batches[-1].daemons == [record]
     assert [e.data for e in hub.said(EventName.DAEMON_CONNECTED)] == [{"daemon_id": "d-mac", "name": "mac"}]
 
@@ -132,7 +132,7 @@ def test_disconnecting_ends_nothing() -> None:
     daemon = hub.daemon()
     task = hub.run(hub.submit())
     hub.disconnect(daemon)
-    assert (task.status, daemon.record.online) == (Status.RUNNING, False)
+    assert (task.status, daemon.session) == (Status.RUNNING, 0)
     assert hub.said(EventName.DAEMON_DISCONNECTED)[0].data == {
         "daemon_id": daemon.id,
         "name": "mac",

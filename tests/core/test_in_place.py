@@ -3,7 +3,6 @@
 from taskyard.core import preemption
 from taskyard.core.changes import UserRecord
 from taskyard.core.commands import BeginWait, EndWait
-from taskyard.core.counts import counted
 from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Execute
 from taskyard.core.settings import Limits, Queue, Settings
@@ -11,6 +10,7 @@ from taskyard.core.state import User
 from taskyard.core.task import Task, Terms, Trouble
 from taskyard.core.yard_commands import ChangeSettings, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
 from taskyard.vocabulary import SourceType
+from tests.support.counts import counted
 from tests.support.harness import AttemptStatus, HubHarness, Level, Status, a_draft, attempt_of
 
 LOW, HIGH, CRITICAL = Level.LOW, Level.HIGH, Level.CRITICAL

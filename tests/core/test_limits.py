@@ -2,13 +2,13 @@
 
 import pytest
 
-from taskyard.core.counts import counted
 from taskyard.core.limits import Hold, hub_has_room, levels_with_room, reserve_is_kept, share_is_kept, shares_of
 from taskyard.core.settings import Limits, Plan, Queue, Settings, Shares
 from taskyard.core.task import Task
 from taskyard.core.yard_commands import ChangeSettings
 from taskyard.vocabulary import RANK, SourceType
 from taskyard.vocabulary.reasons import Reason
+from tests.support.counts import counted
 from tests.support.harness import HubHarness, Level, Status, a_draft
 
 OPEN = Limits(running_per_user=1000, running_per_source={})

@@ -103,7 +103,7 @@ async def test_a_name_is_called_under_its_name_at_the_address_that_was_judged() 
     async with a_receiver(says(OK)) as (port, heard):
         request = Request(url=f"http://hooks.test:{port}/a?b=c", headers={"X-One": "1"}, body=b"{}")
         answer = await Outbound(names).fetch(request, LOOPBACK)
-    assert answer == Answer(status=200, body=b"ok", is_cut=False)
+    assert answer == Answer(status=200, body=b"ok")
     assert names.asked == [("hooks.test", port)]
     [head] = heard
     assert head.startswith(b"POST /a?b=c HTTP/1.1\r\n")
@@ -171,7 +171,7 @@ async def test_of_a_giant_answer_no_more_is_read_than_is_kept() -> None:
     async with a_receiver(floods) as (port, _heard):
         answer = await Outbound().fetch(Request(url=f"http://127.0.0.1:{port}/"), LOOPBACK)
     assert isinstance(answer, Answer)
-    assert (len(answer.body), answer.is_cut) == (ANSWER_BYTES_MAX, True)
+    assert len(answer.body) == ANSWER_BYTES_MAX
 
 
 @pytest.mark.parametrize("serve", [hangs, dribbles])
@@ -248,7 +248,7 @@ async def test_a_receiver_may_say_when_to_come_again() -> None:
     busy = b"HTTP/1.1 503 Busy\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n"
     async with a_receiver(says(busy)) as (port, _heard):
         answer = await Outbound().fetch(Request(url=f"http://127.0.0.1:{port}/"), LOOPBACK)
-    assert answer == Answer(status=503, body=b"", is_cut=False, retry_after_ms=120_000)
+    assert answer == Answer(status=503, body=b"", retry_after_ms=120_000)
 
 
 @pytest.mark.parametrize(

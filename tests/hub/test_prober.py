@@ -52,7 +52,7 @@ class Leader:
 
 
 def an_answer(status: int = 200, body: bytes = b"1") -> Answer:
-    return Answer(status=status, body=body, is_cut=False)
+    return Answer(status=status, body=body)
 
 
 async def test_an_answer_comes_back_as_a_command() -> None:

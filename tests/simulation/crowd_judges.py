@@ -6,10 +6,8 @@ None of them trusts a count, a lane's sleep or a remembered order: they look at 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import floor
-from typing import Final
 from unittest.mock import patch
 
-from taskyard.core.counts import recounted
 from taskyard.core.in_place import next_in_place
 from taskyard.core.lanes import Lane
 from taskyard.core.limits import LEVEL_RULES, ages_of, hub_has_room
@@ -23,6 +21,7 @@ from taskyard.core.timers import Clock, Due, Timers
 from taskyard.core.yard import Yard, rank_in
 from taskyard.vocabulary import AttemptStatus, Level, Status
 from tests.simulation.history import Violation
+from tests.support.counts import recounted
 
 
 def no_limit_is_exceeded(state: State, task: Task, attempt: Attempt, daemon: Daemon) -> None:
@@ -244,13 +243,3 @@ def keeps_a_daemon_for_nothing(turn: Turn) -> Task | None:
 
 def suspected(state: State) -> list[Lane]:
     return [lane for user in state.users.values() for lane in user.lanes.values() if lane.special.suspect is not None]
-
-
-STANDING_JUDGES: Final = (
-    could_have_a_place,
-    could_have_room_made,
-    misplaced,
-    waits_alone_for_ever,
-    keeps_a_daemon_for_nothing,
-)
-"""Of what waits, asked whenever everything that is due has happened."""

@@ -63,14 +63,14 @@ def test_nothing_is_released_that_did_not_begin() -> None:
 def test_a_batch_in_flight_does_not_follow_the_live_records() -> None:
     # Given a task and a daemon in a batch that is being written
     task = a_task()
-    daemon = DaemonRecord(id="d_1", user_id="u", name="mac-1", boot_id="b", connected_at=NOW, online=True)
+    daemon = DaemonRecord(id="d_1", user_id="u", name="mac-1", boot_id="b", connected_at=NOW)
     batch = a_batch(after(4), created=[task], daemons=[daemon])
     Committer(durable_seq=4).begin(batch, [])
 
     # When the core goes on
     task.status = Status.RUNNING
-    daemon.online = False
+    daemon.draining = True
 
     # Then the batch still tells of the instant of its cut
     assert batch.created[0].task.status is Status.QUEUED
-    assert batch.daemons[0].online
+    assert not batch.daemons[0].draining

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Container
 
-from taskyard.core.counts import counted, recounted
 from taskyard.core.due_runs import next_run_of
 from taskyard.core.fairness import SERVED_BITS
 from taskyard.core.lanes import key_of
@@ -11,6 +10,7 @@ from taskyard.core.placement import standing_of
 from taskyard.core.state import State
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import ENDED, HELD, AttemptStatus, Level, Status
+from tests.support.counts import counted, recounted
 
 OWNERS: dict[Due, Callable[[State], Container[str] | None]] = {
     Due.LEASE: lambda state: state.daemons,

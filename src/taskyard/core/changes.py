@@ -65,7 +65,6 @@ class DaemonRecord(Struct, omit_defaults=True):
     slots: int = 5
     memory_mb: int | None = None
     version: str = ""
-    online: bool = False
     draining: bool = False
     leaving: bool = False
     """It drains of its own accord, to end."""

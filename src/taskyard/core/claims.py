@@ -61,7 +61,6 @@ def came(turn: Turn, record: DaemonRecord) -> None:
 def go(turn: Turn, daemon: Daemon) -> None:
     """The claim was answered, or is over. What it was given and has not taken goes back; what it took, it holds."""
     daemon.session = 0
-    daemon.record.online = False
     daemon.record.last_seen_at = turn.now.wall
     for task in list(daemon.holding.values()):
         attempt = task.newest

@@ -172,7 +172,6 @@ def _record_of(turn: Turn, command: JoinDaemon, before: DaemonRecord | None) -> 
         slots=command.slots or turn.state.settings.limits.daemon_slots,
         memory_mb=command.memory_mb,
         version=command.version,
-        online=True,
         draining=same is not None and same.draining,
         leaving=same is not None and same.leaving,
         last_seen_at=turn.now.wall,
@@ -215,7 +214,6 @@ def leave(turn: Turn, command: LeaveDaemon) -> None:
 
 def _go_offline(turn: Turn, daemon: Daemon) -> None:
     daemon.session = 0
-    daemon.record.online = False
     daemon.record.last_seen_at = turn.now.wall
     fleet_changed(turn.state, daemon)
     reconsider(turn, daemon)

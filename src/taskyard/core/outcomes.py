@@ -53,8 +53,6 @@ OVER = (
 )
 NOT_STARTED = "The daemon accepted it but did not start it in time."
 
-Outcome = CompleteTask | FailTask | ConfirmCancel
-
 
 def accept(turn: Turn, command: AcceptTask) -> None:
     found = current(turn, command.task_id, command.attempt, command.daemon_id)

@@ -43,7 +43,6 @@ def restore(
         state.names[user.name] = user.id
     state.api_keys = {key.id: key for key in keys}
     for record in daemons:
-        record.online = False
         daemon = state.daemons[record.id] = Daemon(record, now.mono)
         daemon.heard_mono = now.mono - max(now.wall - record.last_seen_at, 0)
         daemon.judged_ms = state.settings.lease.judged_ms

@@ -25,11 +25,6 @@ def read_stopwatch() -> float:
     return time.perf_counter()
 
 
-def read_machine_us() -> int:
-    """Microseconds since some moment that is the same for all processes of this machine."""
-    return time.monotonic_ns() // 1000
-
-
 class SharedClock:
     """The calendar that hubs of one yard have in common, whatever the clocks of their machines say.
 

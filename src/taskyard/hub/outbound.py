@@ -64,8 +64,6 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     status: int
     body: bytes
-    is_cut: bool
-    """There was more than is read."""
     retry_after_ms: int | None = None
     """For how long it wants to be left alone: a day at most."""
 
@@ -211,17 +209,15 @@ def _settle(answer: "asyncio.Future[list[str]]", found: list[str] | OSError) -> 
 
 
 async def _read(response: aiohttp.ClientResponse) -> Answer:
-    body, is_cut = bytearray(), False
+    body = bytearray()
     async for part in response.content.iter_any():
         body += part
         if len(body) > ANSWER_BYTES_MAX:
-            is_cut = True
             break
     response.close()
     return Answer(
         status=response.status,
         body=bytes(body[:ANSWER_BYTES_MAX]),
-        is_cut=is_cut,
         retry_after_ms=retry_after_ms(response.headers.get("Retry-After"), "", read_clock().wall),
     )
 

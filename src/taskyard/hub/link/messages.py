@@ -15,8 +15,6 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
 from taskyard.store.port import Identity, Numbered, StoredTask
 
-PROTOCOL: Final = 1
-
 
 class Message(Struct, tag=True, tag_field="m", omit_defaults=True):
     """What every message is."""
