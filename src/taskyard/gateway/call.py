@@ -1,6 +1,6 @@
 """One request as a handler sees it, and what a handler gives back."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
@@ -57,6 +57,14 @@ def refuse(refused: Refused) -> RequestRefused:
         retry_after_s=None if refused.retry_after_ms is None else refused.retry_after_ms / 1000,
         backpressure=None if refused.pressure is None else shown(refused.pressure),
     )
+
+
+def refuse_fields(
+    faults: Iterable[FieldError], code: Refusal = Refusal.INVALID_INPUT, *, below: str = ""
+) -> RequestRefused:
+    """What is wrong with fields of a body; `below` is the path to the object that has them."""
+    named = tuple(FieldError(f"{below}.{one.path}".strip("."), one.message) for one in faults)
+    return RequestRefused(code, "; ".join(f"`{one.path}` {one.message}" for one in named), errors=named)
 
 
 NOT_KNOWN: Final = "This key is not known here, or has ended."

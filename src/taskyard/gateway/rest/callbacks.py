@@ -2,7 +2,7 @@
 
 from taskyard.core.commands import BeatTask, Command, ReportProgress, SaveCheckpoint
 from taskyard.core.settings import Sizes
-from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, task_not_found
+from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse_fields, task_not_found
 from taskyard.gateway.rest.tasks import ask, find
 from taskyard.gateway.sizes import oversize_of
 from taskyard.gateway.translate import ending_of
@@ -51,10 +51,7 @@ async def _spoken_for(call: Call[OfUser], said: int | None) -> tuple[str, int]:
     if spoken_for is None:
         stored = await find(call, call.query.user)
         if said is None:
-            message = "is required with a key; a task's token says it by itself"
-            raise RequestRefused(
-                Refusal.INVALID_INPUT, f"`attempt` {message}", errors=(FieldError("attempt", message),)
-            )
+            raise refuse_fields([FieldError("attempt", "is required with a key; a task's token says it by itself")])
         return stored.task.id, said
     task_id, attempt = spoken_for
     if call.id != task_id:
@@ -69,8 +66,8 @@ async def _spoken_for(call: Call[OfUser], said: int | None) -> tuple[str, int]:
 
 
 def _check_size(body: Completion | CheckpointReport, size: Sizes) -> None:
-    for fault in oversize_of(body, size):
-        raise RequestRefused(Refusal.TOO_LARGE, f"`{fault.path}` {fault.message}", errors=(fault,))
+    if faults := oversize_of(body, size):
+        raise refuse_fields(faults, Refusal.TOO_LARGE)
 
 
 async def _ok(call: Call[OfUser], command: Command) -> Reply:

@@ -13,7 +13,7 @@ from taskyard.core.commands import ReviewTask
 from taskyard.core.effects import Refused
 from taskyard.core.task import Task
 from taskyard.gateway.arrivals import BOOT_ELSEWHERE
-from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
+from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse_fields
 from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.gateway.present import audit_answer, task_answer
 from taskyard.gateway.rest.bulk import find_named
@@ -180,5 +180,4 @@ def _check(body: Review) -> None:
     missing = {Verdict.WAIT: body.until, Verdict.ESCALATE: body.to}.get(body.verdict, "not needed") is None
     if missing:
         name = "until" if body.verdict is Verdict.WAIT else "to"
-        message = f"is required with the verdict `{body.verdict}`"
-        raise RequestRefused(Refusal.INVALID_INPUT, f"`{name}` {message}", errors=(FieldError(name, message),))
+        raise refuse_fields([FieldError(name, f"is required with the verdict `{body.verdict}`")])

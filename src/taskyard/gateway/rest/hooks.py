@@ -16,7 +16,7 @@ from taskyard.core.task import ms_of
 from taskyard.core.told import KEEP
 from taskyard.core.yard_commands import ChangeHook, CreateHook, DeleteHook, RotateHook
 from taskyard.gateway import deliveries, hook_templates
-from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse
+from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse, refuse_fields
 from taskyard.gateway.deliveries import Delivery
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.signatures import Fault, Window, fault_in, new_secret, objection_to_secret
@@ -152,9 +152,8 @@ def _template(call: Call[OfUser], template: HookTemplate) -> str:
         (Refusal.INVALID_INPUT, faults_of(task)),
         (Refusal.TOO_LARGE, oversize_of(task, call.door.size)),
     ):
-        faults = tuple(FieldError(f"template.{fault.path}", fault.message) for fault in found)
-        if faults:
-            raise RequestRefused(code, "; ".join(f"`{one.path}` {one.message}" for one in faults), errors=faults)
+        if found:
+            raise refuse_fields(found, code, below="template")
     return hook_templates.write_template(template)
 
 

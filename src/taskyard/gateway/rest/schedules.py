@@ -11,7 +11,7 @@ from taskyard.core.schedule_commands import ChangeSchedule, CreateSchedule, Dele
 from taskyard.core.schedule_records import HttpProbe, Occurrence, Probe, ScheduleRecord, TaskProbe, Template, What
 from taskyard.core.task import Task, ms_of
 from taskyard.core.told import KEEP
-from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
+from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse_fields
 from taskyard.gateway.destinations import BadDestination, objection_to, read_allowed, read_destination
 from taskyard.gateway.present import task_answer
 from taskyard.gateway.rest.tasks import ask, whole
@@ -212,14 +212,16 @@ def _what(call: Call[OfUser], user_id: str, schedule_id: str, task: Submission, 
     if task.source is not None and task.source.type is not SourceType.SCHEDULE:
         found.append(FieldError("source.type", "is schedule"))
     found += faults_of(task)
-    _refuse(Refusal.INVALID_INPUT, found, place)
+    if found:
+        raise refuse_fields(found, below=place)
     shown = _encode(said)
     if len(shown) > FIELD_BYTES_MAX:
         # Of its fields some may be larger in a task that is handed in alone: naming their limits too would contradict.
         large = [FieldError("", f"of a schedule has at most {FIELD_BYTES_MAX:,} bytes of JSON in all")]
     else:
         large = list(oversize_of(task, call.door.size))
-    _refuse(Refusal.TOO_LARGE, large, place)
+    if large:
+        raise refuse_fields(large, Refusal.TOO_LARGE, below=place)
     task.source = Source(SourceType.SCHEDULE, schedule_id, source.channel)
     draft = draft_of(task, id="", user_id=user_id, retry=call.hub.settings.retry)
     template = Template(
@@ -259,12 +261,6 @@ def _check_source(call: Call[OfUser]) -> None:
     sources = call.principal.sources
     if sources is not None and SourceType.SCHEDULE not in sources:
         raise RequestRefused(Refusal.FORBIDDEN, "This key may not submit as schedule.")
-
-
-def _refuse(code: Refusal, faults: list[FieldError], place: str) -> None:
-    if faults:
-        named = tuple(FieldError(f"{place}.{fault.path}".rstrip("."), fault.message) for fault in faults)
-        raise RequestRefused(code, "; ".join(f"`{one.path}` {one.message}" for one in named) + ".", errors=named)
 
 
 def _invalid(path: str, message: str) -> RequestRefused:

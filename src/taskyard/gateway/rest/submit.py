@@ -9,7 +9,7 @@ from taskyard.core.commands import Draft, SubmitTasks
 from taskyard.core.effects import Refused, Submitted
 from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
-from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse
+from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse, refuse_fields
 from taskyard.gateway.present import batch_json, task_json
 from taskyard.gateway.sameness import NO_NAMES, meanings_of, refs_in
 from taskyard.gateway.sizes import check_batch, oversize_of, smallest_field
@@ -18,7 +18,7 @@ from taskyard.store.port import StoredTask
 from taskyard.vocabulary import Refusal, Scope, Status
 from taskyard.wire.fields import NAME_CHARS_MAX
 from taskyard.wire.invalid import faults_in, sentence_of
-from taskyard.wire.problems import PROBLEMS, FieldError
+from taskyard.wire.problems import PROBLEMS
 from taskyard.wire.submission import (
     Batch,
     BatchItem,
@@ -184,7 +184,7 @@ def _draft_or_refusal(
     """A draft of it, or what is wrong with its shape or its size; `index` is its place in a batch."""
     faults = faults_of(submission)
     if faults:
-        return _refusal(Refusal.INVALID_INPUT, faults, index)
+        return refuse_fields(faults, below=_place(index))
     draft = draft_of(
         submission, id=id, user_id=user_id, retry=settings.retry, key=key, as_agent=as_agent, meanings=meanings
     )
@@ -193,14 +193,12 @@ def _draft_or_refusal(
     if len(draft.body) > smallest_field(size):
         faults = oversize_of(submission, size)
         if faults:
-            return _refusal(Refusal.TOO_LARGE, faults, index)
+            return refuse_fields(faults, Refusal.TOO_LARGE, below=_place(index))
     return draft
 
 
-def _refusal(code: Refusal, faults: tuple[FieldError, ...], index: int | None) -> RequestRefused:
-    path = "" if index is None else f"tasks[{index}]."
-    named = tuple(FieldError(f"{path}{fault.path}", fault.message) for fault in faults)
-    return RequestRefused(code, "; ".join(f"`{one.path}` {one.message}" for one in named), errors=named)
+def _place(index: int | None) -> str:
+    return "" if index is None else f"tasks[{index}]"
 
 
 def _header_key(call: Call[OfUser]) -> str | None:
