@@ -175,9 +175,9 @@ def test_what_a_program_leaves_running_ends_with_it(tmp_path: Path) -> None:
     [
         ("sleep 60", Limits(time_ms=200), Limit.TIME),
         ("while :; do :; done", Limits(cpu_s=1), Limit.CPU),
-        ("exec head -c 3000000 /dev/zero > big", Limits(file_mb=2), Limit.FILE_SIZE),
         ("x=$(head -c 90000000 /dev/zero | tr '\\0' x); sleep 60", Limits(memory_mb=64), Limit.MEMORY),
         ("for i in 1 2 3 4 5 6 7 8; do sleep 60 & done; wait", Limits(processes=5), Limit.PROCESSES),
+        ("exec head -c 3000000 /dev/zero > big", Limits(file_mb=2), Limit.FILE_SIZE),
     ],
     ids=list(Limit),
 )

@@ -25,8 +25,7 @@ def test_it_is_told_to_have_started_when_its_program_runs_and_not_before(tmp_pat
     # A daemon that dies meanwhile has not lost it under its hands: nothing was begun.
     async def scenario(shop: Workshop) -> None:
         key = shop.start("t1")
-        while key not in shop.told.running:
-            await asyncio.sleep(0)
+        await shop.until_running(key)
         keeper = Places(tmp_path / "processes").card()
         assert keeper is not None
         assert len(tree.descendants(keeper.pid)) >= 2, "its guard, and itself"
@@ -100,8 +99,7 @@ def test_what_was_done_is_told_also_on_a_machine_without_threads(tmp_path: Path)
 def test_the_end_of_work_whose_keeper_was_killed_is_told_also_on_a_machine_without_threads(tmp_path: Path) -> None:
     async def scenario(shop: Workshop) -> None:
         key = shop.start("t1")
-        while key not in shop.told.running:
-            await asyncio.sleep(0)
+        await shop.until_running(key)
         asyncio.get_running_loop().set_default_executor(NoThreads())
         keeper = Places(tmp_path / "processes").card()
         assert keeper is not None

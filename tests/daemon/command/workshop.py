@@ -40,6 +40,7 @@ class Told(Struct):
         await self.news.get()
 
     def started(self, key: Key) -> None:
+        self.news.put_nowait(key)
         self.running.add(key)
 
     def when_heard(self, key: Key, then: Callable[[], None]) -> None:
@@ -76,6 +77,10 @@ class Workshop:
     def start(self, task_id: str = "t1", attempt: int = 1, **fields: Any) -> Key:
         self.runner.start(Start((task_id, attempt), execute(task_id, attempt, **fields)))
         return task_id, attempt
+
+    async def until_running(self, key: Key) -> None:
+        while key not in self.told.running:
+            await self.told.waited()
 
     async def until_said(self, key: Key) -> None:
         """Until the agent has said anything at all."""
