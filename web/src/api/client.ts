@@ -18,7 +18,7 @@ export type User = Schemas["UserAnswer"];
 export type Scope = Schemas["Scope"];
 
 /** The header that no form of another site can set; the gateway asks for it beside the cookie. */
-export const REQUEST_HEADER = "X-Taskyard-Request";
+const REQUEST_HEADER = "X-Taskyard-Request";
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 
 export const api = createClient<paths>({ baseUrl: globalThis.location?.origin ?? "" });

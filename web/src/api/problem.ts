@@ -15,7 +15,7 @@ interface Said {
 }
 
 /** The code of "nobody answered", which no hub can send. */
-export const UNREACHABLE = "UNREACHABLE";
+const UNREACHABLE = "UNREACHABLE";
 
 export class Problem extends Error {
   override readonly name = "Problem";

@@ -1,7 +1,7 @@
 import { type KeyboardEvent, useEffect, useEffectEvent, useState } from "react";
 
 /** For so long Enter waits for an answer. Whoever pressed it has turned to something else by then. */
-export const ENTER_MS_MAX = 10_000;
+const ENTER_MS_MAX = 10_000;
 
 const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
 

@@ -14,7 +14,7 @@ export type LiveEvent = Schemas["EventAnswer"];
 /** `off`: whoever looks may not follow events. */
 export type Connection = "connecting" | "live" | "lost" | "off";
 
-export const BACKOFF_MS = 500;
+const BACKOFF_MS = 500;
 export const BACKOFF_MS_MAX = 10_000;
 /** The hub gives a sign of life every 15 s; after more than two missed ones the line is dead, whatever the socket says. */
 export const SILENCE_MS_MAX = 40_000;

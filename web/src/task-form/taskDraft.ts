@@ -89,7 +89,7 @@ export function submissionOf(draft: TaskDraft, before: Given = {}): Submission {
   }) as unknown as Submission;
 }
 
-export function listed(text: string): string[] | undefined {
+function listed(text: string): string[] | undefined {
   const words = text
     .split(/[,，\n]/)
     .map((word) => word.trim())

@@ -2,7 +2,7 @@ import { duration, instant } from "~/lib/format";
 import { useNow } from "~/lib/now";
 
 /** A known length of time. */
-export function Duration({ ms }: { ms: number | null | undefined }) {
+function Duration({ ms }: { ms: number | null | undefined }) {
   if (ms == null) return <span className="text-ink-3">–</span>;
   return <span className="whitespace-nowrap">{duration(ms)}</span>;
 }

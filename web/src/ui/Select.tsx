@@ -4,7 +4,7 @@ import { cx } from "~/lib/classes";
 
 import { CONTROL, Labelled } from "./Field";
 
-export interface Option {
+interface Option {
   value: string;
   label: string;
 }

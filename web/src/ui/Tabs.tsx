@@ -2,7 +2,7 @@ import { type KeyboardEvent, type ReactNode, useId, useRef } from "react";
 
 import { cx } from "~/lib/classes";
 
-export interface Tab {
+interface Tab {
   id: string;
   label: string;
   /** Beside the label: how many there are. */

@@ -46,7 +46,7 @@ const ORDINARY: ReadonlySet<Reason> = new Set([
   "USER_CONCURRENCY",
 ]);
 
-export function isOrdinary(code: Reason): boolean {
+function isOrdinary(code: Reason): boolean {
   return ORDINARY.has(code);
 }
 

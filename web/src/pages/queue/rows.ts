@@ -89,6 +89,6 @@ export function patched(row: Row, event: LiveEvent, statuses: readonly Status[])
 
 const ENDED: ReadonlySet<Status> = new Set(["completed", "cancelled", "skipped", "stale", "permanently_failed"]);
 
-export function isEnded(status: Status): boolean {
+function isEnded(status: Status): boolean {
   return ENDED.has(status);
 }

@@ -15,7 +15,7 @@ export const KEPT_PAGES_MAX = 12;
 /** Pages in sight that events have touched are looked at again, at most so often. */
 export const REFRESH_MS = 1_000;
 /** A search looks at the yard piece by piece; so many pieces are asked for before it waits for a person. */
-export const PIECES_MAX = 20;
+const PIECES_MAX = 20;
 const ROWS_WANTED = 30;
 
 interface Slot {

@@ -5,7 +5,7 @@ import { BULK_MAX } from "~/lib/taskActions";
 import type { Row } from "./rows";
 import type { TaskList } from "./taskList";
 
-export type Selection = ReadonlyMap<string, Row>;
+type Selection = ReadonlyMap<string, Row>;
 
 const NONE: Selection = new Map();
 

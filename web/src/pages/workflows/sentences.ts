@@ -10,7 +10,7 @@ export const CATCH_UP: Record<Schemas["CatchUp"], { label: string; means: string
 
 export const OVERLAP = "A run that is due while the previous one is still going is skipped, and the history says so.";
 
-export const SKIPPED: Record<Schemas["SkipReason"], string> = {
+const SKIPPED: Record<Schemas["SkipReason"], string> = {
   missed: "The hub was away when it was due.",
   too_late: "It came later than the schedule allows.",
   unfinished: "The run before it was still going on.",

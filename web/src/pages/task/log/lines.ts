@@ -19,7 +19,7 @@ export interface Log {
 
 /** An attempt's log is 5 MiB at most; of many short lines, the newest are those that anybody looks for. */
 export const LINES_MAX = 20_000;
-export const LINE_CHARS_MAX = 4_000;
+const LINE_CHARS_MAX = 4_000;
 
 const GAP = /^\[(?:log cut: |… cut: ).*\]$/;
 // Colours and cursor movements, window titles, and the short ones: what a terminal would act upon and a page must not show.
