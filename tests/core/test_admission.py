@@ -75,10 +75,8 @@ def test_of_a_partial_batch_as_many_are_taken_as_may_be_pending() -> None:
     hub = HubHarness(Settings(limits=Limits(rate={})), is_metered=True)
     hub.submit_all(*drafts(48))
     answer = hub.offer(*drafts(4), partial=True)
-    assert isinstance(answer, Submitted)
     assert (len(answer.ids), [one.index for one in answer.rejected]) == (2, [2, 3])
     none = hub.offer(*drafts(1), partial=True)
-    assert isinstance(none, Submitted)
     assert (none.ids, len(none.rejected)) == ((), 1)
 
 
@@ -88,7 +86,6 @@ def test_of_a_partial_batch_as_many_are_taken_as_may_be_pending() -> None:
 def test_at_critical_proactive_work_is_paused_and_says_when_to_come_again() -> None:
     refused = refusal_of(under_pressure().offer(a_draft(source=PROACTIVE, level=Level.HIGH)))
     assert (refused.code, refused.retry_after_ms) == (Refusal.RATE_LIMITED, 30_000)
-    assert refused.pressure is not None
     assert (refused.pressure.level, refused.pressure.depth) == ("critical", 10)
 
 
@@ -139,7 +136,6 @@ def test_of_a_partial_batch_what_is_not_low_is_taken() -> None:
     answer = under_pressure().offer(
         a_draft(level=Level.LOW), a_draft(), a_draft(source=PROACTIVE), a_draft(level=Level.HIGH), partial=True
     )
-    assert isinstance(answer, Submitted)
     assert len(answer.ids) == 2
     assert [(one.index, one.code) for one in answer.rejected] == [
         (0, Refusal.BACKPRESSURE),
@@ -191,7 +187,6 @@ def test_a_duplicate_is_answered_whatever_the_limits_say() -> None:
     hub = HubHarness(Settings(limits=Limits(rate={})), is_metered=True)
     hub.submit_all(a_draft(key="k", digest="d"), *drafts(49))
     answer = hub.offer(a_draft(key="k", digest="d"))
-    assert isinstance(answer, Submitted)
     assert answer.deduplicated == (True,)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from taskyard.core.commands import CancelTask, SkipTask
 from taskyard.core.daemon_commands import Held
-from taskyard.core.effects import Acknowledge, CancelWork, Done, Refused, Welcome
+from taskyard.core.effects import Acknowledge, CancelWork, Done, Welcome
 from taskyard.core.task import Terms
 from taskyard.vocabulary import AttemptStatus, CancelReason, EventName, InventoryVerdict, Refusal
 from tests.support.harness import HubHarness, Status, attempt_of
@@ -157,7 +157,6 @@ def test_a_completed_task_cannot_be_cancelled_or_skipped() -> None:
     task = hub.submit()
     hub.complete(task)
     for answer in (hub.cancel(task), hub.skip(task)):
-        assert isinstance(answer, Refused)
         assert answer.code is Refusal.TASK_ALREADY_COMPLETED
 
 
@@ -166,11 +165,9 @@ def test_what_is_cancelled_stays_cancelled_and_the_refusal_says_what_is_possible
     task = hub.submit()
     hub.cancel(task)
     answer = hub.cancel(task)
-    assert isinstance(answer, Refused)
     assert answer.code is Refusal.INVALID_TRANSITION
     assert answer.detail == "T-001 is cancelled already."
     answer = hub.skip(task)
-    assert isinstance(answer, Refused)
     assert answer.detail == "T-001 is cancelled and cannot be skipped: it has ended."
 
 
@@ -178,7 +175,6 @@ def test_a_running_task_cannot_be_skipped() -> None:
     hub = HubHarness()
     hub.daemon()
     answer = hub.skip(hub.run(hub.submit()))
-    assert isinstance(answer, Refused)
     assert answer.code is Refusal.INVALID_TRANSITION
 
 
@@ -188,7 +184,6 @@ def test_another_users_task_looks_like_none(command: type[CancelTask | SkipTask]
     task = hub.submit(user="bob")
     for task_id in (task.id, "nowhere"):
         answer = hub.ask(command("ann", task_id))
-        assert isinstance(answer, Refused)
         assert answer.code is Refusal.TASK_NOT_FOUND
     assert task.status is Status.QUEUED
 
@@ -199,7 +194,6 @@ def test_a_skipped_task_says_why(reason: str | None, kept: str) -> None:
     task = hub.submit()
     assert hub.skip(task, reason=reason) == Done(task.id)
     assert task.status is Status.SKIPPED
-    assert task.trouble is not None
     assert task.trouble.skipped_reason == kept
 
 
@@ -208,5 +202,4 @@ def test_a_blocked_task_that_is_skipped_is_blocked_no_longer() -> None:
     dead = hub.submit(target="nobody")
     task = hub.submit(depends_on=(dead.id,))
     hub.skip(task)
-    assert task.trouble is not None
     assert (task.status, task.trouble.blocked_reason) == (Status.SKIPPED, None)

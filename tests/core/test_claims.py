@@ -177,7 +177,6 @@ def test_an_agent_learns_by_its_next_word_that_its_task_was_cancelled() -> None:
         SaveCheckpoint(None, task.id, 1, b"{}", reply_to=9),
     ):
         answer = hub.ask(word)
-        assert isinstance(answer, Refused)
         assert answer.code is Refusal.STALE_ATTEMPT
     assert task.status is Status.RUNNING
     hub.step(CompleteTask(None, task.id, 1))

@@ -4,7 +4,7 @@ import pytest
 
 from taskyard.core.commands import Tick
 from taskyard.core.daemon_commands import Beat, DrainDaemon, Held, JoinDaemon, LeaveDaemon, ResumeDaemon, Seen
-from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Refused, Welcome
+from taskyard.core.effects import AcknowledgeBeat, CancelWork, CloseSession, Done, Effect, Welcome
 from taskyard.core.settings import Lease, Limits, Settings
 from taskyard.core.task import Task, Terms
 from taskyard.core.yard_commands import ChangeSettings
@@ -147,7 +147,6 @@ def test_what_the_same_process_does_not_list_is_lost_at_once() -> None:
     hub.daemon()
     lost = (task.attempts or [])[0]
     assert lost.status is AttemptStatus.LOST
-    assert lost.error is not None
     assert lost.error.code == ErrorCode.DAEMON_DISCONNECTED
 
 
@@ -157,7 +156,6 @@ def test_what_a_new_process_does_not_list_died_with_the_old_one() -> None:
     task = hub.run(hub.submit())
     hub.daemon(boot="boot-2")
     lost = (task.attempts or [])[0]
-    assert lost.error is not None
     assert lost.error.code == ErrorCode.DAEMON_CRASHED
     assert attempt_of(task).boot_id == "boot-2"
 
@@ -172,7 +170,6 @@ def test_what_died_with_its_daemon_is_not_timed_out_while_that_is_away() -> None
     # Then it was lost, which counts as a death and as no try
     first, *_ = task.attempts or ()
     assert (first.status, first.error.code if first.error else None) == (AttemptStatus.LOST, ErrorCode.DAEMON_CRASHED)
-    assert task.trouble is not None
     assert (task.trouble.deaths, task.status) == (1, Status.SCHEDULED)
 
 
@@ -206,7 +203,6 @@ def test_a_lease_is_judged_with_a_fifth_to_spare() -> None:
     effects = hub.advance(ms=1)
     assert closed(hub, effects) == ["LEASE_EXPIRED"]
     lost = attempt_of(task)
-    assert lost.error is not None
     assert (task.status, lost.status, lost.error.code) == (
         Status.QUEUED,
         AttemptStatus.LOST,
@@ -371,7 +367,6 @@ def test_a_daemon_that_is_about_to_end_is_not_kept_from_it() -> None:
     # Nor when its connection blinked, or somebody else wants it to drain too
     for _ in range(2):
         answer = hub.ask(ResumeDaemon(daemon.id))
-        assert isinstance(answer, Refused)
         assert answer.code is Refusal.DAEMON_LEAVING
         hub.ask(DrainDaemon(daemon.id))
         daemon = hub.daemon()
@@ -388,7 +383,6 @@ def test_a_person_resumes_only_their_own_daemon_and_an_admin_any() -> None:
     hub.ask(DrainDaemon(daemon.id))
     for command in (ResumeDaemon(daemon.id, user_id="bob"), ResumeDaemon("d-none", user_id="ann")):
         answer = hub.ask(command)
-        assert isinstance(answer, Refused)
         assert answer.code is Refusal.DAEMON_NOT_FOUND
     assert daemon.record.draining
     assert hub.ask(ResumeDaemon(daemon.id, user_id="ann")) == Done()
@@ -400,7 +394,6 @@ def test_a_person_drains_only_their_own_daemon_and_an_admin_any() -> None:
     daemon = hub.daemon()
     for command in (DrainDaemon(daemon.id, user_id="bob"), DrainDaemon("d-none", user_id="ann")):
         answer = hub.ask(command)
-        assert isinstance(answer, Refused)
         assert answer.code is Refusal.DAEMON_NOT_FOUND
     assert not daemon.record.draining
     assert hub.ask(DrainDaemon(daemon.id, user_id="ann", actor="ann")) == Done()

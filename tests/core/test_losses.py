@@ -31,7 +31,6 @@ def test_a_lost_task_prefers_another_daemon_for_a_minute() -> None:
     # The other one has more to do, and gets it all the same.
     assert attempt_of(task).daemon_id == second.id
     hub.live(s=60)
-    assert task.trouble is not None
     assert (task.trouble.avoid, first.active) == ([], 0)
 
 
@@ -41,7 +40,6 @@ def test_on_lost_fail_makes_a_dead_letter_of_it() -> None:
     task = hub.run(hub.submit(terms=Terms(on_lost=LostPolicy.FAIL)))
     hub.advance(s=36)
     assert task.status is Status.PERMANENTLY_FAILED
-    assert task.error is not None
     assert task.error.code == ErrorCode.DAEMON_UNRESPONSIVE
 
 
@@ -125,7 +123,6 @@ def test_ten_offers_in_a_row_that_nobody_takes_up_make_a_dead_letter() -> None:
     hub.reject(task)
     assert len(task.attempts or ()) == 10
     assert task.status is Status.PERMANENTLY_FAILED
-    assert task.error is not None
     assert task.error.code == ErrorCode.NOT_STARTED
 
 
@@ -137,7 +134,6 @@ def test_a_start_ends_the_row() -> None:
         hub.reject(task)
         hub.await_offer(task)
     hub.run(task)
-    assert task.trouble is not None
     assert task.trouble.unstarted == 0
 
 

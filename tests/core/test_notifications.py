@@ -5,7 +5,7 @@ import random
 import pytest
 from msgspec.json import decode
 
-from taskyard.core.effects import Done, Refused
+from taskyard.core.effects import Done
 from taskyard.core.notices import DEAD, DELIVERED, PENDING, Delivery, Notification
 from taskyard.core.notification_commands import (
     ChangeNotification,
@@ -137,7 +137,6 @@ def test_a_user_has_only_so_many() -> None:
     a_notification(hub, id="n_1")
     a_notification(hub, id="n_2")
     refused = hub.ask(CreateNotification("n_3", "ann", "https://a.example/", (QUEUED,), "s", "ann"))
-    assert isinstance(refused, Refused)
     assert refused.code is Refusal.TOO_MANY_NOTIFICATIONS
     assert refused.detail == "You have 2 notifications, which is as many as one may have; delete one first."
     assert list(hub.state.notifications["ann"]) == ["n_1", "n_2"]
@@ -178,7 +177,6 @@ def test_another_users_is_as_unknown_as_one_that_never_was(user: str) -> None:
         ResendDelivery("n_1", delivery.id, user, user),
     ):
         refused = hub.ask(command)
-        assert isinstance(refused, Refused)
         assert refused.code is Refusal.NOTIFICATION_NOT_FOUND
 
 
@@ -266,7 +264,6 @@ def test_a_delivery_that_is_not_there_cannot_be_sent_again() -> None:
     hub = a_hub()
     a_delivery(hub)
     refused = hub.ask(ResendDelivery("n_1", "d_none", "ann", "ann"))
-    assert isinstance(refused, Refused)
     assert refused.code is Refusal.DELIVERY_NOT_FOUND
 
 
@@ -297,7 +294,6 @@ def test_a_restart_goes_on_where_it_was() -> None:
         fails(hub, delivery)
     other = hub.restarted()
     found = notification_of(other.state, "ann", "n_1")
-    assert found is not None
     assert found.record == notification.record
     assert found.record.dropped == 1
     for status in DeliveryStatus:

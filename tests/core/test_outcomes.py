@@ -240,7 +240,6 @@ def test_a_daemon_that_stops_a_task_by_itself_has_lost_it() -> None:
     hub.step(ConfirmCancel("d-mac", task.id, 1, 1, reason="out of paper"))
     lost = (task.attempts or [])[0]
     assert (lost.status, task.status) == (AttemptStatus.LOST, Status.SCHEDULED)
-    assert lost.error is not None
     assert lost.error.message == "The daemon stopped it by itself: out of paper"
     hub.confirm_cancel(task)
     assert (task.attempts or [])[1].error == Failure(

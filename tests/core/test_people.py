@@ -38,7 +38,6 @@ def test_nobody_is_called_by_a_word_that_stands_for_others(word: str) -> None:
     hub = HubHarness(users=("ann",))
     answer = hub.ask(CreateUser("u1", word, "root"))
     assert refused(answer) is refused(hub.ask(ChangeUser("ann", "root", name=word))) is Refusal.NAME_TAKEN
-    assert isinstance(answer, Refused)
     assert "choose another name" in answer.detail
     assert hub.batches[-1].is_empty()
 

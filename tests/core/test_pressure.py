@@ -89,7 +89,6 @@ def test_an_event_says_what_a_daemon_and_a_caller_are_told() -> None:
     wait(hub, 5)
     (event,) = told(hub)
     assert event.user_id == "ann"
-    assert event.data is not None
     assert event.data.pop("recommendations") == list(said_to(hub).advice) != []
     assert event.data == {
         "type": "backpressure",

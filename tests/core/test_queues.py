@@ -65,7 +65,6 @@ def test_a_refused_model_is_told_which_are_known_those_of_the_api_included() -> 
     hub = a_hub()
     put(hub, "openai", "gpt")
     answer = hub.offer(a_draft(model="opus"))
-    assert isinstance(answer, Refused)
     assert answer.detail == "No queue serves opus; known are: llama3, qwen, glm5, gpt."
 
 
@@ -242,7 +241,6 @@ def test_a_queue_that_tasks_are_in_cannot_vanish() -> None:
     # Then three of them keep it
     answer = delete(hub, "openai")
     assert refusal_of(answer) is Refusal.QUEUE_IN_USE
-    assert isinstance(answer, Refused)
     assert answer.detail.startswith("3 open tasks ")
     assert (running.status, later.status) == (Status.SCHEDULED, Status.PENDING)
     assert queue_of(hub.state, "openai") is not None

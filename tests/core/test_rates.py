@@ -171,7 +171,6 @@ def test_a_user_and_a_source_have_a_bucket_of_their_own() -> None:
     hub = a_metered_hub()
     hub.submit_all(*of(PROACTIVE, 100))
     refused = hub.offer(*of(PROACTIVE, 1))
-    assert isinstance(refused, Refused)
     assert (refused.code, refused.retry_after_ms) == (Refusal.RATE_LIMITED, 1200)
     assert refused.pressure is not None
     assert isinstance(hub.offer(*of(SourceType.USER, 60)), Submitted)
@@ -183,7 +182,6 @@ def test_an_hour_has_a_limit_of_its_own() -> None:
     hub = HubHarness(Settings(limits=Limits(rate=rate)), is_metered=True)
     hub.submit_all(*of(SourceType.USER, 10))
     refused = hub.offer(*of(SourceType.USER, 1))
-    assert isinstance(refused, Refused)
     assert refused.retry_after_ms == HOUR_MS // 10
 
 
@@ -191,7 +189,6 @@ def test_a_batch_larger_than_the_burst_passes_on_a_full_bucket_and_leaves_it_bel
     hub = a_metered_hub()
     hub.submit_all(*of(PROACTIVE, 150))
     refused = hub.offer(*of(PROACTIVE, 1))
-    assert isinstance(refused, Refused)
     assert refused.retry_after_ms == 51 * 1200
 
 
@@ -200,7 +197,6 @@ def test_what_is_refused_or_was_there_already_costs_nothing() -> None:
     hub.submit_all(a_draft(source=PROACTIVE, key="k", digest="d"), *of(PROACTIVE, 99))
     assert isinstance(hub.offer(*of(PROACTIVE, 5)), Refused)
     again = hub.offer(a_draft(source=PROACTIVE, key="k", digest="d"))
-    assert isinstance(again, Submitted)
     assert again.deduplicated == (True,)
     hub.advance(ms=1200)
     assert isinstance(hub.offer(*of(PROACTIVE, 1)), Submitted)
@@ -217,7 +213,6 @@ def test_a_partial_batch_is_taken_as_far_as_there_is_room() -> None:
     hub = a_metered_hub()
     hub.submit_all(*of(PROACTIVE, 97))
     answer = hub.offer(*of(PROACTIVE, 5), *of(SourceType.USER, 1), partial=True)
-    assert isinstance(answer, Submitted)
     assert len(answer.ids) == 4
     assert [(one.index, one.code) for one in answer.rejected] == [(3, Refusal.RATE_LIMITED), (4, Refusal.RATE_LIMITED)]
 
@@ -232,7 +227,6 @@ def test_what_depends_on_what_was_left_out_is_left_out_and_not_paid_for() -> Non
         a_draft(source=PROACTIVE, key="k", digest="d"),
         partial=True,
     )
-    assert isinstance(answer, Submitted)
     assert answer.ids == ()
     limited, heir = Refusal.RATE_LIMITED, Refusal.DEPENDENCY_NOT_FOUND
     assert [one.code for one in answer.rejected] == [limited, heir, limited, limited]
@@ -246,7 +240,6 @@ def test_the_hub_has_a_rate_for_all_users_together() -> None:
         hub.submit_all(*of(SourceType.USER, 60), user=user)
     hub.submit_all(*of(SourceType.USER, 20), user="u8")
     refused = hub.offer(*of(SourceType.USER, 1), user="u9")
-    assert isinstance(refused, Refused)
     assert (refused.code, refused.retry_after_ms) == (Refusal.RATE_LIMITED, 120)
     hub.advance(ms=120)
     assert isinstance(hub.offer(*of(SourceType.USER, 1), user="u9"), Submitted)

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from taskyard.core.effects import Done, Refused
+from taskyard.core.effects import Done
 from taskyard.core.schedule_commands import ChangeSchedule, CreateSchedule, DeleteSchedule, RunSchedule
 from taskyard.core.schedule_records import ScheduleRecord, TaskProbe
 from taskyard.core.schedules import find
@@ -63,7 +63,6 @@ def test_a_cron_schedule_runs_on_the_clock_of_its_place() -> None:
 def test_what_makes_no_schedule_is_refused_and_changes_nothing(fields: dict[str, object], field: str) -> None:
     hub = Scheduled()
     _, answer = hub.offer_schedule(**fields)  # type: ignore[arg-type]
-    assert isinstance(answer, Refused)
     assert (answer.code, answer.field) == (Refusal.INVALID_INPUT, field)
     assert not hub.state.schedules
     assert hub.batches[-1].is_empty()
@@ -74,7 +73,6 @@ def test_a_model_that_no_queue_serves_is_refused_as_at_submission() -> None:
     what = a_what()
     unserved = structs.replace(what.template, kind=Kind(Needs("general", model="gpt-9"), source=SourceType.SCHEDULE))
     _, answer = hub.offer_schedule(every=60, what=structs.replace(what, template=unserved))
-    assert isinstance(answer, Refused)
     assert (answer.code, answer.field) == (Refusal.MODEL_NOT_ROUTED, "task.model")
 
 
@@ -84,7 +82,6 @@ def test_a_schedule_whose_queue_went_away_can_still_be_paused() -> None:
     hub.state.settings = Settings()
     assert hub.change_schedule(beat, enabled=False) == Done()
     answer = hub.change_schedule(beat, what=a_what(queue="local"))
-    assert isinstance(answer, Refused)
     assert answer.field == "task.queue"
 
 
@@ -97,8 +94,6 @@ def test_names_are_each_owners_own() -> None:
     _, like_an_id = hub.offer_schedule(every=60, name=first.id)
     of_another = hub.schedule(every=60, name=first.id, user="bob")
 
-    assert isinstance(again, Refused)
-    assert isinstance(like_an_id, Refused)
     assert again.code is like_an_id.code is Refusal.NAME_TAKEN
     assert find(hub.state, "ann", "nightly") is first
     assert find(hub.state, "bob", first.id) is of_another
@@ -111,7 +106,6 @@ def test_a_user_has_so_many_schedules_and_no_more() -> None:
 
     _, answer = hub.offer_schedule(every=60)
 
-    assert isinstance(answer, Refused)
     assert answer.code is Refusal.TOO_MANY_SCHEDULES
     assert hub.change_schedule(last, name="still possible") == Done()
     hub.delete_schedule(last)
@@ -121,7 +115,6 @@ def test_a_user_has_so_many_schedules_and_no_more() -> None:
 def test_a_schedule_belongs_to_somebody_who_exists() -> None:
     hub = Scheduled()
     answer = hub.ask(CreateSchedule(ScheduleRecord("s", "nobody", "x", a_what(), every_ms=1000), "ann"))
-    assert isinstance(answer, Refused)
     assert answer.code is Refusal.USER_NOT_FOUND
 
 
@@ -134,7 +127,6 @@ def test_anothers_schedule_looks_like_none() -> None:
         RunSchedule("bob", record.id, "task"),
     ):
         answer = hub.ask(command)
-        assert isinstance(answer, Refused)
         assert answer.code is Refusal.SCHEDULE_NOT_FOUND
     assert record.enabled
 
@@ -225,7 +217,6 @@ def test_a_run_now_that_intake_refuses_is_refused_with_its_code() -> None:
 
     answer = hub.run_now(beat)
 
-    assert isinstance(answer, Refused)
     assert answer.code is Refusal.RATE_LIMITED
     assert len(hub.made(beat)) == 1
 
@@ -293,7 +284,6 @@ def test_an_answer_that_a_crash_found_unheard_is_heard_after_it() -> None:
     hub.daemon()
     hub.advance(s=MINUTE)
     probing = hub.runs(beat).probing
-    assert probing is not None
     probing.is_answered = True
     hub.state.timers.cancel(Clock.MONO, Due.SCHEDULE_PROBE, beat.id)
     hub.state.ledger.kept[Keeps.SCHEDULE_RUNS, beat.id] = hub.runs(beat)

@@ -50,7 +50,6 @@ async def test_a_restart_keeps_users_keys_numbers_and_waiting_tasks(opened: Call
         assert (identity.cluster_id, identity.epoch) == (before.cluster_id, before.epoch + 1)
         assert identity.seq >= before.seq
         user = scene.hub.directory.user_by_name("ada")
-        assert user is not None
         assert user.id == USER
         assert [key.id for key in scene.hub.directory.keys_of(USER)] == ["k_1"]
         assert await scene.status(ended) is Status.CANCELLED

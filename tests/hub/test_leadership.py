@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import pytest
 
-from taskyard.core.effects import Submitted
 from taskyard.gateway.port import Unavailable
 from taskyard.hub import leadership as module
 from taskyard.hub.clock import read_age
@@ -51,7 +50,6 @@ async def test_whoever_gets_the_lock_of_a_leader_that_died_leads_without_waiting
         first.running.cancel()
         first.lease.cut()
         await second.leads()
-        assert yard.row.holder is not None
         assert (yard.row.holder.id, yard.row.holder.epoch) == ("b", 2)
 
 
@@ -252,7 +250,6 @@ async def test_who_resigns_hands_over_and_follows_and_what_is_asked_meanwhile_is
         second.loads.open()
         # Then what is asked of the first is answered by the second
         answer, _ = await submitting
-        assert isinstance(answer, Submitted)
         assert answer.ids[0] in second.hub.state.tasks
         assert first.begins == 1, "it did not try again"
 

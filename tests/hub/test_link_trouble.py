@@ -97,7 +97,6 @@ async def test_a_request_whose_answer_was_lost_is_answered_by_the_same_name_and_
         # Then it is answered with the task that it made, and there is one
         async with asyncio.timeout(WAIT_S):
             answer, _ = await asked
-        assert isinstance(answer, Submitted)
         assert list(both.lead.hub.state.tasks) == list(answer.ids)
 
 
@@ -116,7 +115,6 @@ async def test_a_request_that_is_asked_again_while_it_is_being_written_is_done_o
         # Then both were one
         async with asyncio.timeout(WAIT_S):
             answer, tasks = await asked
-        assert isinstance(answer, Submitted)
         assert list(both.lead.hub.state.tasks) == list(answer.ids) == list(tasks)
 
 

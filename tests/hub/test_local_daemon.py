@@ -49,7 +49,6 @@ async def test_one_that_does_not_listen_is_ended(tmp_path: Path, monkeypatch: py
         while "up" not in log.read_text():
             await asyncio.sleep(0.01)
     await daemon.stop()
-    assert daemon._process is not None
     assert daemon._process.returncode == -9
 
 
@@ -83,7 +82,6 @@ def test_one_that_a_killed_hub_left_behind_is_stopped_with_the_hub_it_served_sin
     own = tmp_path / "daemons" / "local"
     own.mkdir(parents=True)
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(own / "lock")], stdout=subprocess.PIPE) as left_behind:
-        assert left_behind.stdout is not None
         assert left_behind.stdout.readline() == b"held\n"
         assert holder_of(own / "lock") == left_behind.pid
         daemon = LocalDaemon(tmp_path)

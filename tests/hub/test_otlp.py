@@ -77,7 +77,6 @@ def test_the_environment_can_say_where(collector: Collector, monkeypatch: pytest
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "512")
     opened = open_traces(None, Log(io.BytesIO()))
-    assert opened is not None
     opened.close()
 
 

@@ -47,7 +47,6 @@ async def test_hubs_of_a_yard_take_each_others_tickets_once_and_each_others_sess
             assert session is not None
             assert [await one.exchange(ticket) for one in (other, used)] == [None, None]
             seen = other.session(session)
-            assert seen is not None
             assert (seen, seen.user_id) == (used.session(session), USER)
 
 

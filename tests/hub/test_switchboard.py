@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from taskyard.core.commands import BeginWait, EndWait, SubmitTasks
-from taskyard.core.effects import Refused, Submitted
+from taskyard.core.effects import Refused
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.link.messages import Wrote
 from taskyard.hub.link.remote import Remote
@@ -55,7 +55,6 @@ async def test_a_task_that_waited_for_a_leader_stands_behind_those_that_the_lead
         both.board.connect(both.lead.hub)
         async with asyncio.timeout(WAIT_S):
             answer, _ = await asked
-        assert isinstance(answer, Submitted)
         assert answer.ids[0] > before
 
 
@@ -86,7 +85,6 @@ async def test_a_leader_that_may_be_one_no_more_answers_nothing_that_the_next_mi
         async with asyncio.timeout(WAIT_S):
             answer, _ = await asked
             assert await looked == []
-        assert isinstance(answer, Submitted)
         assert list(second.hub.state.tasks) == list(answer.ids)
 
 

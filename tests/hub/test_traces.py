@@ -173,7 +173,6 @@ def test_a_revived_task_that_is_cancelled_before_it_ran_is_told_from_when_it_was
 
 def test_a_clock_that_was_set_back_makes_no_span_that_ends_before_it_begins() -> None:
     task = a_task_that_fails_once()
-    assert task.attempts is not None
     task.completed_at = task.attempts[1].ended_at = task.created_at - 60_000
     assert all(span.started_at <= span.ended_at for span in spans_of(task))
 

@@ -114,7 +114,6 @@ def test_an_ended_task_leaves_the_hot_table_and_is_still_found(yard: Yard) -> No
     yard.write(ended=[ended(task)], outcomes=[(task.id, b'{"result": 1}')])
     assert yard.store.load().tasks == []
     found = yard.reader.find(user_id=USER, task=task.id)
-    assert found is not None
     assert (found.task, found.outcome, found.archived) == (ended(task), b'{"result": 1}', False)
 
 
@@ -149,7 +148,6 @@ def test_a_revived_task_that_ends_again_has_its_newest_outcome(yard: Yard) -> No
     yard.write(revived=[task])
     yard.write(ended=[ended(task)], outcomes=[(task.id, b"2")])
     found = yard.reader.find(user_id=USER, task=task.id)
-    assert found is not None
     assert found.outcome == b"2"
 
 
@@ -161,7 +159,6 @@ def test_a_task_may_be_revived_and_end_within_one_batch(yard: Yard) -> None:
     # Then it has its outcome, and keeps it when it changes again
     yard.write(amended=[msgspec.structs.replace(ended(task), summary="seen")])
     found = yard.reader.find(user_id=USER, task=task.id)
-    assert found is not None
     assert (found.task.summary, found.outcome) == ("seen", b"1")
 
 
@@ -179,7 +176,6 @@ def test_a_dead_letter_that_is_discarded_changes_where_it_lies(yard: Yard) -> No
     yard.write(amended=[ended(dead, Status.CANCELLED)])
     assert yard.reader.dead_letters(user_id=USER, limit=10, before=None) == []
     found = yard.reader.find(user_id=USER, task=dead.id)
-    assert found is not None
     assert found.task.status is Status.CANCELLED
 
 
@@ -189,7 +185,6 @@ def test_a_task_of_the_archive_can_be_amended_too(yard: Yard) -> None:
     yard.write(archive=(NOW, 0))
     yard.write(amended=[msgspec.structs.replace(old, summary="seen")])
     found = yard.reader.find(user_id=USER, task=old.id)
-    assert found is not None
     assert (found.task.summary, found.archived) == ("seen", True)
 
 
@@ -282,7 +277,6 @@ def test_bodies_outcomes_and_records_may_be_of_any_size(yard: Yard, size: int) -
     for change in ({}, {"revived": [task]}, {"ended": [ended(task, at=NOW - 10)]}, {"archive": (NOW, 0)}):
         yard.write(**change, events=[an_event(task)])
         found = yard.reader.find(user_id=USER, task=task.id)
-        assert found is not None
         assert (found.body, found.outcome) == (body[1], outcome[1]), change
 
 
@@ -297,10 +291,8 @@ def test_the_newest_outcome_counts_whatever_its_size(yard: Yard, first: int, sec
         else:
             yard.write(ended=[ended(task)], outcomes=[(task.id, outcome)])
         found = yard.reader.find(user_id=USER, task=task.id)
-        assert found is not None
         assert found.outcome == outcome
     newest = b"n" * first
     yard.write(amended=[ended(task)], outcomes=[(task.id, newest)])
     found = yard.reader.find(user_id=USER, task=task.id)
-    assert found is not None
     assert found.outcome == newest

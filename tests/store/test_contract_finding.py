@@ -27,7 +27,6 @@ def test_a_task_is_found_by_id_and_by_ref(yard: Yard) -> None:
     yard.has(task)
     for name in (task.id, "T-001", "T-1", "t-001"):
         found = yard.reader.find(user_id=USER, task=name)
-        assert found is not None
         assert (found.task, found.body) == (task, a_body(task)[1])
 
 
@@ -51,7 +50,6 @@ def test_late_results_are_shown_with_their_task_in_order(yard: Yard) -> None:
     yard.has(task, late=late)
     yard.write(late=[LateResult(task_id=task.id, attempt=2, at=NOW + 1, body=b"[]")])
     found = yard.reader.find(user_id=USER, task=task.id)
-    assert found is not None
     assert [(entry.attempt, entry.at, entry.body) for entry in found.late] == [
         (1, NOW, b"{}"),
         (2, NOW + 1, b"[]"),

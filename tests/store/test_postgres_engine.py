@@ -65,7 +65,6 @@ def week(number: int) -> str:
 
 def where(operator: Operator, task_id: str) -> str:
     row = operator.execute("SELECT tableoid::regclass::text FROM history WHERE id = %s", [task_id]).fetchone()
-    assert row is not None
     return str(row[0])
 
 
