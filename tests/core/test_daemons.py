@@ -377,28 +377,18 @@ def test_a_daemon_that_is_about_to_end_is_not_kept_from_it() -> None:
     assert hub.ask(ResumeDaemon(daemon.id)) == Done()
 
 
-def test_a_person_resumes_only_their_own_daemon_and_an_admin_any() -> None:
+def test_a_person_drains_and_resumes_only_their_own_daemon_and_an_admin_any() -> None:
     hub = HubHarness(users=("ann", "bob"))
     daemon = hub.daemon()
-    hub.ask(DrainDaemon(daemon.id))
-    for command in (ResumeDaemon(daemon.id, user_id="bob"), ResumeDaemon("d-none", user_id="ann")):
-        answer = hub.ask(command)
-        assert answer.code is Refusal.DAEMON_NOT_FOUND
-    assert daemon.record.draining
-    assert hub.ask(ResumeDaemon(daemon.id, user_id="ann")) == Done()
-    assert not daemon.record.draining
-
-
-def test_a_person_drains_only_their_own_daemon_and_an_admin_any() -> None:
-    hub = HubHarness(users=("ann", "bob"))
-    daemon = hub.daemon()
-    for command in (DrainDaemon(daemon.id, user_id="bob"), DrainDaemon("d-none", user_id="ann")):
-        answer = hub.ask(command)
-        assert answer.code is Refusal.DAEMON_NOT_FOUND
-    assert not daemon.record.draining
-    assert hub.ask(DrainDaemon(daemon.id, user_id="ann", actor="ann")) == Done()
-    assert [(a.actor, a.action, a.subject) for a in hub.batches[-1].audit] == [("ann", "daemon.drain", daemon.id)]
+    for command in (DrainDaemon, ResumeDaemon):
+        for wrong in (command(daemon.id, user_id="bob"), command("d-none", user_id="ann")):
+            assert hub.ask(wrong).code is Refusal.DAEMON_NOT_FOUND
+        assert daemon.record.draining is (command is ResumeDaemon)
+        assert hub.ask(command(daemon.id, user_id="ann", actor="ann")) == Done()
+        assert daemon.record.draining is (command is DrainDaemon)
     assert hub.ask(DrainDaemon(daemon.id, actor="root")) == Done()
+    audit = [(a.actor, a.action, a.subject) for batch in hub.batches for a in batch.audit]
+    assert audit[0] == ("ann", "daemon.drain", daemon.id)
 
 
 def test_an_older_connection_cannot_drain() -> None:

@@ -1,7 +1,6 @@
 """What is kept of how the hub did: by whom, when, for how long, and what it costs when it cannot be."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from taskyard.hub.history import HOURS_KEPT_MS, MINUTES_KEPT_MS, minute_ended, u
 from taskyard.store.port import Figures, StoreBroken, StoreFenced, StoreUnavailable
 from taskyard.vocabulary import Level
 from taskyard.wire.metrics import HOUR_S, MINUTE_S
-from tests.support.engines import Engine, opener
 from tests.support.hub_scene import WAIT_S, HeldStore, Scene, a_scene
 
 NOON = 1_800_014_400_000
@@ -70,17 +68,13 @@ def test_who_wakes_about_the_turn_of_a_minute_tells_of_the_one_before(woken_ms: 
     assert minute_ended(NOON + woken_ms) == NOON - MINUTE_MS
 
 
-@pytest.mark.parametrize("engine", Engine)
-async def test_a_minute_is_kept_with_what_stood_and_what_happened_and_outlives_the_hub(
-    engine: Engine, tmp_path: Path
-) -> None:
-    stores = opener(engine, tmp_path)
-    calendar = Calendar(NOON + MINUTE_MS)
-    async with a_scene(stores(), clock=calendar) as scene:
+async def test_a_minute_is_kept_with_what_stood_and_what_happened_and_outlives_the_hub() -> None:
+    store, calendar = HeldStore(), Calendar(NOON + MINUTE_MS)
+    async with a_scene(store, clock=calendar) as scene:
         await work(scene, done=2, waiting=3)
         await scene.hub.history.keep()
         told = await kept(scene)
-    async with a_scene(stores(), with_user=False, clock=calendar) as scene:
+    async with a_scene(store, with_user=False, clock=calendar) as scene:
         assert await kept(scene) == told
     [(at, sample)] = told.items()
     assert at == NOON

@@ -6,18 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from taskyard.core.commands import FailTask
 from taskyard.core.daemon_commands import Beat, Held, LeaveDaemon
 from taskyard.core.effects import Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.core.state import Now
-from taskyard.core.task import Failure
-from taskyard.core.yard_commands import PauseQueue, PutQueue
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.clock import read_clock
 from taskyard.hub.tokens import Tokens
 from taskyard.store.port import Store, StoreBroken, StoreRefused, StoreUnavailable
-from taskyard.vocabulary import DaemonStatus, Level, QueueState, Refusal, Status
+from taskyard.vocabulary import DaemonStatus, Level, Refusal, Status
 from tests.support.engines import Engine, opener
 from tests.support.hub_scene import SECRET, USER, WAIT_S, HeldStore, Scene, a_scene
 
@@ -61,26 +58,6 @@ async def test_a_restart_keeps_users_keys_numbers_and_waiting_tasks(opened: Call
         daemon = await scene.daemon()
         sent = await daemon.message("task.execute")
         assert sent["task"]["id"] == waiting, "the older one first"
-
-
-async def test_a_restart_keeps_what_was_set_of_queues_and_that_one_cools_down(opened: Callable[[], Store]) -> None:
-    # Given a queue that was set, one that was paused, and a task that its provider refused
-    async with a_scene(opened()) as scene:
-        await scene.ask(PutQueue("cloud", ("glm5",), 3, "test"))
-        await scene.ask(PauseQueue("default", "test"))
-        daemon = await scene.daemon()
-        task_id = await scene.submit(queue="cloud")
-        attempt = await scene.run(daemon, task_id)
-        refused = Failure("RATE_LIMITED", "slow down")
-        scene.hub.tell(FailTask("d_one", task_id, attempt, refused, daemon.id, retry_after_ms=60_000))
-        await daemon.message("ack")
-        before = await scene.hub.queues(USER)
-
-    # When the hub starts anew, then all of it is as it was
-    async with a_scene(opened(), with_user=False) as scene:
-        assert await scene.hub.queues(USER) == before
-        states = {view.name: (view.state, view.max_concurrent) for view in before}
-        assert states == {"cloud": (QueueState.COOLING, 3), "default": (QueueState.PAUSED, None)}
 
 
 async def test_work_that_runs_goes_on_over_a_restart(opened: Callable[[], Store]) -> None:

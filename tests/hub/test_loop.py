@@ -14,7 +14,7 @@ from taskyard.core.yard_commands import RevokeKey
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.alarm import LAG_MS
 from taskyard.hub.clock import read_clock
-from taskyard.hub.inbox import NEW_LOOKUPS_MAX, URGENT_COMMANDS_MAX
+from taskyard.hub.inbox import URGENT_COMMANDS_MAX
 from taskyard.hub.loop import COMMANDS_PER_TURN_MAX
 from taskyard.hub.outbox import RELEASES_MAX
 from taskyard.store.port import StoreUnavailable
@@ -170,36 +170,6 @@ async def test_too_many_bytes_waiting_are_refused_with_overloaded_while_outcomes
         await daemon.message("ack")
         await asyncio.gather(in_flight, *waiting)
         await scene.submit(type="other", body=body)
-
-
-async def test_new_work_counts_until_it_is_decided_also_while_it_is_looked_up() -> None:
-    body = a_body(15)
-    async with a_scene() as scene:
-        await scene.used(*(f"k-{n}" for n in range(4)))
-        scene.held.reads.shut()
-        asking = [scene.asked(scene.submission(key=f"k-{n}", body=body)) for n in range(4)]
-        await scene.held.reads.reached(2)
-        assert await refused_with(scene.asked(scene.submission(key="k-9", body=body))) == Refusal.OVERLOADED
-        scene.held.reads.open()
-        await asyncio.gather(*asking)
-        await scene.submit(key="k-9", body=body)
-
-
-async def test_new_work_that_has_to_be_looked_up_leaves_the_line_in_bounded_numbers() -> None:
-    async with a_scene() as scene:
-        keys = [f"k-{n}" for n in range(NEW_LOOKUPS_MAX + 50)]
-        await scene.used(*keys)
-        scene.held.reads.shut()
-        asking = [scene.asked(scene.submission(key=key)) for key in keys]
-        await scene.held.reads.reached(2)
-        # What ends work passes those who wait.
-        scene.held.writes.shut()
-        revoked = scene.asked(RevokeKey("nobody's", "test"))
-        assert isinstance((await revoked)[0], Refused)
-        scene.held.writes.open()
-        scene.held.reads.open()
-        await asyncio.gather(*asking)
-        assert len(scene.hub.state.tasks) == len(keys)
 
 
 async def test_a_daemon_that_says_more_than_can_be_kept_is_cut_off() -> None:

@@ -167,22 +167,18 @@ async def test_a_broken_store_sets_the_failure() -> None:
         assert (await scene.log.line("store.broken"))["data"]["reason"] == "fsync"
 
 
-async def test_a_store_that_breaks_while_it_is_probed_sets_the_failure() -> None:
+@pytest.mark.parametrize(
+    ("when", "fault"), [("probe_faults", StoreBroken("fsync")), ("load_faults", StoreRefused("damaged"))]
+)
+async def test_a_store_that_breaks_while_it_is_probed_or_loaded_again_sets_the_failure(
+    when: str, fault: Exception
+) -> None:
     async with a_scene() as scene:
-        scene.held.probe_faults = [StoreBroken("fsync")]
+        setattr(scene.held, when, [fault])
         answer = await failing_commit(scene)
         scene.held.writes.open()
         await refused_with(answer)
-        assert isinstance(await failure_of(scene), StoreBroken)
-
-
-async def test_a_store_that_cannot_be_loaded_again_sets_the_failure() -> None:
-    async with a_scene() as scene:
-        scene.held.load_faults = [StoreRefused("damaged")]
-        answer = await failing_commit(scene)
-        scene.held.writes.open()
-        await refused_with(answer)
-        assert isinstance(await failure_of(scene), StoreRefused)
+        assert await failure_of(scene) is fault
 
 
 async def test_a_store_that_breaks_while_it_is_tended_sets_the_failure() -> None:

@@ -233,9 +233,7 @@ def await_line(data: Path, event: str) -> None:
     wait_until(lambda: log.exists() and event in log.read_text(), within_s=START_S, what=event)
 
 
-def test_a_changed_file_is_taken_up_on_sighup_by_all_that_stands_around_the_core(
-    tmp_path: Path, database: str | None
-) -> None:
+def test_a_changed_file_is_taken_up_on_sighup_by_all_that_stands_around_the_core(tmp_path: Path) -> None:
     port, data, seen = free_port(), tmp_path / "yard", []
 
     def change() -> None:
@@ -250,7 +248,7 @@ def test_a_changed_file_is_taken_up_on_sighup_by_all_that_stands_around_the_core
 
     changer = threading.Thread(target=change)
     changer.start()
-    assert start(data, port=port, database=database) == 0
+    assert start(data, port=port) == 0
     changer.join()
     assert seen == [403]
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -25,7 +24,6 @@ from taskyard.store.port import StoreUnavailable
 from taskyard.vocabulary import EventName
 from taskyard.vocabulary.notices import NoticeName
 from taskyard.wire.tasks import EventAnswer
-from tests.support.engines import Engine, opener
 from tests.support.hub_scene import USER, WAIT_S, HeldStore, Scene, a_scene
 from tests.support.linked import linked
 from tests.support.receiver import FLOOD, HANG, Receiver, a_receiver
@@ -135,17 +133,16 @@ async def test_what_was_sent_and_not_written_down_is_sent_again_under_the_same_i
             assert {one.json["data"]["task_id"] for one in receiver.heard} == {release}
 
 
-@pytest.mark.parametrize("engine", Engine)
-async def test_the_next_hub_goes_on_where_the_last_one_was(engine: Engine, tmp_path: Path) -> None:
-    opened, clock = opener(engine, tmp_path), Ahead()
+async def test_the_next_hub_goes_on_where_the_last_one_was() -> None:
+    store, clock = HeldStore(), Ahead()
     async with a_receiver(lambda number: 500 if number == 1 else 204) as receiver:
-        async with a_hub(opened(), clock=clock) as scene:
+        async with a_hub(store, clock=clock) as scene:
             await told(scene, receiver)
             await scene.submit()
             await settled(scene, lambda found: bool(found) and found[0].attempts == 1)
             [first] = receiver.ids
         clock.ms += 3_600_000
-        async with a_hub(opened(), clock=clock) as scene:
+        async with a_hub(store, clock=clock) as scene:
             [delivery] = await settled(scene, all_are(DELIVERED))
             assert receiver.ids == [first] * 2
             assert delivery.attempts == 2

@@ -1,6 +1,9 @@
 """Progress: soft, merged, and never more often than it should be."""
 
 import asyncio
+from collections.abc import Iterator
+
+import pytest
 
 from taskyard.core.changes import Event
 from taskyard.core.effects import Progressed
@@ -30,8 +33,14 @@ class Board:
         return [(event.task_id, event.data) for event in self.told.all]
 
 
-async def test_the_first_news_is_told_at_once_and_the_rest_of_its_second_together() -> None:
+@pytest.fixture
+def board() -> Iterator[Board]:
     board = Board()
+    yield board
+    board.board.close()
+
+
+async def test_the_first_news_is_told_at_once_and_the_rest_of_its_second_together(board: Board) -> None:
     board.note(percent=1)
     board.note(percent=2)
     board.note(percent=3, message="nearly")
@@ -42,7 +51,6 @@ async def test_the_first_news_is_told_at_once_and_the_rest_of_its_second_togethe
         ("t_1", {"percent": 3, "message": "nearly"}),
         ("t_2", {"percent": 9, "message": None}),
     ]
-    board.board.close()
 
 
 async def test_what_came_within_a_second_is_told_when_it_is_over() -> None:
@@ -66,18 +74,15 @@ async def test_after_a_quiet_second_news_is_told_at_once_again() -> None:
     board.board.close()
 
 
-async def test_a_percentage_and_a_message_are_remembered_apart() -> None:
-    board = Board()
+async def test_a_percentage_and_a_message_are_remembered_apart(board: Board) -> None:
     board.note(percent=40)
     board.note(message="reading")
     assert board.board.view("t_1") == ProgressView(40, "reading")
     board.note(percent=50)
     assert board.board.view("t_1") == ProgressView(50, "reading")
-    board.board.close()
 
 
-async def test_a_log_is_told_as_text_and_its_end_if_it_is_long() -> None:
-    board = Board()
+async def test_a_log_is_told_as_text_and_its_end_if_it_is_long(board: Board) -> None:
     board.note(log="a\n")
     board.note(log="b\n")
     board.note(log="c\n" * LOG_CHARACTERS_MAX)
@@ -89,9 +94,8 @@ async def test_a_log_is_told_as_text_and_its_end_if_it_is_long() -> None:
     assert board.board.view("t_1") is None
 
 
-async def test_lines_that_came_apart_are_told_as_lines() -> None:
+async def test_lines_that_came_apart_are_told_as_lines(board: Board) -> None:
     """A daemon sends what was written since the last time, without a break at its end; others send one."""
-    board = Board()
     board.note(percent=1)
     for piece in ("one\ntwo", "three", "four\n", "", "five"):
         board.note(log=piece)
@@ -99,9 +103,8 @@ async def test_lines_that_came_apart_are_told_as_lines() -> None:
     assert board.said[-1] == ("t_1", {"text": "one\ntwo\nthree\nfour\nfive"})
 
 
-async def test_the_end_of_one_task_tells_nothing_early_of_another() -> None:
+async def test_the_end_of_one_task_tells_nothing_early_of_another(board: Board) -> None:
     """Else a busy fleet, where something ends all the time, would tell everything at once."""
-    board = Board()
     board.note(percent=1)
     board.note("t_1", percent=50)
     board.note("t_2", percent=60)
@@ -110,11 +113,9 @@ async def test_the_end_of_one_task_tells_nothing_early_of_another() -> None:
     assert [task for task, _ in board.said] == ["t_1", "t_2"]
     assert board.board.view("t_2") is None
     assert board.board.view("t_1") == ProgressView(50, None)
-    board.board.close()
 
 
-async def test_nothing_is_known_any_more_when_the_state_is_loaded_anew() -> None:
-    board = Board()
+async def test_nothing_is_known_any_more_when_the_state_is_loaded_anew(board: Board) -> None:
     board.note(percent=1)
     board.note(percent=2, log="x")
     board.board.clear()
