@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 
 from taskyard.core.changes import KeyRecord
 from taskyard.core.commands import Command, Tick
-from taskyard.core.effects import Answer, Refused
+from taskyard.core.effects import Refused
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now, State
 from taskyard.core.yard_commands import CreateKey, CreateUser, RevokeKey
@@ -80,15 +80,14 @@ class GatewayHub(Switchboard):
         self.told.append(command)
         super().tell(command)
 
-    async def decide(self, command: Command) -> Answer | None:
+    async def decide(self, command: Command) -> None:
         """As a person or a daemon would have it; returns when it is committed and released."""
         if hasattr(command, "reply_to"):
             answer, _ = await self.ask(command)
             assert not isinstance(answer, Refused), answer
-            return answer
-        super().tell(command)
-        await self.settled()
-        return None
+        else:
+            super().tell(command)
+            await self.settled()
 
     async def settled(self) -> None:
         """Returns when whatever was told so far is committed and released: answers leave in that order."""
