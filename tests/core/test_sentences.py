@@ -79,7 +79,6 @@ def test_an_instant_of_another_day_has_its_date() -> None:
 
 def test_long_lists_are_cut() -> None:
     assert listed(["a"]) == "a"
-    assert listed(["a", "b"], "or") == "a or b"
     assert listed(list("abcde")) == "a, b, c, d and e"
     assert listed(list("abcdefg")) == "a, b, c, d and 3 more"
 

@@ -14,7 +14,7 @@ from taskyard.core.state import Echo, State, Turn
 from taskyard.core.suspects import let_go
 from taskyard.core.task import Task, Trouble
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import ENDED, HELD, HOOK_KEY_PREFIX, EventName, Status
+from taskyard.vocabulary import ENDED, HELD, HOOK_KEY_PREFIX, Status
 
 KEEPS_KEY: Final = frozenset({Status.COMPLETED, Status.PERMANENTLY_FAILED})
 # A second submission finds these; what was skipped, cancelled or stale may be submitted again.
@@ -23,13 +23,13 @@ KEEPS_KEY: Final = frozenset({Status.COMPLETED, Status.PERMANENTLY_FAILED})
 WALL, BEGIN, MONO, CRITICAL_WAIT = Clock.WALL, Due.BEGIN, Clock.MONO, Due.CRITICAL_WAIT
 
 
-def end(turn: Turn, task: Task, status: Status, *, event: EventName | None = None, data: Data | None = None) -> None:
+def end(turn: Turn, task: Task, status: Status, *, data: Data | None = None) -> None:
     """The task ends (a new task that is skipped at birth has its status already)."""
     assert task.status not in HELD or task.id not in turn.state.users[task.user_id].live, (
         "I3: no slot outlives its task"
     )
     if task.status is not status:
-        move(turn, task, status, event=event, data=data)
+        move(turn, task, status, data=data)
     _stop_timers(turn, task)
     if task.key is not None and not keeps_key(task.key, status):
         holder = turn.state.keys.get((task.user_id, task.key))

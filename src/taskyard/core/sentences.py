@@ -238,10 +238,10 @@ def span(ms: int) -> str:
     return f"{max(1, round(seconds))} s"
 
 
-def listed(names: Sequence[str], last: str = "and") -> str:
+def listed(names: Sequence[str]) -> str:
     """`a, b and c`; of very many the first few."""
     shown = [*names[:NAMES_MAX], f"{len(names) - NAMES_MAX} more"] if len(names) > NAMES_MAX + 1 else list(names)
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def counted(number: int, thing: str) -> str:

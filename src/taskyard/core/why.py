@@ -95,8 +95,8 @@ def cause_of(turn: Turn, hold: Hold, more: Blanks, *, is_sure: bool = False) -> 
     )
 
 
-def _told(turn: Turn, task: Task, causes: list[Cause], *, at: int | None = None, position: int | None = None) -> Why:
-    return Why(task.ref, task.status, summary_of(causes), position, at, tuple(causes))
+def _told(turn: Turn, task: Task, causes: list[Cause], *, at: int | None = None) -> Why:
+    return Why(task.ref, task.status, summary_of(causes), None, at, tuple(causes))
 
 
 def summary_of(causes: list[Cause]) -> str:

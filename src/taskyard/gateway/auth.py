@@ -103,11 +103,11 @@ def hash_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def principal_of_key(key: KeyRecord, *, scopes: frozenset[Scope] | None = None) -> Principal:
+def principal_of_key(key: KeyRecord) -> Principal:
     return Principal(
         user_id=key.user_id,
         actor=f"key:{key.id}",
-        scopes=frozenset(key.scopes) if scopes is None else scopes,
+        scopes=frozenset(key.scopes),
         key_id=key.id,
         max_priority=key.max_priority,
         sources=key.sources,

@@ -19,6 +19,7 @@ from typing import Final
 
 from taskyard.hub.observe import set_aside
 
+NAME: Final = "local"
 LOCK: Final = "lock"
 PAUSE_S: Final = 0.1
 STOP_S: Final = 5.0
@@ -28,15 +29,14 @@ OTHERS: Final = ("TASKYARD_HUB", "TASKYARD_KEY")
 
 
 class LocalDaemon:
-    def __init__(self, data: Path, name: str = "local") -> None:
+    def __init__(self, data: Path) -> None:
         self._data = data
-        self._name = name
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        own = self._data / "daemons" / self._name
+        own = self._data / "daemons" / NAME
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "taskyard.cli", "daemon", "--name", self._name, "--data", str(self._data)]
+        command = [sys.executable, "-m", "taskyard.cli", "daemon", "--name", NAME, "--data", str(self._data)]
         command.append("--with-input")
         environment = {name: value for name, value in os.environ.items() if name not in OTHERS}
         path = own / "daemon.log"
@@ -70,7 +70,7 @@ class LocalDaemon:
     async def _stop_left_behind(self) -> None:
         """One that a killed hub left behind may still be leaving, while ours waited for its place."""
         for _ in range(2):
-            pid = holder_of(self._data / "daemons" / self._name / LOCK)
+            pid = holder_of(self._data / "daemons" / NAME / LOCK)
             if pid is None:
                 return
             with suppress(ProcessLookupError):
@@ -78,7 +78,7 @@ class LocalDaemon:
                 os.kill(pid, signal.SIGTERM)
             for _ in range(round(STOP_S / PAUSE_S)):
                 await asyncio.sleep(PAUSE_S)
-                if holder_of(self._data / "daemons" / self._name / LOCK) != pid:
+                if holder_of(self._data / "daemons" / NAME / LOCK) != pid:
                     return
 
 

@@ -51,13 +51,12 @@ T = TypeVar("T")
 
 
 class PostgresReader:
-    def __init__(self, url: str, *, timeout_s: float = READ_S) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._timeout_s = timeout_s
         self._session: Session | None = self._connect()
 
     def _connect(self) -> Session:
-        return Session(self._url, purpose="reader", timeout_s=self._timeout_s, settings=_READING)
+        return Session(self._url, purpose="reader", timeout_s=READ_S, settings=_READING)
 
     def close(self) -> None:
         if self._session is not None:
