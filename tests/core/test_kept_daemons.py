@@ -20,6 +20,16 @@ from tests.support.harness import HubHarness, Level, Status, attempt_of
 from tests.support.suspects import a_suspect, kill, two_busy_daemons
 
 
+def a_kept_daemon() -> tuple[HubHarness, Daemon, Daemon, Task]:
+    """One that is emptied for a suspect, another that is busy, and the suspect."""
+    hub = HubHarness()
+    one, two, task = two_busy_daemons(hub)
+    hub.live(s=61)
+    kept, other = (one, two) if one.alone else (two, one)
+    assert (kept.alone, other.alone) == (task.id, None)
+    return hub, kept, other, task
+
+
 def test_after_60_s_of_waiting_one_daemon_gets_nothing_new_until_it_is_empty() -> None:
     hub = HubHarness()
     one, two, task = two_busy_daemons(hub)
@@ -45,10 +55,7 @@ def test_one_daemon_is_kept_for_a_suspect_and_not_one_more_each_minute() -> None
 
 
 def test_a_daemon_kept_for_a_suspect_that_found_another_is_free_again() -> None:
-    hub = HubHarness()
-    one, two, task = two_busy_daemons(hub)
-    hub.live(s=61)
-    kept, other = (one, two) if one.alone else (two, one)
+    hub, kept, other, task = a_kept_daemon()
     for held in list(other.holding.values()):
         hub.complete(held)
     assert attempt_of(task).daemon_id == other.id
@@ -88,11 +95,9 @@ def test_a_suspect_that_finds_nobody_to_keep_asks_again() -> None:
 
 
 def test_a_suspect_that_is_put_off_keeps_no_daemon() -> None:
-    hub = HubHarness()
-    one, two, task = two_busy_daemons(hub)
-    hub.live(s=61)
+    hub, kept, other, task = a_kept_daemon()
     hub.change(task, scheduled_for=hub.now.wall + 60_000)
-    assert (task.status, one.alone, two.alone) == (Status.PENDING, None, None)
+    assert (task.status, kept.alone, other.alone) == (Status.PENDING, None, None)
 
 
 def test_a_suspect_that_is_put_off_before_its_time_is_up_is_left_alone() -> None:
@@ -105,11 +110,9 @@ def test_a_suspect_that_is_put_off_before_its_time_is_up_is_left_alone() -> None
 
 
 def test_a_suspect_that_is_cancelled_keeps_no_daemon() -> None:
-    hub = HubHarness()
-    one, two, task = two_busy_daemons(hub)
-    hub.live(s=61)
+    hub, kept, other, task = a_kept_daemon()
     hub.cancel(task)
-    assert (one.alone, two.alone) == (None, None)
+    assert (kept.alone, other.alone) == (None, None)
 
 
 def two_suspects(hub: HubHarness) -> tuple[Task, Task]:
@@ -162,11 +165,7 @@ def test_a_daemon_kept_for_one_suspect_is_not_held_up_by_a_more_urgent_one() -> 
 
 def test_a_daemon_is_not_kept_on_for_a_suspect_that_something_else_holds() -> None:
     # Given a daemon that is emptied for a suspect
-    hub = HubHarness()
-    one, two, task = two_busy_daemons(hub)
-    hub.live(s=61)
-    kept = one if one.alone else two
-    assert kept.alone == task.id
+    hub, kept, _, task = a_kept_daemon()
 
     # When its breaker opens before the daemon is empty
     hub.step(OpenBreaker("ann", "general", "admin"))
@@ -201,10 +200,7 @@ def test_no_daemon_is_emptied_for_a_suspect_that_something_else_holds(holds: Com
 
 def test_those_who_wait_for_a_daemon_kept_for_a_suspect_get_it_the_moment_the_suspect_is_held() -> None:
     # Given a daemon that was emptied for a suspect, and others who wait for that daemon
-    hub = HubHarness()
-    one, two, task = two_busy_daemons(hub)
-    hub.live(s=61)
-    kept = one if one.alone else two
+    hub, kept, _, task = a_kept_daemon()
     other = hub.submit(type="other", target=kept.record.name)
     assert other.status is Status.QUEUED
 
@@ -241,11 +237,7 @@ def test_a_full_daemon_too_is_kept_for_a_suspect_after_60_s() -> None:
 
 def test_a_daemon_that_comes_back_unable_to_run_the_suspect_it_was_kept_for_is_there_for_others() -> None:
     # Given a daemon that is kept for a suspect
-    hub = HubHarness()
-    one, two, task = two_busy_daemons(hub)
-    hub.live(s=61)
-    kept, other = (one, two) if one.alone else (two, one)
-    assert kept.alone == task.id
+    hub, kept, other, task = a_kept_daemon()
 
     # When it comes back as one that runs another type
     hub.daemon(kept.record.name, boot="boot-2", types=("other",))
@@ -257,10 +249,7 @@ def test_a_daemon_that_comes_back_unable_to_run_the_suspect_it_was_kept_for_is_t
 
 
 def test_a_daemon_that_merely_comes_back_is_still_kept_for_its_suspect() -> None:
-    hub = HubHarness()
-    one, two, task = two_busy_daemons(hub)
-    hub.live(s=61)
-    kept = one if one.alone else two
+    hub, kept, _, task = a_kept_daemon()
     inventory = [Held(each.id, attempt_of(each).number) for each in kept.holding.values()]
     hub.daemon(kept.record.name, inventory=inventory)
     assert kept.alone == task.id

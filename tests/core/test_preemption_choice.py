@@ -217,20 +217,11 @@ def test_no_victim_whose_going_would_not_help() -> None:
     assert who_makes_room(hub, type="train", capabilities=("gpu",)) == []
 
 
-def test_of_several_only_one_whose_going_would_help() -> None:
-    hub = HubHarness(Settings(shares=NO_RESERVE))
-    hub.daemon("gpu", slots=1, types=("train",))
-    hub.daemon("mac", slots=1, types=("general",))
-    train = running(hub, type="train")
-    hub.live(s=1)
-    running(hub)
-    hub.live(s=10)
-    hub.submit(level=CRITICAL, type="train")
-    assert told(hub) == [train.id]
-
-
-def test_both_the_users_concurrency_and_a_full_daemon_must_be_helped() -> None:
-    hub = HubHarness(Settings(shares=NO_RESERVE, limits=Limits(running_per_user=2)))
+@pytest.mark.parametrize(
+    "limits", [Limits(), Limits(running_per_user=2)], ids=["a full daemon", "its user's limit too"]
+)
+def test_of_several_only_one_whose_going_would_help(limits: Limits) -> None:
+    hub = HubHarness(Settings(shares=NO_RESERVE, limits=limits))
     hub.daemon("gpu", slots=1, types=("train",))
     hub.daemon("mac", slots=1, types=("general",))
     train = running(hub, type="train")

@@ -28,28 +28,22 @@ def test_a_calendar_that_is_put_right_by_little_is_not_worth_a_word() -> None:
     assert alarm.jump_ms(Now(JUMP_MS, 0)) == 0
 
 
-def test_it_rings_when_the_next_thing_is_due_and_an_earlier_one_is_left_as_it_is() -> None:
-    async def scene() -> None:
-        rung = asyncio.Event()
-        alarm = Alarm(rung.set)
-        alarm.set(Now(0, 0), 10, heartbeat_s=5)
-        alarm.set(Now(0, 0), 60_000, heartbeat_s=5)
-        await asyncio.wait_for(rung.wait(), 5)
-        rung.clear()
-        alarm.set(Now(0, 1_000), None, heartbeat_s=0.01)
-        await asyncio.wait_for(rung.wait(), 5)
-
-    asyncio.run(scene())
+async def test_it_rings_when_the_next_thing_is_due_and_an_earlier_one_is_left_as_it_is() -> None:
+    rung = asyncio.Event()
+    alarm = Alarm(rung.set)
+    alarm.set(Now(0, 0), 10, heartbeat_s=5)
+    alarm.set(Now(0, 0), 60_000, heartbeat_s=5)
+    await asyncio.wait_for(rung.wait(), 5)
+    rung.clear()
+    alarm.set(Now(0, 1_000), None, heartbeat_s=0.01)
+    await asyncio.wait_for(rung.wait(), 5)
 
 
-def test_one_that_is_cancelled_does_not_ring() -> None:
-    async def scene() -> None:
-        rung: list[str] = []
-        alarm = Alarm(lambda: rung.append("rung"))
-        alarm.set(Now(0, 0), 0, heartbeat_s=5)
-        alarm.cancel()
-        alarm.cancel()
-        await asyncio.sleep(0.01)
-        assert rung == []
-
-    asyncio.run(scene())
+async def test_one_that_is_cancelled_does_not_ring() -> None:
+    rung: list[str] = []
+    alarm = Alarm(lambda: rung.append("rung"))
+    alarm.set(Now(0, 0), 0, heartbeat_s=5)
+    alarm.cancel()
+    alarm.cancel()
+    await asyncio.sleep(0.01)
+    assert rung == []

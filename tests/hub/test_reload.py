@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,6 @@ from taskyard.hub.settings import FileSettings, core_settings
 from taskyard.store.port import StoreUnavailable
 from taskyard.vocabulary import Profile
 from tests.support.hub_scene import USER, HeldStore, Scene, a_scene
-
-Act = Callable[["Desk"], Awaitable[None]]
 
 
 class Desk:
@@ -53,16 +52,14 @@ class Desk:
         return [(line["event"].partition(".")[2], line.get("data")) for line in lines]
 
 
-def at_a_desk(tmp_path: Path, act: Act) -> None:
-    async def scenario() -> None:
-        async with a_scene(HeldStore(), core_settings(FileSettings())) as scene:
-            await act(Desk(scene, tmp_path / "taskyard.toml", asyncio.Event()))
-
-    asyncio.run(scenario())
+@asynccontextmanager
+async def a_desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    async with a_scene(HeldStore(), core_settings(FileSettings())) as scene:
+        yield Desk(scene, tmp_path / "taskyard.toml", asyncio.Event())
 
 
-def test_a_good_file_holds_once_it_no_longer_changes(tmp_path: Path) -> None:
-    async def act(desk: Desk) -> None:
+async def test_a_good_file_holds_once_it_no_longer_changes(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
         hub = desk.scene.hub
         desk.write("[limits]\nrunning_per_user = 2\n")
         await desk.reload.look()
@@ -75,11 +72,11 @@ def test_a_good_file_holds_once_it_no_longer_changes(tmp_path: Path) -> None:
         await desk.look_twice()
         assert len(desk.events) == 1, "the same file is judged once"
 
-    at_a_desk(tmp_path, act)
 
-
-def test_a_bad_file_is_reported_once_and_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    async def act(desk: Desk) -> None:
+async def test_a_bad_file_is_reported_once_and_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with a_desk(tmp_path) as desk:
         before, watcher = desk.scene.hub.settings, desk.scene.watcher()
         desk.write("[limits]\nrunning_per_user = 2\n[leese]\n")
         await desk.look_twice()
@@ -96,22 +93,18 @@ def test_a_bad_file_is_reported_once_and_changes_nothing(tmp_path: Path, capsys:
         await desk.look_twice()
         assert desk.scene.hub.settings.limits.running_per_user == 2
 
-    at_a_desk(tmp_path, act)
 
-
-def test_a_file_that_is_gone_means_the_defaults(tmp_path: Path) -> None:
-    async def act(desk: Desk) -> None:
+async def test_a_file_that_is_gone_means_the_defaults(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
         desk.write("[limits]\nrunning_per_user = 2\n")
         await desk.look_twice()
         desk.file.unlink()
         await desk.look_twice()
         assert desk.scene.hub.settings.limits.running_per_user == 20
 
-    at_a_desk(tmp_path, act)
 
-
-def test_whoever_is_told_looks_at_once_also_at_the_same_file(tmp_path: Path) -> None:
-    async def act(desk: Desk) -> None:
+async def test_whoever_is_told_looks_at_once_also_at_the_same_file(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
         desk.write('profile = "service"\n')
         running = asyncio.create_task(desk.reload.run())
         desk.told.set()
@@ -123,11 +116,9 @@ def test_whoever_is_told_looks_at_once_also_at_the_same_file(tmp_path: Path) -> 
         await desk.scene.log.told.first(lambda line: line["event"] == "settings.changed" and len(desk.adopted) == 1)
         running.cancel()
 
-    at_a_desk(tmp_path, act)
 
-
-def test_while_the_store_is_away_they_wait_and_then_hold(tmp_path: Path) -> None:
-    async def act(desk: Desk) -> None:
+async def test_while_the_store_is_away_they_wait_and_then_hold(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
         scene = desk.scene
         scene.held.write_faults.append(StoreUnavailable("disk full"))
         desk.write("[limits]\nrunning_per_user = 2\n")
@@ -139,11 +130,9 @@ def test_while_the_store_is_away_they_wait_and_then_hold(tmp_path: Path) -> None
         assert scene.hub.state.settings is scene.hub.settings
         assert desk.events == [("changed", {"names": ["limits.running_per_user"]})]
 
-    at_a_desk(tmp_path, act)
 
-
-def test_a_bad_file_is_logged_also_while_the_store_is_away(tmp_path: Path) -> None:
-    async def act(desk: Desk) -> None:
+async def test_a_bad_file_is_logged_also_while_the_store_is_away(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
         desk.scene.held.write_faults.append(StoreUnavailable("disk full"))
         desk.write("[leese]\n")
         await desk.look_twice()
@@ -152,11 +141,9 @@ def test_a_bad_file_is_logged_also_while_the_store_is_away(tmp_path: Path) -> No
         assert "leese" in str(said)
         await desk.scene.ready()
 
-    at_a_desk(tmp_path, act)
 
-
-def test_settings_outlive_a_state_that_is_loaded_anew(tmp_path: Path) -> None:
-    async def act(desk: Desk) -> None:
+async def test_settings_outlive_a_state_that_is_loaded_anew(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
         scene = desk.scene
         desk.write("[lease]\nlease_s = 60\n")
         await desk.look_twice()
@@ -167,11 +154,9 @@ def test_settings_outlive_a_state_that_is_loaded_anew(tmp_path: Path) -> None:
         daemon = scene.join()
         assert (await daemon.message("welcome"))["lease_s"] == 60
 
-    at_a_desk(tmp_path, act)
 
-
-def test_users_whose_plan_is_gone_are_told_of(tmp_path: Path) -> None:
-    async def act(desk: Desk) -> None:
+async def test_users_whose_plan_is_gone_are_told_of(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
         desk.write("[plans.gold]\nmax_concurrent_agents = 9\n")
         await desk.look_twice()
         await desk.scene.ask(ChangeUser(USER, "test", plan="gold"))
@@ -179,15 +164,11 @@ def test_users_whose_plan_is_gone_are_told_of(tmp_path: Path) -> None:
         await desk.look_twice()
         assert desk.events[-1] == ("plan_missing", {"plan": "gold", "users": 1})
 
-    at_a_desk(tmp_path, act)
 
-
-def test_settings_under_which_the_hub_must_not_listen_are_refused(tmp_path: Path) -> None:
-    async def act(desk: Desk) -> None:
+async def test_settings_under_which_the_hub_must_not_listen_are_refused(tmp_path: Path) -> None:
+    async with a_desk(tmp_path) as desk:
         desk.reload._source = FileAndFlags(desk.file, "0.0.0.0", None)
         desk.write("[gateway]\nbehind_tls = false\n")
         await desk.look_twice()
         ((word, said),) = desk.events
         assert (word, "behind_tls" in str(said)) == ("refused", True)
-
-    at_a_desk(tmp_path, act)

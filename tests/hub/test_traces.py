@@ -1,6 +1,5 @@
 """One trace per task: its spans follow from its record, and the work is told where it stands."""
 
-import asyncio
 import io
 import json
 import sys
@@ -180,23 +179,17 @@ def test_a_clock_that_was_set_back_makes_no_span_that_ends_before_it_begins() ->
 # --- in a hub ----------------------------------------------------------------------------------------------
 
 
-def test_a_hub_tells_of_a_task_once_it_has_ended_and_hands_its_context_to_the_work() -> None:
+async def test_a_hub_tells_of_a_task_once_it_has_ended_and_hands_its_context_to_the_work() -> None:
     sent = Sent()
-
-    async def live() -> tuple[str, str, int]:
-        async with a_scene(traces=traces(sent)) as scene:
-            session = await scene.daemon()
-            task_id = await scene.submit(traceparent=PARENT)
-            await scene.run(session, task_id)
-            execute = await session.message("task.execute")
-            before = len(sent.spans)
-            watcher = scene.watcher()
-            scene.complete(session, task_id)
-            await watcher.event("task.completed")
-            return task_id, execute["task"]["traceparent"], before
-
-    task_id, handed, before = asyncio.run(live())
-    assert before == 0
+    async with a_scene(traces=traces(sent)) as scene:
+        session = await scene.daemon()
+        task_id = await scene.submit(traceparent=PARENT)
+        await scene.run(session, task_id)
+        handed = (await session.message("task.execute"))["task"]["traceparent"]
+        assert sent.spans == []
+        watcher = scene.watcher()
+        scene.complete(session, task_id)
+        await watcher.event("task.completed")
     root, _, attempt = sent.spans
     assert root.attributes["taskyard.task.id"] == task_id
     assert (root.trace_id, root.parent_id) == (TRACE, CALLER)
@@ -204,29 +197,21 @@ def test_a_hub_tells_of_a_task_once_it_has_ended_and_hands_its_context_to_the_wo
 
 
 @pytest.mark.parametrize("parent", [None, PARENT])
-def test_a_hub_without_traces_hands_on_what_the_caller_sent(parent: str | None) -> None:
-    async def live() -> Any:
-        async with a_scene() as scene:
-            session = await scene.daemon()
-            await scene.submit(traceparent=parent)
-            return (await session.message("task.execute"))["task"].get("traceparent")
-
-    assert asyncio.run(live()) == parent
+async def test_a_hub_without_traces_hands_on_what_the_caller_sent(parent: str | None) -> None:
+    async with a_scene() as scene:
+        session = await scene.daemon()
+        await scene.submit(traceparent=parent)
+        assert (await session.message("task.execute"))["task"].get("traceparent") == parent
 
 
-def test_what_sends_may_fail_and_the_hub_goes_on_without_it() -> None:
-    sent = Sent(ValueError("no"))
-
-    async def live() -> Any:
-        sink = io.BytesIO()
-        async with a_scene(traces=Traces(sent, Log(sink))) as scene:
-            first, second = await scene.submit(), await scene.submit()
-            await scene.cancel(first)
-            await scene.cancel(second)
-            assert scene.hub.ready
-        return [json.loads(line)["event"] for line in sink.getvalue().splitlines()]
-
-    assert asyncio.run(live()) == ["telemetry.failed"]
+async def test_what_sends_may_fail_and_the_hub_goes_on_without_it() -> None:
+    sent, sink = Sent(ValueError("no")), io.BytesIO()
+    async with a_scene(traces=Traces(sent, Log(sink))) as scene:
+        first, second = await scene.submit(), await scene.submit()
+        await scene.cancel(first)
+        await scene.cancel(second)
+        assert scene.hub.ready
+    assert [json.loads(line)["event"] for line in sink.getvalue().splitlines()] == ["telemetry.failed"]
 
 
 # --- opening -----------------------------------------------------------------------------------------------

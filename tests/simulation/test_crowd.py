@@ -66,10 +66,6 @@ def lived_roughly(seed: int) -> Crowd:
 # --- mistakes that must be seen ----------------------------------------------------------------------------
 
 
-def forget_to_wake_who_waited_for_room() -> Any:
-    return patch.object(attempts, "wake_room", lambda state, task, daemon: None)
-
-
 def forget_one_rule(rule: object) -> Any:
     rules = tuple(each for each in limits.LANE_RULES if each is not rule)
     return patch.object(scheduler, "LANE_RULES", rules)
@@ -78,18 +74,6 @@ def forget_one_rule(rule: object) -> Any:
 def forget_the_queues_limit() -> Any:
     rules = tuple(rule for rule in limits.LINE_RULES if rule is not limits.queue_has_room)
     return patch.object(scheduler, "LINE_RULES", rules)
-
-
-def let_anybody_use_the_critical_reserve() -> Any:
-    return patch.object(scheduler, "levels_with_room", lambda turn, pool: (0, 1, 2, 3))
-
-
-def let_the_hub_run_more_than_it_may() -> Any:
-    return patch.object(scheduler, "hub_has_room", lambda turn: None)
-
-
-def forget_whose_turn_came_nearer() -> Any:
-    return patch.object(Yard, "refresh", lambda self, user: None)
 
 
 def forget_who_starved_for_a_level() -> Any:
@@ -110,18 +94,6 @@ def count_a_slot_twice_when_it_is_given_back() -> Any:
     return patch.object(attempts, "count", twice)
 
 
-def forget_who_waits_in_the_pool_that_was_left() -> Any:
-    return patch.object(Yard, "_vacate", lambda self, pool, daemon, users: None)
-
-
-def forget_who_sleeps_beside_a_waiting_parent() -> Any:
-    return patch.object(Yard, "sleep_place", lambda self, parent_id, blocker: None)
-
-
-def forget_that_more_is_kept_for_critical_work() -> Any:
-    return patch.object(hub, "reserve_changed", lambda state: None)
-
-
 def forget_who_waits_for_a_level_to_ask_for_room() -> Any:
     def wake_pool(self: Yard, pool: Pool) -> None:
         for line in pool.starved.values():
@@ -131,26 +103,6 @@ def forget_who_waits_for_a_level_to_ask_for_room() -> Any:
     return patch.object(Yard, "_wake_pool", wake_pool)
 
 
-def let_a_suspect_have_company() -> Any:
-    return patch.object(placement, "is_not_held", lambda lane, daemon: None)
-
-
-def let_a_suspect_wait_for_ever() -> Any:
-    return patch.object(scheduler, "watch_suspect", lambda turn, task: None)
-
-
-def keep_a_daemon_for_a_suspect_that_is_held() -> Any:
-    return patch.object(scheduler, "let_go", lambda turn, task: None)
-
-
-def let_the_young_make_room() -> Any:
-    return patch.object(preemption, "ms_of", lambda seconds: 0)
-
-
-def let_one_go_whose_going_does_not_help() -> Any:
-    return patch.object(preemption, "_helps", lambda turn, lane, lines, low: True)
-
-
 def give_the_room_to_anybody() -> Any:
     def hand_over(turn: Turn) -> None:
         turn.state.made_room = {}
@@ -158,34 +110,38 @@ def give_the_room_to_anybody() -> Any:
     return patch.object(scheduler, "_hand_over", hand_over)
 
 
-def forget_that_a_low_task_runs_now() -> Any:
-    return patch.object(aftermath, "ON_START", ())
-
-
 MISTAKES: Final[dict[str, Callable[[], Any]]] = {
-    "forget to wake": forget_to_wake_who_waited_for_room,
+    "forget to wake who waited for room": lambda: patch.object(attempts, "wake_room", lambda state, task, daemon: None),
     "no user limit": lambda: forget_one_rule(limits.user_has_room),
     "no source limit": lambda: forget_one_rule(limits.source_has_room),
     "no low cap": lambda: forget_one_rule(limits.low_has_room),
     "no queue limit": forget_the_queues_limit,
-    "no reserve": let_anybody_use_the_critical_reserve,
-    "no hub limit": let_the_hub_run_more_than_it_may,
-    "no refresh": forget_whose_turn_came_nearer,
+    "let anybody use the critical reserve": lambda: patch.object(
+        scheduler, "levels_with_room", lambda turn, pool: (0, 1, 2, 3)
+    ),
+    "let the hub run more than it may": lambda: patch.object(scheduler, "hub_has_room", lambda turn: None),
+    "forget whose turn came nearer": lambda: patch.object(Yard, "refresh", lambda self, user: None),
     "starved for ever": forget_who_starved_for_a_level,
     "given back twice": count_a_slot_twice_when_it_is_given_back,
-    "left pool": forget_who_waits_in_the_pool_that_was_left,
-    "empty place": forget_who_sleeps_beside_a_waiting_parent,
-    "other reserve": forget_that_more_is_kept_for_critical_work,
+    "forget who waits in the pool that was left": lambda: patch.object(
+        Yard, "_vacate", lambda self, pool, daemon, users: None
+    ),
+    "forget who sleeps beside a waiting parent": lambda: patch.object(
+        Yard, "sleep_place", lambda self, parent_id, blocker: None
+    ),
+    "forget that more is kept for critical work": lambda: patch.object(hub, "reserve_changed", lambda state: None),
     "room of a level": forget_who_waits_for_a_level_to_ask_for_room,
 }
 ROUGH_MISTAKES: Final[dict[str, Callable[[], Any]]] = {
-    "company": let_a_suspect_have_company,
-    "suspect waits": let_a_suspect_wait_for_ever,
-    "kept for nothing": keep_a_daemon_for_a_suspect_that_is_held,
-    "too young": let_the_young_make_room,
-    "no help": let_one_go_whose_going_does_not_help,
+    "let a suspect have company": lambda: patch.object(placement, "is_not_held", lambda lane, daemon: None),
+    "let a suspect wait for ever": lambda: patch.object(scheduler, "watch_suspect", lambda turn, task: None),
+    "keep a daemon for a suspect that is held": lambda: patch.object(scheduler, "let_go", lambda turn, task: None),
+    "let the young make room": lambda: patch.object(preemption, "ms_of", lambda seconds: 0),
+    "let one go whose going does not help": lambda: patch.object(
+        preemption, "_helps", lambda turn, lane, lines, low: True
+    ),
     "not handed over": give_the_room_to_anybody,
-    "unseen start": forget_that_a_low_task_runs_now,
+    "forget that a low task runs now": lambda: patch.object(aftermath, "ON_START", ()),
 }
 
 
