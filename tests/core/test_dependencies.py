@@ -261,6 +261,25 @@ def test_a_block_that_a_crash_left_unheard_is_heard_after_the_start() -> None:
     assert other.state.tasks[third.id].status is Status.QUEUED
 
 
+def test_a_block_that_one_dependant_has_heard_is_heard_by_the_others_after_the_start() -> None:
+    # Given a blocked task, and a crash after the first of its two dependants heard so
+    hub, first = a_busy_hub(cascade_rows_max=1)
+    second = hub.submit(depends_on=(first.id,))
+    third, fourth = hub.submit_all(*(a_draft(depends_on=(second.id,)) for _ in range(2)))
+    hub.core.handle(_fail(hub, first), hub.now)
+    for _ in range(2):
+        hub.core.dispatch(hub.core.turn(hub.now))
+    hub.batches.append(hub.core.cut(batch_id="last", now=hub.now))
+    assert (third.status, fourth.status) == (Status.BLOCKED, Status.WAITING)
+    other = hub.restarted()
+
+    # When the next hub looks for news that was not heard
+    other.step(HearEnded(Known(tasks={first.id: first}, asked={first.id: None})))
+
+    # Then the second dependant hears it too
+    assert [other.state.tasks[task.id].status for task in (third, fourth)] == [Status.BLOCKED] * 2
+
+
 def test_what_is_past_changing_is_not_asked_again() -> None:
     hub, first = a_busy_hub()
     second = hub.submit()

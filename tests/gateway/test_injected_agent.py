@@ -140,6 +140,36 @@ async def test_a_token_is_worth_nothing_when_its_attempt_is_over(scene: Scene) -
     assert (await scene.owner.get(f"{TASKS}/{scene.task}")).json["result"] == 1
 
 
+async def test_a_token_is_worth_nothing_when_a_newer_attempt_has_its_task(scene: Scene) -> None:
+    # Given an attempt whose daemon gave it up, and the next one at the same task
+    part = (await scene.agent.post(TASKS, {"input": "part", "scheduled_for": "2099-01-01T00:00:00Z"})).json["id"]
+    about = {"task_id": scene.task, "attempt": 1}
+    scene.daemon.say({"type": "task.started", **about}, {"type": "task.cancelled", **about, "reason": "restarting"})
+    heard: list[dict[str, Any]] = []
+    while not heard or heard[-1]["type"] != "task.execute":
+        heard += await scene.daemon.hear()
+    order = heard[-1]
+    assert (order["task"]["id"], order["attempt"]) == (scene.task, 2)
+
+    # When the first one's agent asks for what its token opened, then it is refused
+    for method, path, body in (
+        ("POST", TASKS, {"input": "a"}),
+        ("POST", f"{TASKS}/batch", {"tasks": [{"input": "a"}]}),
+        ("GET", f"{TASKS}/{part}", None),
+        ("GET", f"{TASKS}/{part}/why", None),
+        ("POST", f"{TASKS}/{scene.task}/progress", {}),
+        ("POST", f"{TASKS}/{scene.task}/checkpoint", {"data": 1}),
+        ("POST", f"{TASKS}/{scene.task}/heartbeat", {}),
+    ):
+        answer = await scene.agent.request(method, path, body)
+        assert (answer.status, answer.json["code"]) == (409, "STALE_ATTEMPT"), (method, path)
+
+    # And the newer attempt's token opens it
+    newer = Client(scene.owner.app, order["token"])
+    assert (await newer.post(TASKS, {"input": "b"})).status == 201
+    assert (await newer.get(f"{TASKS}/{part}")).status == 200
+
+
 async def test_a_token_that_was_changed_in_any_letter_is_none(scene: Scene) -> None:
     token = scene.agent.key
     assert token is not None
