@@ -49,7 +49,7 @@ header. An admin names another user with `?user=`; in lists `?user=*` means ever
 A refusal is `{MEDIA_TYPE}`: `{{"status", "title", "detail", "code", "errors": [{{"path", "message"}}]}}`. Go by
 `code`: `detail` is for people. A 503 and a 429 carry `Retry-After` in seconds. Repeating a submission is safe with an
 `Idempotency-Key` header (or the field `idempotency_key`): the second one answers 200 with the first one's task and
-`"deduplicated": true`."""
+`"deduplicated": true`, for 24 hours also if that was cancelled or skipped since; a new key makes a new task."""
 
 SHAPES: Final = """## Shapes
 

@@ -37,6 +37,24 @@ def test_a_task_that_was_there_already_is_said_so(hub: StubHub, cli: Cli) -> Non
     )
 
 
+@pytest.mark.filterwarnings("always::taskyard.sdk.task.SubmittedBefore")
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        ("cancelled", "use a new key for a new task"),
+        ("skipped", "retry it, or use a new key for a new task"),
+    ],
+)
+def test_a_key_whose_task_was_cancelled_or_skipped_is_said_to_make_nothing_new(
+    hub: StubHub, cli: Cli, status: str, advice: str
+) -> None:
+    hub.on("POST", "tasks", Reply(body=a_task(deduplicated=True, status=status)))
+    result = cli("submit", "x", "--idempotency-key", "k")
+    assert (result.code, result.out) == (0, "T-002\n")
+    said = f"T-002 was submitted before with this idempotency key, and has been {status}."
+    assert f"taskyard: {said} Nothing new was made: {advice}.\n" in result.err
+
+
 def test_every_option_has_its_place_on_the_wire(hub: StubHub, cli: Cli) -> None:
     hub.on("POST", "tasks", Reply(status=201, body=a_task()))
     result = cli("submit", "hello", *shlex.split(EVERY_OPTION))

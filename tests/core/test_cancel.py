@@ -18,7 +18,7 @@ def test_a_task_that_no_daemon_holds_is_cancelled_at_once(fields: dict[str, obje
     assert hub.cancel(task, reason="not needed") == Done(task.id)
     assert (task.status, task.completed_at) == (Status.CANCELLED, hub.now.wall)
     assert hub.said(EventName.TASK_CANCELLED, task)[0].data == {"reason": "not needed"}
-    assert hub.state.keys == {}
+    assert hub.state.keys == {("ann", "k"): task.id}
 
 
 def test_cancelling_a_running_task_answers_at_once_and_the_task_runs_on_until_its_daemon_confirms() -> None:

@@ -5,7 +5,8 @@ import pytest
 from taskyard.core.breakers import state_of
 from taskyard.core.changes import BreakerRecord
 from taskyard.core.commands import Arrival, Draft, ImportTasks, Known
-from taskyard.core.effects import Imported, Refused
+from taskyard.core.effects import Imported, Refused, Submitted
+from taskyard.core.endings import DAY_MS
 from taskyard.core.imports import AHEAD_MS_MAX
 from taskyard.core.lookups import missing
 from taskyard.core.settings import Queue, Settings
@@ -226,10 +227,22 @@ def test_a_key_that_somebody_holds_stays_with_them() -> None:
         an_arrival("a", key="k", digest="y"),
         an_arrival("b", Status.COMPLETED, key="l", digest="y"),
         an_arrival("c", key="l", digest="z"),
-        an_arrival("d", Status.CANCELLED, key="m", digest="z"),
+        an_arrival("d", Status.CANCELLED, key="m", digest="z", completed_at=START_WALL - DAY_MS),
     )
     assert (first.key, second.key, third.key, free.key) == (None, "l", None, "m")
     assert hub.state.keys == {("ann", "k"): holder.id, ("ann", "l"): "b"}
+
+
+def test_a_key_goes_on_naming_what_was_cancelled_elsewhere_within_the_last_day() -> None:
+    hub = HubHarness()
+    at = START_WALL - DAY_MS + 1
+    cancelled, after = taken(
+        hub,
+        an_arrival("a", Status.CANCELLED, key="k", digest="y", completed_at=at, created_at=at),
+        an_arrival("b", key="k", digest="y"),
+    )
+    assert (cancelled.key, after.key) == ("k", None)
+    assert hub.offer(a_draft(key="k", digest="y")) == Submitted(("a",), (True,))
 
 
 def test_numbers_go_on_from_the_users_last_one() -> None:

@@ -5,10 +5,11 @@ import pytest
 from taskyard.core.commands import Draft, Known
 from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.effects import Refused, Submitted
+from taskyard.core.endings import DAY_MS
 from taskyard.core.intake import find_cycle
 from taskyard.core.settings import Queue, Settings
 from taskyard.core.task import Task, Terms
-from taskyard.vocabulary import DependsPolicy, Level, Refusal, SourceType
+from taskyard.vocabulary import CONTENT_KEY_PREFIX, DependsPolicy, Level, Refusal, SourceType
 from tests.support.harness import HubHarness, Status, a_draft
 
 QUEUES = {
@@ -83,15 +84,53 @@ def test_a_key_that_only_the_store_remembers_is_recognised() -> None:
     assert submitted(hub.offer(a_draft(key="k"), known=known)).deduplicated == (True,)
 
 
+@pytest.mark.parametrize("is_forgotten", [False, True])
 @pytest.mark.parametrize("end", ["cancel", "skip"])
-def test_what_was_cancelled_or_skipped_may_be_submitted_again(end: str) -> None:
+def test_a_late_repetition_of_what_was_cancelled_or_skipped_brings_nothing_to_life(
+    end: str, is_forgotten: bool
+) -> None:
+    # Given a task that was cancelled or skipped, and a request for it that is still on its way
+    hub = HubHarness()
+    task = hub.submit(key="k", digest="d")
+    getattr(hub, end)(task)
+    known = Known(tasks={task.id: task}, keys={"k": task.id})
+    if is_forgotten:
+        hub.advance(s=3600)
+        assert (task.id in hub.state.tasks, hub.state.keys) == (False, {})
+
+    # When it arrives, then it is answered with that task
+    late = hub.offer(a_draft(key="k", digest="d"), known=known if is_forgotten else Known())
+    assert submitted(late) == Submitted((task.id,), (True,))
+
+    # And the key means that content only
+    other = refusal(hub.offer(a_draft(key="k", digest="other"), known=known))
+    assert other.code is Refusal.IDEMPOTENCY_KEY_REUSED
+
+
+@pytest.mark.parametrize("end", ["cancel", "skip"])
+def test_a_day_after_its_task_was_cancelled_or_skipped_a_key_may_be_used_again(end: str) -> None:
     hub = HubHarness()
     task = hub.submit(key="k")
     getattr(hub, end)(task)
-    assert hub.submit(key="k").id != task.id
+    hub.core.forget(through_seq=hub.state.ledger.seq)
+    known = Known(tasks={task.id: task}, keys={"k": task.id})
+    hub.advance(ms=DAY_MS - 1)
+    assert submitted(hub.offer(a_draft(key="k"), known=known)).ids == (task.id,)
+    hub.advance(ms=1)
+    assert submitted(hub.offer(a_draft(key="k"), known=known)).deduplicated == (False,)
 
 
-def test_what_was_read_before_a_task_was_discarded_does_not_deduplicate() -> None:
+def test_a_batch_that_comes_again_answers_with_the_cancelled_one_among_its_tasks() -> None:
+    hub = HubHarness()
+    drafts = [("a", ()), ("b", ("a",)), ("c", ())]
+    first = [a_draft(name=name, key=f"k#{name}", digest=name, depends_on=needs) for name, needs in drafts]
+    made = submitted(hub.offer(*first))
+    hub.cancel(hub.state.tasks[made.ids[2]])
+    again = [a_draft(name=name, key=f"k#{name}", digest=name, depends_on=needs) for name, needs in drafts]
+    assert submitted(hub.offer(*again)) == Submitted(made.ids, (True, True, True))
+
+
+def test_what_was_read_before_a_task_was_discarded_names_it_still() -> None:
     # Given a dead letter whose key was looked up, and which was cancelled before the submission was decided
     hub = HubHarness()
     hub.daemon()
@@ -99,10 +138,21 @@ def test_what_was_read_before_a_task_was_discarded_does_not_deduplicate() -> Non
     hub.fail(task, code="INVALID_INPUT")
     known = Known(tasks={task.id: task}, keys={"k": task.id})
     hub.cancel(task)
-    # When the submission comes with what was read
-    answer = submitted(hub.offer(a_draft(key="k"), known=known))
-    # Then it makes a new task
-    assert answer.deduplicated == (False,)
+    # When the submission comes with what was read, then it is answered with that task
+    assert submitted(hub.offer(a_draft(key="k"), known=known)) == Submitted((task.id,), (True,))
+
+
+def test_what_was_read_before_a_key_was_freed_does_not_deduplicate() -> None:
+    # Given a key made of the content, looked up while it was a dead letter's, which was then cancelled
+    hub = HubHarness()
+    hub.daemon()
+    key = f"{CONTENT_KEY_PREFIX}d"
+    task = hub.submit(key=key, digest="d")
+    hub.fail(task, code="INVALID_INPUT")
+    known = Known(tasks={task.id: task}, keys={key: task.id})
+    hub.cancel(task)
+    # When the submission comes with what was read, then it makes a new task
+    assert submitted(hub.offer(a_draft(key=key, digest="d"), known=known)).deduplicated == (False,)
 
 
 def test_twins_in_one_batch_are_one_task() -> None:
@@ -305,7 +355,7 @@ def test_a_dependency_that_failed_before_is_met_by_the_policy_at_once(policy: De
         assert task.trouble.blocked_reason == reason
     elif policy is DependsPolicy.SKIP:
         assert task.trouble.skipped_reason == reason
-        assert ("ann", "k") not in hub.state.keys
+        assert hub.state.keys["ann", "k"] == task.id
     else:
         assert [(n.kind, n.source_task) for n in task.trouble.notes] == [("dependency_failed", failed.id)]
 

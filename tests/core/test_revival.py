@@ -3,7 +3,8 @@
 import pytest
 
 from taskyard.core.commands import ChangeTask, Known, RetryTask, ReviewTask
-from taskyard.core.effects import Done, Refused
+from taskyard.core.effects import Done, Refused, Submitted
+from taskyard.core.endings import DAY_MS
 from taskyard.core.task import Task, Terms
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import AttemptStatus, DependsPolicy, EventName, Refusal, Verdict
@@ -165,22 +166,41 @@ def test_one_that_comes_back_blocked_blocks_those_who_wait_for_it() -> None:
 
 
 def test_a_skipped_task_whose_key_another_has_taken_is_refused() -> None:
+    # Given a task that was skipped a day ago, and another that was made with its key since
     hub = HubHarness()
     task = hub.submit(key="k")
     hub.skip(task)
+    hub.advance(ms=DAY_MS)
     other = hub.submit(key="k")
     assert refused(hub.retry(task)) is Refusal.IDEMPOTENCY_KEY_TAKEN
     assert task.status is Status.SKIPPED
+    # When that one is cancelled, then it has the key for another day
     hub.cancel(other)
-    assert hub.retry(task) == Done(task.id)
+    known = Known(tasks={task.id: task, other.id: other}, keys={"k": other.id})
+    assert refused(hub.retry(task, known=known)) is Refusal.IDEMPOTENCY_KEY_TAKEN
+    hub.advance(ms=DAY_MS)
+    assert hub.retry(task, known=known) == Done(task.id)
     assert hub.state.keys == {("ann", "k"): task.id}
+
+
+def test_a_skipped_task_that_is_retried_keeps_its_key() -> None:
+    hub = HubHarness()
+    task = hub.submit(key="k", digest="d")
+    hub.skip(task)
+    hub.core.forget(through_seq=hub.state.ledger.seq)
+    known = Known(tasks={task.id: task}, keys={"k": task.id})
+    assert hub.offer(a_draft(key="k", digest="d"), known=known) == Submitted((task.id,), (True,))
+    assert hub.retry(task, known=known) == Done(task.id)
+    assert hub.offer(a_draft(key="k", digest="d")) == Submitted((task.id,), (True,))
+    assert [each.id for each in hub.state.tasks.values()] == [task.id]
 
 
 def test_a_key_taken_by_a_task_that_only_the_store_remembers_is_taken() -> None:
     hub = HubHarness()
-    hub.daemon()
     task = hub.submit(key="k", scheduled_for=hub.now.wall + 10)
     hub.skip(task)
+    hub.advance(ms=DAY_MS)
+    hub.daemon()
     other = hub.submit(key="k")
     hub.complete(other)
     hub.advance(ms=1)

@@ -47,6 +47,46 @@ async def test_the_same_key_with_other_content_is_refused(ann: Client) -> None:
     assert (response.status, response.json["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
 
 
+@pytest.mark.parametrize("end", ["cancelled", "skipped"])
+async def test_a_key_goes_on_naming_what_was_cancelled_or_skipped(ann: Client, end: str) -> None:
+    first = (await ann.post(TASKS, {"input": "a", "idempotency_key": "k"})).json
+    path = f"{TASKS}/{first['id']}"
+    assert (await (ann.request("DELETE", path) if end == "cancelled" else ann.post(f"{path}/skip"))).status == 200
+    again = await ann.post(TASKS, {"input": "a"}, headers={"Idempotency-Key": "k"})
+    assert (again.status, again.json["id"], again.json["deduplicated"]) == (200, first["id"], True)
+    assert again.json["status"] == end
+    other = await ann.post(TASKS, {"input": "b", "idempotency_key": "k"})
+    assert (other.status, other.json["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert [task["id"] for task in (await ann.get(TASKS)).json] == [first["id"]]
+
+
+async def test_content_may_be_handed_in_again_once_its_task_was_cancelled(ann: Client) -> None:
+    body = {"input": "a", "dedupe": "content"}
+    first = (await ann.post(TASKS, body)).json
+    await ann.request("DELETE", f"{TASKS}/{first['id']}")
+    again = await ann.post(TASKS, body)
+    assert (again.status, again.json["deduplicated"]) == (201, False)
+    # With a key of its own beside it, the key decides.
+    keyed = body | {"idempotency_key": "k"}
+    second = (await ann.post(TASKS, keyed)).json
+    await ann.request("DELETE", f"{TASKS}/{second['id']}")
+    assert (await ann.post(TASKS, keyed)).json["id"] == second["id"]
+
+
+async def test_a_batch_that_comes_again_answers_with_what_was_cancelled_of_it(ann: Client) -> None:
+    tasks = {"tasks": [{"input": "a", "name": "a"}, {"input": "b", "depends_on": ["a"]}, {"input": "c"}]}
+    first = await ann.post(f"{TASKS}/batch", tasks, headers={"Idempotency-Key": "k"})
+    ids = [task["id"] for task in first.json["tasks"]]
+    await ann.request("DELETE", f"{TASKS}/{ids[0]}")
+    again = await ann.post(f"{TASKS}/batch", tasks, headers={"Idempotency-Key": "k"})
+    assert (first.status, again.status) == (201, 200)
+    assert [(task["id"], task["status"]) for task in again.json["tasks"]] == [
+        (ids[0], "cancelled"),
+        (ids[1], "cancelled"),
+        (ids[2], "queued"),
+    ]
+
+
 async def test_a_dependency_is_the_same_whichever_way_it_is_named(ann: Client) -> None:
     first = (await ann.post(TASKS, {"input": "first"})).json
     by_ref = {"input": "next", "depends_on": ["T-001"], "dedupe": "content"}

@@ -1,5 +1,6 @@
 """Both clients, through real sockets, against a hub that says what it is told to."""
 
+import warnings
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import pytest
 from taskyard.sdk.errors import (
     WaitTimeout,
 )
+from taskyard.sdk.task import SubmittedBefore
 from taskyard.vocabulary import Status
 from tests.sdk.conftest import Driver
 from tests.support.http_stub import KEY, Reply, Reset, StubHub, a_task, problem
@@ -53,6 +55,27 @@ def test_a_submission_that_met_faults_is_repeated_under_one_key(hub: StubHub, dr
 
     keys = {call.headers["idempotency-key"] for call in hub.asked("POST", "tasks")}
     assert (len(hub.calls), len(keys)) == (3, 1)
+
+
+@pytest.mark.parametrize("status", ["cancelled", "skipped"])
+def test_a_key_whose_task_was_cancelled_or_skipped_is_warned_of(hub: StubHub, driver: Driver, status: str) -> None:
+    known = a_task(deduplicated=True, status=status)
+    hub.on("POST", "tasks", Reply(body=known))
+    hub.on("POST", "tasks/batch", Reply(body={"tasks": [known, a_task(status=status)]}))
+    told = rf"T-002 was submitted before .* has been {status}\. Nothing new was made: .*use a new key"
+    with pytest.warns(SubmittedBefore, match=told):
+        task = driver.do(driver.client.submit("hello", idempotency_key="k"))
+    assert (task.status, task.deduplicated) == (status, True)
+    with pytest.warns(SubmittedBefore, match=told) as warned:
+        driver.do(driver.client.submit_batch([{"input": "hello", "idempotency_key": "k"}, {"input": "other"}]))
+    assert len(warned) == 1
+
+
+def test_what_was_submitted_before_and_goes_on_needs_no_warning(hub: StubHub, driver: Driver) -> None:
+    hub.on("POST", "tasks", Reply(body=a_task(deduplicated=True)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert driver.do(driver.client.submit("hello", idempotency_key="k")).deduplicated
 
 
 def test_two_submissions_have_two_keys(hub: StubHub, driver: Driver) -> None:

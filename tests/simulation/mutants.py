@@ -38,7 +38,7 @@ from taskyard.daemon import ledger
 from taskyard.hub import revisit
 from taskyard.store.committer import Release
 from taskyard.store.memory.disk import Disk
-from taskyard.vocabulary import COUNTED, AttemptStatus, ErrorCode, Status
+from taskyard.vocabulary import COUNTED, HOOK_KEY_PREFIX, AttemptStatus, ErrorCode, Status
 from tests.simulation.sessions import Session, Sessions
 from tests.simulation.shell import Hub
 
@@ -291,7 +291,24 @@ def never_write_what_stays_unconfirmed() -> Any:
 
 
 def free_the_key_of_a_delivery_that_was_cancelled() -> Any:
-    return everywhere(endings.keeps_key, lambda key, status: status in endings.KEEPS_KEY)
+    keeps_key = endings.keeps_key
+
+    def forgetful(task: Task, now_ms: int) -> bool:
+        is_delivery = (task.key or "").startswith(HOOK_KEY_PREFIX)
+        return task.status in endings.KEEPS_KEY if is_delivery else keeps_key(task, now_ms)
+
+    return everywhere(keeps_key, forgetful)
+
+
+def free_the_key_of_a_task_that_was_cancelled() -> Any:
+    keeps_key = endings.keeps_key
+
+    def hurried(task: Task, now_ms: int) -> bool:
+        is_delivery = (task.key or "").startswith(HOOK_KEY_PREFIX)
+        is_over = task.status in endings.KEEPS_KEY_FOR_A_DAY and not is_delivery
+        return not is_over and keeps_key(task, now_ms)
+
+    return everywhere(keeps_key, hurried)
 
 
 def forget_the_outbox() -> Any:
@@ -329,5 +346,6 @@ MORE: Final[tuple[Mutant, ...]] = (
     never_write_what_stays_unconfirmed,
     forget_the_outbox,
     free_the_key_of_a_delivery_that_was_cancelled,
+    free_the_key_of_a_task_that_was_cancelled,
     forget_what_schedules_settled,
 )

@@ -61,6 +61,9 @@ class Person:
         self.own: list[str] = []
         """Tasks whose creation was acknowledged, oldest first."""
         self.keys: dict[str, str] = {}
+        """Those of acknowledged tasks, with what each was made of."""
+        self.key_of: dict[str, str] = {}
+        """By task."""
         self.is_done = False
         self._made = 0
         self._acts = 0
@@ -167,6 +170,7 @@ class Person:
                 self.own.append(task_id)
                 if draft.key is not None and draft.digest is not None:
                     self.keys[draft.key] = draft.digest
+                    self.key_of[task_id] = draft.key
             if self.clock.happens(0.1):
                 # On second thoughts: it may be on its way to a daemon this very moment.
                 self.clock.later(self.clock.between(0, 20), self.cancel, self.own[-1])
@@ -238,7 +242,7 @@ class Person:
         elif dice < 0.6:
             self._ask(RetryTask(self.user_id, task_id))
         elif dice < 0.7:
-            self._ask(SkipTask(self.user_id, task_id))
+            self._skip(task_id)
         elif dice < 0.85:
             self._review(task_id)
         elif dice < 0.93:
@@ -258,12 +262,27 @@ class Person:
             self.world.history.cancels.setdefault(task_id, False)
         self._ask(ReviewTask(self.user_id, task_id, verdict, "so", self.user_id, until=until, to="boss"))
 
+    def _skip(self, task_id: str) -> None:
+        def skipped(answer: Answer | None) -> None:
+            if isinstance(answer, Done) and self.clock.happens(0.3):
+                self.clock.later(self.clock.about(10_000), self._repeat, task_id)
+
+        self._ask(SkipTask(self.user_id, task_id), skipped)
+
     def _cancelled(self, task_id: str, answer: Answer | None) -> None:
         if isinstance(answer, Done):
             task = self.world.history.durable[task_id]
             if task.status is not Status.CANCELLED and task.cancel_requested_at is None:
                 raise Violation(f"{task_id}: its cancellation was acknowledged and is not on disk")
             self.world.history.cancels[task_id] = True
+            if self.clock.happens(0.3):
+                self.clock.later(self.clock.about(10_000), self._repeat, task_id)
+
+    def _repeat(self, task_id: str) -> None:
+        """A request that was on its way all the time arrives after all."""
+        key = self.key_of.get(task_id)
+        if key is not None and not self.is_done:
+            self._offer([self._draft(key=key, digest=self.keys[key])])
 
     def _ask(self, command: Command, then: Answered | None = None) -> None:
         self.world.ask(command, then or _nothing)

@@ -11,6 +11,7 @@ from taskyard.core.changes import Batch
 from taskyard.core.commands import Command, Draft
 from taskyard.core.effects import Answer
 from taskyard.core.settings import Lease, Queue, Settings, Suspects
+from taskyard.core.task import Task
 from taskyard.vocabulary import ENDED, HOOK_KEY_PREFIX, EventName, Status
 from tests.simulation import checkers, mirror
 from tests.simulation.clockwork import Clockwork
@@ -33,7 +34,7 @@ LONG_ODDS = 0.2
 """So much of the work takes long in every life: where all of it is short, faults would find nothing under way."""
 HEALED_MS_MAX = 3 * 3_600_000
 HEALED_STEPS_MAX = 150_000
-NEVER_KEYED = (Status.SKIPPED, Status.CANCELLED, Status.STALE)
+DAY_MS = 24 * 3_600_000
 
 
 class World:
@@ -128,9 +129,16 @@ class World:
             if other_id != task_id and (other.user_id, other.key) == (acked.user_id, acked.key):
                 task = self.history.durable[other_id]
                 is_archived = other_id in self.hub.store._disk.archive
-                is_keyed = task.status not in NEVER_KEYED or (acked.key or "").startswith(HOOK_KEY_PREFIX)
-                if is_keyed and not is_archived:
+                if self._is_named_by(task) and not is_archived:
                     raise Violation(f"key {acked.key}: {other_id} ({task.status}) and {task_id} were made of it")
+
+    def _is_named_by(self, task: Task) -> bool:
+        """Whether its key names this task: for a day also after it was cancelled or skipped."""
+        if (task.key or "").startswith(HOOK_KEY_PREFIX):
+            return True
+        if task.status in (Status.CANCELLED, Status.SKIPPED):
+            return self.hub.now.wall - (task.completed_at or task.created_at) < DAY_MS
+        return task.status is not Status.STALE
 
     def _follow(self, history: History, batch: Batch) -> None:
         """People follow the events, and some change their mind the moment a task goes out."""

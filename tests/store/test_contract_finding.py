@@ -11,7 +11,6 @@ from taskyard.store.port import (
 )
 from taskyard.vocabulary import (
     ENDED,
-    HOOK_KEY_PREFIX,
     Level,
     SourceType,
     Status,
@@ -83,28 +82,13 @@ def test_known_resolves_refs(yard: Yard) -> None:
     assert known.tasks == {hot.id: hot, done.id: done}
 
 
-@pytest.mark.parametrize("status", [Status.COMPLETED, Status.PERMANENTLY_FAILED])
-def test_a_key_is_held_by_a_task_that_completed_or_died(yard: Yard, status: Status) -> None:
+@pytest.mark.parametrize("status", sorted(ENDED))
+def test_the_task_of_a_key_is_found_however_it_ended(yard: Yard, status: Status) -> None:
     task = ended(a_task(key="k"), status)
     yard.has(task)
     known = yard.reader.known(user_id=USER, ids=(), refs=(), keys=("k", "free"))
     assert known.keys == {"k": task.id}
     assert known.tasks == {task.id: task}
-
-
-@pytest.mark.parametrize("status", [Status.CANCELLED, Status.STALE, Status.SKIPPED])
-def test_a_key_is_free_again_when_its_task_came_to_nothing(yard: Yard, status: Status) -> None:
-    yard.has(ended(a_task(key="k"), status))
-    assert yard.reader.known(user_id=USER, ids=(), refs=(), keys=("k",)).keys == {}
-
-
-@pytest.mark.parametrize("status", sorted(ENDED))
-def test_the_key_of_a_delivery_is_held_however_its_task_ended(yard: Yard, status: Status) -> None:
-    key = f"{HOOK_KEY_PREFIX}wh_1:d"
-    task = ended(a_task(key=key), status)
-    yard.has(task)
-    yard.has(ended(a_task(key="k"), Status.CANCELLED))
-    assert yard.reader.known(user_id=USER, ids=(), refs=(), keys=("k", key)).keys == {key: task.id}
 
 
 def test_a_key_is_free_again_when_its_task_is_archived(yard: Yard) -> None:
@@ -113,7 +97,18 @@ def test_a_key_is_free_again_when_its_task_is_archived(yard: Yard) -> None:
     assert yard.reader.known(user_id=USER, ids=(), refs=(), keys=("k",)).keys == {}
 
 
-def test_the_newest_of_two_holders_of_a_key_counts(yard: Yard) -> None:
+def test_of_several_tasks_of_a_key_the_one_that_keeps_it_counts_else_the_one_that_ended_last(yard: Yard) -> None:
+    skipped_last = ended(a_task(number=3, key="k"), Status.SKIPPED, at=NOW + 2)
+    cancelled = [ended(a_task(number=number, key="k"), Status.CANCELLED, at=NOW + 1) for number in (4, 5)]
+    yard.has(skipped_last)
+    yard.has(*cancelled)
+    assert yard.reader.known(user_id=USER, ids=(), refs=(), keys=("k",)).keys == {"k": skipped_last.id}
+    completed = ended(a_task(number=2, key="k"), at=NOW)
+    yard.has(completed)
+    assert yard.reader.known(user_id=USER, ids=(), refs=(), keys=("k",)).keys == {"k": completed.id}
+
+
+def test_of_two_tasks_of_a_key_that_ended_at_once_the_newer_counts(yard: Yard) -> None:
     newer, older = ended(a_task(number=8, key="k")), ended(a_task(number=3, key="k"))
     yard.has(newer)
     yard.has(older)

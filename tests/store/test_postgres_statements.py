@@ -23,7 +23,7 @@ GROWING = re.compile(
     r"Seq Scan on (task|history|archive|body|outcome|checkpoint|log_chunk|late_result|audit|commit_log|request"
     r"|kept|numbering)"
 )
-TEXTS = ("ids", "keys", "statuses")
+TEXTS = ("ids", "keys", "statuses", "keeping")
 NUMBERS = ("numbers", "seqs")
 WORDS = (
     *("user_id", "task_id", "subject", "name", "before_id", "last_id", "after", "key"),

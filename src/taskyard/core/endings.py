@@ -14,10 +14,13 @@ from taskyard.core.state import Echo, State, Turn
 from taskyard.core.suspects import let_go
 from taskyard.core.task import Task, Trouble
 from taskyard.core.timers import Clock, Due
-from taskyard.vocabulary import ENDED, HELD, HOOK_KEY_PREFIX, Status
+from taskyard.vocabulary import CONTENT_KEY_PREFIX, ENDED, HELD, HOOK_KEY_PREFIX, Status
 
 KEEPS_KEY: Final = frozenset({Status.COMPLETED, Status.PERMANENTLY_FAILED})
-# A second submission finds these; what was skipped, cancelled or stale may be submitted again.
+"""A second submission finds these for as long as they are in history."""
+KEEPS_KEY_FOR_A_DAY: Final = frozenset({Status.CANCELLED, Status.SKIPPED})
+"""These too, if the key was given and not made of the content: the first request may still be on its way."""
+DAY_MS: Final = 24 * 3600 * 1000
 
 # Python 3.11 looks up a member of an enum by a call. What every end asks for is named here once.
 WALL, BEGIN, MONO, CRITICAL_WAIT = Clock.WALL, Due.BEGIN, Clock.MONO, Due.CRITICAL_WAIT
@@ -31,7 +34,7 @@ def end(turn: Turn, task: Task, status: Status, *, data: Data | None = None) -> 
     if task.status is not status:
         move(turn, task, status, data=data)
     _stop_timers(turn, task)
-    if task.key is not None and not keeps_key(task.key, status):
+    if task.key is not None and not keeps_key(task, turn.now.wall):
         holder = turn.state.keys.get((task.user_id, task.key))
         if holder == task.id:
             del turn.state.keys[task.user_id, task.key]
@@ -51,9 +54,16 @@ def keep_cancel_reason(task: Task, reason: str | None) -> None:
         trouble.cancel_reason = reason
 
 
-def keeps_key(key: str, status: Status) -> bool:
-    """Whether a key stays that of a task which ended so."""
-    return status in KEEPS_KEY or key.startswith(HOOK_KEY_PREFIX)
+def keeps_key(task: Task, now_ms: int) -> bool:
+    """Whether an ended task's idempotency key still names it."""
+    key, status = task.key or "", task.status
+    if status in KEEPS_KEY or key.startswith(HOOK_KEY_PREFIX):
+        return True
+    if status not in KEEPS_KEY_FOR_A_DAY or key == f"{CONTENT_KEY_PREFIX}{task.digest}":
+        return False
+    # A task that was skipped as it came in has no other instant.
+    ended_at = task.created_at if task.completed_at is None else task.completed_at
+    return now_ms < ended_at + DAY_MS
 
 
 def announce(turn: Turn, task_id: str, outcome: Status | None) -> None:
@@ -72,14 +82,14 @@ def unlist(index: dict[str, dict[str, None]], whose: str, task_id: str) -> None:
             del index[whose]
 
 
-def holder_of(state: State, known: Known, user_id: str, key: str) -> Task | None:
+def holder_of(state: State, known: Known, user_id: str, key: str, now_ms: int) -> Task | None:
     """The task that holds a user's idempotency key. What was read may have ended since, and freed it."""
     task_id = state.keys.get((user_id, key)) or known.keys.get(key)
     if task_id is None:
         return None
     task = state.tasks.get(task_id) or known.tasks.get(task_id)
     assert task is not None, "I6: an idempotency key names a task"
-    return None if task.status in ENDED and not keeps_key(key, task.status) else task
+    return None if task.status in ENDED and not keeps_key(task, now_ms) else task
 
 
 def _stop_timers(turn: Turn, task: Task) -> None:

@@ -22,7 +22,7 @@ import msgspec
 from taskyard.core.breakers import take_up
 from taskyard.core.commands import Arrival, ImportTasks, SubmitTasks
 from taskyard.core.effects import Imported, Refused, Reply
-from taskyard.core.endings import KEEPS_KEY, holder_of, keep_cancel_reason
+from taskyard.core.endings import holder_of, keep_cancel_reason, keeps_key
 from taskyard.core.intake import (
     Intake,
     enter,
@@ -241,9 +241,11 @@ def _queues(one: Import) -> list[str]:
 def _task_of(one: Import, arrival: Arrival, number: int) -> Task:
     """Its record, as far as it is the same for what is open and what has ended."""
     draft, command = arrival.draft, one.command
-    if draft.key is not None and holder_of(one.state, command.known, command.user_id, draft.key) is not None:
-        # Whoever holds a key goes on holding it.
-        draft.key = draft.digest = None
+    if draft.key is not None:
+        holder = holder_of(one.state, command.known, command.user_id, draft.key, one.turn.now.wall)
+        if holder is not None:
+            # The task that holds a key goes on holding it.
+            draft.key = draft.digest = None
     task = task_of(one.intake, draft)
     task.number = number
     task.created_at = min(arrival.created_at, one.turn.now.wall)
@@ -273,9 +275,9 @@ def _take_history(one: Import, arrival: Arrival, number: int) -> None:
     elif arrival.status is Status.CANCELLED:
         keep_cancel_reason(task, arrival.cancel_reason)
     state.tasks[task.id] = task
-    if task.key is not None and arrival.status in KEEPS_KEY:
-        state.keys[task.user_id, task.key] = task.id
     arrive(one.turn, task, arrival.status, arrival.draft.body, data={"origin": one.command.origin})
+    if task.key is not None and keeps_key(task, one.turn.now.wall):
+        state.keys[task.user_id, task.key] = task.id
     if arrival.outcome is not None:
         state.ledger.outcomes[task.id] = arrival.outcome
 

@@ -233,7 +233,8 @@ def _refusal_of(intake: Intake, draft: Draft) -> Refused | None:
 def recognise(intake: Intake, draft: Draft, key: str, keys: dict[str, Draft]) -> Refused | str | None:
     """The id of the task that this key already made; a refusal if it was made of other content."""
     twin = keys.setdefault(key, draft)
-    holder = holder_of(intake.state, intake.command.known, intake.command.user_id, key) or twin
+    command = intake.command
+    holder = holder_of(intake.state, command.known, command.user_id, key, intake.turn.now.wall) or twin
     if holder is draft:
         return None
     if holder.digest != draft.digest or (isinstance(holder, Task) and not intake.is_seen(holder)):

@@ -57,7 +57,7 @@ def _objection(turn: Turn, command: RetryTask | ReviewTask, task: Task) -> Refus
     refusal = objection_to_retry(task)
     if refusal is not None or task.key is None:
         return refusal
-    holder = holder_of(turn.state, command.known, task.user_id, task.key)
+    holder = holder_of(turn.state, command.known, task.user_id, task.key, turn.now.wall)
     if holder is None or holder.id == task.id:
         return None
     return Refused(Refusal.IDEMPOTENCY_KEY_TAKEN, f"Another task has taken its idempotency key {task.key} meanwhile.")

@@ -17,10 +17,9 @@ from taskyard.core.changes import AuditRecord, Event
 from taskyard.core.forecast import Forecast
 from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Trouble
 from taskyard.gateway.context_input import context_input_of
-from taskyard.gateway.translate import CONTENT_KEY_PREFIX
 from taskyard.gateway.views import ProgressView
 from taskyard.store.port import Load, Numbered, StoredTask
-from taskyard.vocabulary import HELD, EventName, ref_of
+from taskyard.vocabulary import CONTENT_KEY_PREFIX, HELD, EventName, ref_of
 from taskyard.wire.fields import NULL, instant_of, instant_or_none, ms_of
 from taskyard.wire.people import AuditAnswer
 from taskyard.wire.submission import Execution, Requirements, Source

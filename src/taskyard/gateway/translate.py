@@ -15,16 +15,13 @@ from taskyard.core.task import ms_of as ms_of_seconds
 from taskyard.core.told import KEEP, Keep
 from taskyard.gateway.retry_after import retry_after_ms
 from taskyard.gateway.sameness import NO_NAMES, digest_of, input_of, plain
-from taskyard.vocabulary import DEFAULT_QUEUE, ErrorCode, Level, SourceType
+from taskyard.vocabulary import CONTENT_KEY_PREFIX, DEFAULT_QUEUE, ErrorCode, Level, SourceType
 from taskyard.wire.fields import FIELD_BYTES_MAX, NULL, ms_of
 from taskyard.wire.frames import DecisionReport, WireError, WireUsage
 from taskyard.wire.submission import BatchItem, Change, Completion, Execution, Requirements, Source, Submission
 from taskyard.wire.tasks import Content
 
 T = TypeVar("T")
-
-CONTENT_KEY_PREFIX: Final = "content:"
-"""Of the idempotency key that `dedupe: "content"` makes."""
 
 # Python 3.11 looks up a member of an enum by a call, and every submission is asked for this one.
 _WEBHOOK: Final = SourceType.WEBHOOK

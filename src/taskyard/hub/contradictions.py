@@ -66,6 +66,8 @@ CONSTANT_SIZES: Final[Mapping[str, int]] = {
 # They were settings once: whoever still has one in a file is told what holds.
 
 AT_LEAST_ONE: Final = (
+    # Idempotency keys of what was cancelled or skipped count for a day, and are looked up before the archive.
+    "retention.archive_after_days",
     "limits.running_total",
     "limits.running_per_user",
     "limits.daemon_slots",
@@ -111,7 +113,6 @@ ABOVE_ZERO: Final = (
     "plans.*.max_task_duration_minutes",
     "notifications.timeout_s",
     "notifications.retry_first_s",
-    "retention.archive_after_days",
     "retention.events_days",
     "priorities.estimated_s",
     "schedules.interval_min_s",

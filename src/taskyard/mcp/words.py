@@ -29,6 +29,8 @@ Errors have a `code` and a `detail` that says what to do:
 - UNAUTHENTICATED, FORBIDDEN: your key or token does not open this. Do not try again.
 - STALE_ATTEMPT: the task was taken from you (time-out, cancel, or it runs elsewhere). Stop working on it.
 - IDEMPOTENCY_KEY_REUSED: this key was used for another content. Take another key.
+  An answer with `deduplicated` and the status `cancelled` or `skipped` is no error, but nothing new was made: take
+  another key if the work is to be done after all.
 - STORE_UNAVAILABLE, NO_LEADER, OUTCOME_UNKNOWN, HUB_UNREACHABLE: try again in a few seconds, with the same
   idempotency_key.
 """

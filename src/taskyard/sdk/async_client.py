@@ -51,7 +51,7 @@ from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
 from taskyard.sdk.schedules import AsyncScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
-from taskyard.sdk.task import AsyncTask, bind
+from taskyard.sdk.task import AsyncTask, bind, warn_of_repetitions
 from taskyard.wire.addresses import Turn, each_hub
 from taskyard.wire.imports import Import, ImportAnswer
 from taskyard.wire.report import ReportAnswer
@@ -107,10 +107,16 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
     # --- submitting and reading ----------------------------------------------------------------------------
 
     async def submit(self, input: str, **options: Unpack[TaskOptions]) -> AsyncTask:
-        return await self.call(requests.submit_task(AsyncTask, {"input": input, **options}))
+        """Hand in one task. With a key that was used before it is the task of then, with `deduplicated`: a warning
+        (`sdk.task.SubmittedBefore`) says so where that was cancelled or skipped."""
+        task = await self.call(requests.submit_task(AsyncTask, {"input": input, **options}))
+        warn_of_repetitions([task])
+        return task
 
     async def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[AsyncTask]:
-        return await self.call(requests.submit_batch(AsyncTask, tasks, partial=partial))
+        batch = await self.call(requests.submit_batch(AsyncTask, tasks, partial=partial))
+        warn_of_repetitions(batch.tasks)
+        return batch
 
     async def say(self, text: str, *, channel: str | None = None, dry_run: bool = False) -> Said[AsyncTask]:
         """A chat message, in English or Chinese: its tasks are added, its commands done, and it is answered."""

@@ -57,7 +57,7 @@ from taskyard.sdk.requests import Batch
 from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
 from taskyard.sdk.schedules import ScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
-from taskyard.sdk.task import Task, bind
+from taskyard.sdk.task import Task, bind, warn_of_repetitions
 from taskyard.wire.addresses import Turn, each_hub
 from taskyard.wire.imports import Import, ImportAnswer
 from taskyard.wire.report import ReportAnswer
@@ -118,10 +118,16 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
     # --- submitting and reading ----------------------------------------------------------------------------
 
     def submit(self, input: str, **options: Unpack[TaskOptions]) -> Task:
-        return self.call(requests.submit_task(Task, {"input": input, **options}))
+        """Hand in one task. With a key that was used before it is the task of then, with `deduplicated`: a warning
+        (`sdk.task.SubmittedBefore`) says so where that was cancelled or skipped."""
+        task = self.call(requests.submit_task(Task, {"input": input, **options}))
+        warn_of_repetitions([task])
+        return task
 
     def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[Task]:
-        return self.call(requests.submit_batch(Task, tasks, partial=partial))
+        batch = self.call(requests.submit_batch(Task, tasks, partial=partial))
+        warn_of_repetitions(batch.tasks)
+        return batch
 
     def say(self, text: str, *, channel: str | None = None, dry_run: bool = False) -> Said[Task]:
         """A chat message, in English or Chinese: its tasks are added, its commands done, and it is answered."""

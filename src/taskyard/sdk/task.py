@@ -5,12 +5,14 @@ in place, so that a handle kept from submission shows the newest state after `re
 """
 
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from taskyard.sdk import requests
 from taskyard.sdk.answers import Cancellation, Said, TaskRecord
 from taskyard.sdk.errors import WaitTimeout
+from taskyard.vocabulary import Status
 
 if TYPE_CHECKING:
     from taskyard.sdk.async_client import AsyncClient
@@ -21,7 +23,26 @@ PROGRESS_S_FIRST: Final = 0.1
 # How long one poll lasts when somebody watches the progress. The hub learns it about once a second; the first
 # polls are shorter, since most happens at the beginning: queued, scheduled, started.
 
+OVER: Final = {
+    Status.CANCELLED: "use a new key for a new task",
+    Status.SKIPPED: "retry it, or use a new key for a new task",
+}
+"""How a task has ended that an idempotency key goes on naming for a day, and what to do about it."""
+
 R = TypeVar("R", bound=TaskRecord)
+
+
+class SubmittedBefore(UserWarning):
+    """A submission made nothing new: its idempotency key names a task that was cancelled or skipped."""
+
+
+def warn_of_repetitions(tasks: Iterable[TaskRecord]) -> None:
+    """Warn of tasks of a submission that were recognised by their key and run no more."""
+    for task in tasks:
+        advice = OVER.get(task.status)
+        if task.deduplicated and advice is not None:
+            said = f"{task.ref} was submitted before with this idempotency key, and has been {task.status}"
+            warnings.warn(f"{said}. Nothing new was made: {advice}.", SubmittedBefore, stacklevel=3)
 
 
 class Patience:

@@ -176,8 +176,8 @@ class Reader(Protocol):
     def known(
         self, *, user_id: str | None, ids: tuple[str, ...], refs: tuple[str, ...], keys: tuple[str, ...]
     ) -> Known:
-        """Tasks by id (any state; `user_id` None: whoever's), refs, and idempotency keys held by completed
-        or dead-lettered tasks of history; with the sequence number this was read at."""
+        """Tasks by id (any state; `user_id` None: whoever's) and refs, and for each idempotency key of history the one
+        task that may still hold it; with the sequence number this was read at."""
 
     def keys_used(self, *, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
         """Users and idempotency keys of history, whoever holds them now, page by page: `after` is the last of the page

@@ -374,6 +374,8 @@ TOKEN_PREFIX: Final = "tyt_"
 HOOK_KEY_PREFIX: Final = "hook:"
 """Of the idempotency key that a webhook's delivery makes. It stays its task's whatever becomes of that: what a person
 has cancelled must not begin anew when the delivery is sent again."""
+CONTENT_KEY_PREFIX: Final = "content:"
+"""Of the idempotency key that `dedupe: "content"` makes of a digest."""
 HUB_RATE: Final = "hub"
 """The rate of all users together, beside those of the sources."""
 

@@ -9,8 +9,8 @@ from msgspec import Struct, json
 
 from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
+from taskyard.core.endings import KEEPS_KEY
 from taskyard.core.task import Task
-from taskyard.store.key_holders import by_statuses
 from taskyard.store.memory.disk import Commit, Disk, Row, decoded, old_rows
 from taskyard.store.paging import before_of, last_of, number_of
 from taskyard.store.port import LOG_BYTES_MAX, Figures, Load, LogPiece, Numbered, StoredTask, TaskFilter
@@ -84,16 +84,15 @@ class MemoryReader:
         return Known(read_seq=self._disk.seq, tasks=tasks, refs=by_ref, keys=by_key)
 
     def _holders(self, keys: frozenset[str], *, user_id: str) -> dict[str, str]:
-        """Who holds each key; the newest, if several do."""
+        """The task that may hold each key: one whose end keeps a key for good, else the one that ended last."""
         if not keys:
             return {}
-        statuses = {key: kept for kept, held in by_statuses(keys).items() for key in held}
-        held = sorted(
-            (row.columns[2], row.key, id_)
+        rows = (
+            (row.columns[3] in KEEPS_KEY, row.completed_at, row.columns[2], row.key, id_)
             for id_, row in self._disk.history.items()
-            if row.key in keys and row.columns[1] == user_id and row.columns[3] in statuses[row.key]
+            if row.key in keys and row.columns[1] == user_id
         )
-        return {key: id_ for _, key, id_ in held}
+        return {key: id_ for *_, key, id_ in sorted(rows)}
 
     def keys_used(self, *, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
         used = sorted((row.columns[1], row.key) for row in self._disk.history.values() if row.key is not None)

@@ -10,9 +10,9 @@ from typing import Final, TypeVar
 
 from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
+from taskyard.core.endings import KEEPS_KEY
 from taskyard.core.task import Task
 from taskyard.store.counts import by_status, whose_of
-from taskyard.store.key_holders import by_statuses
 from taskyard.store.log_pieces import log_asked, log_piece
 from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
 from taskyard.store.port import (
@@ -243,11 +243,9 @@ def _known_refs(session: Session, tasks: dict[str, Task], *, user_id: str, refs:
 def _known_keys(session: Session, tasks: dict[str, Task], *, user_id: str, keys: tuple[str, ...]) -> dict[str, str]:
     if not keys:
         return {}
-    holders: dict[str, str] = {}
-    for statuses, held in by_statuses(keys).items():
-        asked: dict[str, Value] = {"user_id": user_id, "keys": texts(held), "statuses": words(statuses)}
-        rows = session.rows(SQL["holders_of_keys"], asked, prepare=True)
-        holders.update((unescaped(key), id_) for key, id_ in rows)
+    asked: dict[str, Value] = {"user_id": user_id, "keys": texts(keys), "keeping": words(sorted(KEEPS_KEY))}
+    rows = session.rows(SQL["holders_of_keys"], asked, prepare=True)
+    holders = {unescaped(key): id_ for key, id_ in rows}
     found = {task.id: task for task in map(task_of, _by_ids(session, list(holders.values()), user_id=user_id))}
     _refuse_strays(holders.items(), {(key, task.id) for task in found.values() if (key := task.key) in keys})
     tasks.update(found)

@@ -340,10 +340,11 @@ SELECT * FROM anywhere WHERE id = ANY (:ids) AND (:user_id::text IS NULL OR user
 SELECT * FROM anywhere WHERE user_id = :user_id AND number = ANY (:numbers);
 
 -- holders_of_keys
--- By `history_key`. Oldest first, so that the newest holder is the one that remains.
+-- By `history_key`. The last row of a key is the only task that may hold it: one whose end keeps a key for good, else
+-- the one that ended last.
 SELECT idempotency_key, id FROM history
-WHERE user_id = :user_id AND idempotency_key = ANY (:keys) AND idempotency_key IS NOT NULL AND status = ANY (:statuses)
-ORDER BY number;
+WHERE user_id = :user_id AND idempotency_key = ANY (:keys) AND idempotency_key IS NOT NULL
+ORDER BY status = ANY (:keeping), completed_at, number;
 
 -- keys_used
 -- By `history_key`.

@@ -13,9 +13,9 @@ import apsw
 
 from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
+from taskyard.core.endings import KEEPS_KEY
 from taskyard.core.task import Task
 from taskyard.store.counts import by_status, whose_of
-from taskyard.store.key_holders import by_statuses
 from taskyard.store.log_pieces import log_asked, log_piece
 from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
 from taskyard.store.port import (
@@ -98,10 +98,8 @@ class SqliteReader:
     def _known_keys(self, tasks: dict[str, Task], *, user_id: str, keys: tuple[str, ...]) -> dict[str, str]:
         if not keys:
             return {}
-        holders: dict[str, str] = {}
-        for statuses, held in by_statuses(keys).items():
-            asked = {"user_id": user_id, "keys": json_of(held), "statuses": json_of(statuses)}
-            holders.update(self._connection.execute(SQL["holders_of_keys"], asked))
+        asked = {"user_id": user_id, "keys": json_of(keys), "keeping": json_of(sorted(KEEPS_KEY))}
+        holders: dict[str, str] = dict(self._connection.execute(SQL["holders_of_keys"], asked))
         found = {task.id: task for _, task in self._by_ids(list(holders.values()), user_id=user_id)}
         _refuse_strays(holders.items(), {(key, task.id) for task in found.values() if (key := task.key) in keys})
         tasks.update(found)

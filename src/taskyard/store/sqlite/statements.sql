@@ -193,12 +193,11 @@ SELECT place, id, user_id, number, status, level, queue, type, source, correlati
 FROM anywhere WHERE user_id = :user_id AND number IN (SELECT value FROM json_each(:numbers));
 
 -- holders_of_keys
--- By `history_key`, named because the planner would rather walk all of the user's past. Oldest first, so that
--- the newest holder is the one that remains.
+-- By `history_key`, named because the planner would rather walk all of the user's past. The last row of a key is the
+-- only task that may hold it: one whose end keeps a key for good, else the one that ended last.
 SELECT idempotency_key, id FROM history INDEXED BY history_key
 WHERE user_id = :user_id AND idempotency_key IN (SELECT value FROM json_each(:keys)) AND idempotency_key IS NOT NULL
-  AND status IN (SELECT value FROM json_each(:statuses))
-ORDER BY number;
+ORDER BY status IN (SELECT value FROM json_each(:keeping)), completed_at, number;
 
 -- keys_used
 -- By `history_key`, and nothing else is read.
