@@ -34,6 +34,16 @@ def test_a_daemon_that_comes_back_in_time_goes_on_with_what_it_lists() -> None:
     assert len(hub.sent()) == 1
 
 
+@pytest.mark.parametrize("boot", ["boot-0", "boot-2"])
+def test_what_a_new_process_lists_it_took_over(boot: str) -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.daemon(boot=boot, inventory=[Held(task.id, 1)])
+    assert (task.status, attempt_of(task).boot_id) == (Status.RUNNING, boot)
+    assert boot.encode() in hub.hot()[task.id]
+
+
 @pytest.mark.parametrize("state", [InventoryState.ACCEPTED, InventoryState.RUNNING])
 def test_its_list_tells_how_far_it_is(state: InventoryState) -> None:
     hub = HubHarness()
@@ -57,15 +67,6 @@ def test_what_it_accepted_before_gets_a_new_while_to_begin() -> None:
     assert task.status is Status.SCHEDULED
     hub.live(s=1)
     assert task.status is Status.QUEUED
-
-
-def test_what_a_new_process_lists_it_took_over() -> None:
-    hub = HubHarness()
-    hub.daemon()
-    task = hub.run(hub.submit())
-    hub.daemon(boot="boot-2", inventory=[Held(task.id, 1)])
-    assert (task.status, attempt_of(task).boot_id) == (Status.RUNNING, "boot-2")
-    assert b"boot-2" in hub.hot()[task.id]
 
 
 def test_a_lost_attempt_its_daemon_still_runs_is_taken_back_while_nothing_newer_was_sent_out() -> None:
@@ -164,8 +165,21 @@ def test_a_lost_attempt_of_a_task_that_its_owner_put_off_is_not_taken_back() -> 
     task = hub.run(hub.submit())
     hub.advance(s=36)
     hub.change(task, scheduled_for=hub.now.wall + 60_000)
-    hub.daemon(inventory=[Held(task.id, 1)])
+    daemon = hub.daemon(inventory=[Held(task.id, 1)])
     assert (verdicts(hub), task.status) == ([ABORT], Status.PENDING)
+    # It has a slot until its daemon says that it stopped
+    assert (list(daemon.holding), list(daemon.lingering)) == ([], [(task.id, 1)])
+
+
+def test_what_was_cancelled_while_its_daemon_was_away_is_stopped_and_holds_its_slot_once() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.run(hub.submit())
+    hub.disconnect(daemon)
+    hub.cancel(task)
+    hub.daemon(inventory=[Held(task.id, 1)])
+    assert verdicts(hub) == [ABORT]
+    assert (list(daemon.holding), list(daemon.lingering)) == ([task.id], [])
 
 
 def test_an_ended_attempt_whose_result_the_hub_lacks_is_asked_for() -> None:
@@ -209,7 +223,7 @@ def test_what_ended_unheard_and_past_its_time_is_not_called_too_slow() -> None:
     hub.daemon()
     task = hub.run(hub.submit(terms=Terms(timeout_ms=60_000)))
     hub.advance(s=36)
-    hub.advance(s=30)
+    hub.advance(s=24)
     hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED)])
     assert verdicts(hub) == [SEND_RESULT]
     assert next(iter(task.attempts or ())).status is AttemptStatus.LOST
@@ -252,6 +266,24 @@ def test_an_ended_attempt_whose_result_the_hub_has_may_be_forgotten() -> None:
     hub.fail(task)
     hub.daemon(inventory=[Held(task.id, 1, InventoryState.ENDED), Held(task.id, 2)])
     assert verdicts(hub) == [FORGET, CONTINUE]
+
+
+def test_the_result_of_a_second_attempt_is_asked_for_though_the_first_one_was_reported() -> None:
+    # Given a task whose first attempt failed, and whose second ended while its daemon was away
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.submit(terms=Terms(retry_delay_ms=0))
+    hub.fail(task)
+    hub.run(task)
+    hub.disconnect(daemon)
+
+    # When it lists the second as ended, and one that never was
+    hub.daemon(inventory=[Held(task.id, number, InventoryState.ENDED) for number in (2, 0)])
+
+    # Then neither is taken for the first
+    assert verdicts(hub) == [SEND_RESULT, SEND_RESULT]
+    hub.complete(task)
+    assert task.status is Status.COMPLETED
 
 
 def test_an_ended_attempt_whose_result_never_comes_is_given_up() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.task import Task, Terms
 from taskyard.vocabulary import EventName
 from tests.support.harness import ErrorCode, HubHarness, Status, attempt_of
@@ -141,6 +142,14 @@ def test_a_known_target_that_is_away_holds_the_task_and_its_user_is_told_once() 
     hub.reject(task)
     hub.disconnect(daemon)
     assert trouble_of(task) is None or len(hub.said(EventName.TASK_BLOCKED)) <= 2
+
+
+def test_a_target_of_whose_name_one_is_there_is_not_away() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    hub.disconnect(hub.daemon())
+    hub.step(JoinDaemon(77, "bob", "d-other", "boot-1", "mac", shared=True, slots=1))
+    task = hub.submit(target="mac")
+    assert (task.status, task.trouble, hub.said(EventName.TASK_BLOCKED)) == (Status.SCHEDULED, None, [])
 
 
 def test_a_target_that_is_away_is_told_of_once_however_often_the_task_becomes_ready() -> None:

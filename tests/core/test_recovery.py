@@ -222,6 +222,19 @@ def test_the_length_of_a_log_is_known_after_a_restart() -> None:
     assert hub.restarted().state.log_bytes == {(task.id, 1): 5}
 
 
+def test_of_several_daemons_to_avoid_the_first_is_avoided_no_longer_than_before() -> None:
+    hub = HubHarness()
+    for name in "ab":
+        hub.daemon(name)
+    task = hub.submit()
+    hub.reject(task)
+    hub.reject(task)
+    assert task.trouble is not None
+    other = hub.restarted()
+    due = other.state.timers.due_at(Clock.WALL, Due.AVOIDANCE, task.id)
+    assert due == min(each.until for each in task.trouble.avoid) < max(each.until for each in task.trouble.avoid)
+
+
 def test_a_suspect_that_runs_still_runs_alone() -> None:
     hub = a_lively_yard()
     suspect = hub.state.tasks[hub.state.daemons["d-box"].alone or ""]

@@ -329,6 +329,14 @@ def test_a_newer_attempt_stops_the_older_one_of_the_same_task() -> None:
     assert len(scene.started) == 2
 
 
+def test_a_newer_attempt_stops_no_attempt_of_another_task() -> None:
+    scene = Scene(slots=4).join()
+    for task_id in ("t0", "t1", "t2"):
+        scene.runs((task_id, 1))
+    scene.hears(execute(("t1", 2)))
+    assert [stop.key for stop in scene.stops] == [("t1", 1)]
+
+
 def test_an_exclusive_attempt_does_not_start_beside_its_older_one() -> None:
     scene = Scene().join()
     scene.runs(("t1", 1), exclusive="db")

@@ -301,6 +301,29 @@ async def test_a_daemon_key_must_say_which_attempt(owner: Client, daemon: Connec
     assert (late.status, late.json["code"]) == (409, "STALE_ATTEMPT")
 
 
+async def test_each_attempt_has_its_own_past_and_its_own_late_result(owner: Client, daemon: Connection) -> None:
+    # Given a task at its third attempt
+    await owner.post(TASKS, {"input": "a"})
+    heard = await daemon.hear()
+    before = [heard[-1]["previous_attempts"]]
+    for number in (1, 2):
+        about = {"task_id": heard[-1]["task"]["id"], "attempt": number}
+        daemon.say({"type": "task.started", **about}, {"type": "task.cancelled", **about, "reason": "restarting"})
+        while heard[-1].get("attempt") != number + 1:
+            heard += await daemon.hear()
+        before.append(heard[-1]["previous_attempts"])
+
+    # When the second one brings a result after all
+    late = await owner.post(f"{TASKS}/T-001/complete", {"status": "completed", "attempt": 2, "result": "late"})
+    assert (late.status, late.json["kept"]) == (409, True)
+
+    # Then it is shown with that, and each was told of those before it
+    attempts = (await owner.get(f"{TASKS}/T-001")).json["attempts"]
+    shown = [(attempt.get("late_result") or {}).get("result") for attempt in attempts]
+    assert shown == [None, "late", None]
+    assert [[each["number"] for each in earlier] for earlier in before] == [[], [1], [1, 2]]
+
+
 async def test_daemons_are_shown_to_their_owner(owner: Client, daemon: Connection, bob: Client) -> None:
     (view,) = (await owner.get("/api/v1/daemons")).json
     assert (view["name"], view["status"], view["max_concurrent_tasks"]) == ("mac-1", "online", 2)

@@ -140,7 +140,7 @@ async def test_a_token_is_worth_nothing_when_its_attempt_is_over(scene: Scene) -
     assert (await scene.owner.get(f"{TASKS}/{scene.task}")).json["result"] == 1
 
 
-async def test_a_token_is_worth_nothing_when_a_newer_attempt_has_its_task(scene: Scene) -> None:
+async def test_a_token_is_worth_nothing_when_a_newer_attempt_has_its_task(scene: Scene, hub: GatewayHub) -> None:
     # Given an attempt whose daemon gave it up, and the next one at the same task
     part = (await scene.agent.post(TASKS, {"input": "part", "scheduled_for": "2099-01-01T00:00:00Z"})).json["id"]
     about = {"task_id": scene.task, "attempt": 1}
@@ -164,8 +164,16 @@ async def test_a_token_is_worth_nothing_when_a_newer_attempt_has_its_task(scene:
         answer = await scene.agent.request(method, path, body)
         assert (answer.status, answer.json["code"]) == (409, "STALE_ATTEMPT"), (method, path)
 
-    # And the newer attempt's token opens it
+    # And so is the token of an attempt that never was
+    unborn = await Client(scene.owner.app, hub.token_for(scene.task, 3)).post(TASKS, {"input": "a"})
+    assert (unborn.status, unborn.json["code"]) == (409, "STALE_ATTEMPT")
+
+    # And the newer attempt's token opens it, for that attempt only
     newer = Client(scene.owner.app, order["token"])
+    for attempt in (1, 3):
+        answer = await newer.post(f"{TASKS}/{scene.task}/heartbeat", {"attempt": attempt})
+        assert (answer.status, answer.json["code"]) == (403, "FORBIDDEN")
+    assert (await newer.post(f"{TASKS}/{scene.task}/heartbeat", {"attempt": 2})).status == 200
     assert (await newer.post(TASKS, {"input": "b"})).status == 201
     assert (await newer.get(f"{TASKS}/{part}")).status == 200
 
