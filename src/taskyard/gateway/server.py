@@ -8,19 +8,18 @@ arrives in one piece, as almost all do, costs no timer.
 import asyncio
 import socket
 from asyncio import TimerHandle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.http11 import Request
 
 from taskyard.gateway.app import GatewayApp
-from taskyard.gateway.asgi import SHORT_CUT
-from taskyard.gateway.door import Door, GatewaySettings
+from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.listening import GatewayConfig
+from taskyard.gateway.websocket import BoundedWebSocket
 from taskyard.vocabulary import Refusal
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, problem
 
@@ -30,10 +29,6 @@ HEAD_TOO_LARGE: Final = f"A request's head, with its address, has at most {HEAD_
 KEEP_ALIVE_S: Final = 75
 LINGER_S: Final = 5.0
 BACKLOG: Final = 2048
-
-
-class GatewayConfig(uvicorn.Config):
-    door: Door
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -102,54 +97,6 @@ class BoundedHttp(HttpToolsProtocol):
         self._head_timer = None
         if not self.transport.is_closing():
             self.transport.abort()
-
-
-class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """A socket whose peer does not read is closed all the same. Its frames are as large as may be when it is opened.
-
-    It offers its application a `ShortCut`.
-    """
-
-    take: Callable[[bytes], None] | None = None
-
-    def __init__(self, config: uvicorn.Config, *rest: Any, **named: Any) -> None:
-        assert isinstance(config, GatewayConfig), "GatewayServer made it"
-        config.ws_max_size = config.door.size.frame
-        super().__init__(config, *rest, **named)
-
-    def handle_connect(self, event: Request) -> None:
-        super().handle_connect(event)
-        if not self.close_sent:
-            scope: dict[str, Any] = self.scope  # type: ignore[assignment]
-            scope["extensions"][SHORT_CUT] = self
-
-    def send_receive_event_to_app(self) -> None:
-        if self.take is None or self.close_sent:
-            super().send_receive_event_to_app()
-        else:
-            parts, self.frames = self.frames, []
-            self.take(b"".join(parts))
-
-    @property
-    def is_free(self) -> bool:
-        transport = self.transport
-        return not (transport.get_write_buffer_size() or transport.is_closing() or self.close_sent)
-
-    def write(self, text: bytes) -> None:
-        self.conn.send_text(text)
-        self.transport.write(b"".join(self.conn.data_to_send()))
-
-    def rest(self, s: float) -> None:
-        self.transport.pause_reading()
-        self.loop.call_later(s, self._read_on)
-
-    def _read_on(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.resume_reading()
-
-    def on_task_complete(self, task: "asyncio.Task[None]") -> None:
-        super().on_task_complete(task)
-        self.loop.call_later(LINGER_S, self.transport.abort)
 
 
 class _Server(uvicorn.Server):
