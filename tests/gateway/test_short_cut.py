@@ -70,15 +70,22 @@ async def test_messages_are_heard_in_their_order_also_those_that_come_in_pieces(
     assert told == ["error", "heartbeat.ack", "heartbeat.ack"]
 
 
-@pytest.mark.parametrize("message", [b"{", b'{"type":"heartbeat","running":7}', b'"\xff"'])
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (b"{", frames.CLOSE_PROTOCOL),
+        (b'{"type":"heartbeat","running":7}', frames.CLOSE_PROTOCOL),
+        (b'"\xff"', frames.CLOSE_NOT_UTF8),
+    ],
+)
 async def test_a_message_that_is_none_is_answered_with_why_and_ends_the_socket(
-    daemon: ClientConnection, message: bytes
+    daemon: ClientConnection, message: bytes, code: int
 ) -> None:
     await daemon.send(message, text=True)
     await daemon.send(BEAT, text=True)
     (error,) = await heard(daemon)
     assert error["code"] == "BAD_MESSAGE"
-    assert await closed(daemon) == (frames.CLOSE_PROTOCOL, error["message"])
+    assert await closed(daemon) == (code, error["message"])
 
 
 async def test_what_should_never_happen_ends_the_socket_and_is_logged(
@@ -104,6 +111,25 @@ async def test_who_says_too_much_is_not_read_for_a_while_and_loses_nothing(
     await heard(daemon)
 
     # When it goes on
+    await daemon.send(BEAT, text=True)
+    while sum(isinstance(command, Beat) for command in hub.told) < 131:
+        await heard(daemon)
+
+    # Then that was heard when its time had come
+    assert time.monotonic() - began_at >= 0.3
+
+
+async def test_while_the_hub_is_behind_a_daemon_is_heard_the_more_slowly_and_loses_nothing(
+    daemon: ClientConnection, hub: GatewayHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given ten times as many messages that wait as a hub is not behind with, so that a tenth of a rate is left
+    monkeypatch.setattr(daemon_socket, "BEHIND_PER_S", 1_000)
+    hub.behind = 10 * daemon_socket.BACKLOG_MAX
+    began_at = time.monotonic()
+    await daemon.send(b"[" + b",".join([BEAT] * 130) + b"]", text=True)
+    await heard(daemon)
+
+    # When a daemon goes on
     await daemon.send(BEAT, text=True)
     while sum(isinstance(command, Beat) for command in hub.told) < 131:
         await heard(daemon)

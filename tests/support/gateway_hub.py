@@ -44,6 +44,8 @@ class GatewayHub(Switchboard):
         self.wall_ms = START_MS
         self.told: list[Command] = []
         """What daemons' sockets said."""
+        self.behind = 0
+        """Commands that wait to be decided, beyond those that do."""
         self._hub: Hub | None = None
 
     async def start(self) -> None:
@@ -79,6 +81,10 @@ class GatewayHub(Switchboard):
     def tell(self, command: Command) -> None:
         self.told.append(command)
         super().tell(command)
+
+    @property
+    def backlog(self) -> int:
+        return super().backlog + self.behind
 
     async def decide(self, command: Command) -> None:
         """As a person or a daemon would have it; returns when it is committed and released."""

@@ -8,12 +8,14 @@ it closed, and the lease does the rest.
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from taskyard.core.daemon_commands import JoinDaemon, LeaveDaemon
 from taskyard.core.settings import Sizes
+from taskyard.gateway.allowance import Allowance
 from taskyard.gateway.asgi import Receive, Send, ShortCut
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
@@ -25,9 +27,19 @@ from taskyard.wire.depth import DEPTH_MAX, FRAME_WRAPS, is_too_deep, is_utf8, wi
 QUEUE_BYTES_MAX: Final = 16 * 1024 * 1024
 HELLO_S: Final = 5.0
 CLOSE_S: Final = 5.0
-MESSAGES_PER_S: Final = 200_000
 # Several times what a daemon of 64 slots sends at the full rate of a hub: only a loop gone mad meets it,
 # and is slowed by not being read rather than cut, since its results are worth having.
+MESSAGES_PER_S: Final = 200_000
+FRAME_WORTH: Final = 10
+"""A frame costs as much as so many messages, and"""
+BYTES_WORTH: Final = 256
+"""so many bytes as much as one."""
+BACKLOG_MAX: Final = 1_000
+"""Messages that may wait to be decided, whoever sent them, before each sender is slowed:"""
+BEHIND_PER_S: Final = 20_000
+"""to so many a second where that many wait, and the fewer the more there are. So no daemon outruns the hub for long."""
+REST_S_MAX: Final = 1.0
+"""Then it is heard again, and looked at anew."""
 REASON_BYTES_MAX: Final = 123
 
 log = logging.getLogger(__name__)
@@ -35,6 +47,10 @@ log = logging.getLogger(__name__)
 _REJOIN: Final = frames.encode(frames.Rejoin())
 _parts: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _NOT_UNDERSTOOD: Final = (BadMessage, msgspec.MsgspecError, UnicodeError, RecursionError)
+
+
+class NotUtf8(BadMessage):
+    """Closed with a code of its own, as RFC 6455 wants."""
 
 
 class DaemonSession:
@@ -167,7 +183,8 @@ class DaemonSocket:
         self._boot_id = ""
         self._translator: Translator
         self._loop = asyncio.get_running_loop()
-        self._allowance, self._heard_at = float(MESSAGES_PER_S), self._loop.time()
+        self._allowance = Allowance(self._loop.time())
+        self._while_behind = Allowance(self._loop.time())
         self._broken: asyncio.Future[None] = self._loop.create_future()
         """By something that should never happen, while it heard what its daemon said."""
 
@@ -205,12 +222,12 @@ class DaemonSocket:
             async with asyncio.timeout(HELLO_S):
                 first = await self._next_frame()
             if first is not None:
-                self._join(first)
+                self._join(self._messages(first))
                 await self._obey()
         except TimeoutError:
             self._fail("HELLO_MISSING", f"no hello within {HELLO_S:g} s")
         except _NOT_UNDERSTOOD as error:
-            self._fail("BAD_MESSAGE", str(error))
+            self._not_understood(error)
         finally:
             if self._daemon_id is not None:
                 self._hub.tell(LeaveDaemon(self._session.id, self._daemon_id))
@@ -259,16 +276,16 @@ class DaemonSocket:
         """Whatever comes, from now on as it comes."""
         if self._short_cut is not None:
             self._short_cut.take = self._take
-        while (messages := await self._next_frame()) is not None:
-            await asyncio.sleep(self._hear(messages))
+        while (raw := await self._next_frame()) is not None:
+            await asyncio.sleep(self._hear(raw))
 
     def _take(self, raw: bytes) -> None:
         assert self._short_cut is not None, "it called us"
         try:
-            rest_s = self._hear(self._messages(raw))
+            rest_s = self._hear(raw)
         except _NOT_UNDERSTOOD as error:
             self._take_no_more()
-            self._fail("BAD_MESSAGE", str(error))
+            self._not_understood(error)
         except Exception as error:  # noqa: BLE001 - the transport called us, and would go on as if nothing were
             self._take_no_more()
             self._broken.set_exception(error)
@@ -280,27 +297,28 @@ class DaemonSocket:
         if self._short_cut is not None:
             self._short_cut.take = None
 
-    def _hear(self, messages: list[frames.FromDaemon]) -> float:
-        """Pass them on. Answers for how long to hear nothing more, in seconds."""
+    def _hear(self, raw: bytes) -> float:
+        """Pass its messages on. Answers for how long to hear nothing more, in seconds."""
         tell, translator = self._hub.tell, self._translator
+        messages = self._messages(raw)
         now_ms = self._hub.now_ms()
         translator.size = self._size
         heard = self._rejoin(messages) if self._session.is_rejoining else messages
         for message in heard:
             tell(translator.command_of(message, now_ms))
-        now = self._loop.time()
-        gained = (now - self._heard_at) * MESSAGES_PER_S
-        self._allowance = min(MESSAGES_PER_S, self._allowance + gained) - len(messages)
-        self._heard_at = now
-        return max(0.0, -self._allowance / MESSAGES_PER_S)
+        now, number = self._loop.time(), len(messages)
+        rest_s = self._allowance.take(FRAME_WORTH + number + len(raw) // BYTES_WORTH, MESSAGES_PER_S, now)
+        if (backlog := self._hub.backlog) > BACKLOG_MAX:
+            rest_s = max(rest_s, self._while_behind.take(number, BEHIND_PER_S * BACKLOG_MAX / backlog, now))
+        return min(rest_s, REST_S_MAX)
 
-    async def _next_frame(self) -> list[frames.FromDaemon] | None:
-        """The messages of one frame; None when the peer has gone."""
+    async def _next_frame(self) -> bytes | None:
+        """None when the peer has gone."""
         event = await self._receive()
         if event["type"] != "websocket.receive":
             return None
         text = event.get("text")
-        return self._messages(event.get("bytes") or b"" if text is None else text.encode())
+        return event.get("bytes") or b"" if text is None else text.encode()
 
     def _messages(self, raw: bytes) -> list[frames.FromDaemon]:
         bytes_max = self._size.frame
@@ -309,10 +327,9 @@ class DaemonSocket:
         if is_too_deep(raw, DEPTH_MAX + FRAME_WRAPS):
             raise BadMessage(f"JSON nests at most {DEPTH_MAX} deep")
         if not is_utf8(raw):
-            raise BadMessage("a frame is UTF-8")
+            raise NotUtf8("a frame is UTF-8")
         messages = self._decoded(without_nul(raw))
-        if len(messages) > frames.FRAME_MESSAGES_MAX:
-            raise BadMessage(f"a frame has at most {frames.FRAME_MESSAGES_MAX} messages")
+        _check_number(messages)
         return messages
 
     def _decoded(self, raw: bytes) -> list[frames.FromDaemon]:
@@ -323,7 +340,9 @@ class DaemonSocket:
                 raise
         # A newer daemon may know messages that we do not. Each is answered; the others count.
         known: list[frames.FromDaemon] = []
-        for one in _parts.decode(raw if raw.lstrip()[:1] == b"[" else b"[" + raw + b"]"):
+        parts = _parts.decode(raw if raw.lstrip()[:1] == b"[" else b"[" + raw + b"]")
+        _check_number(parts)
+        for one in parts:
             try:
                 known += frames.decode_from_daemon(bytes(one))
             except msgspec.ValidationError as error:
@@ -332,9 +351,18 @@ class DaemonSocket:
                 self._session.send([frames.encode(frames.Error("UNKNOWN_TYPE", str(error)))])
         return known
 
-    def _fail(self, code: str, message: str) -> None:
+    def _not_understood(self, error: Exception) -> None:
+        close_code = frames.CLOSE_NOT_UTF8 if isinstance(error, NotUtf8) else frames.CLOSE_PROTOCOL
+        self._fail("BAD_MESSAGE", str(error), close_code)
+
+    def _fail(self, code: str, message: str, close_code: int = frames.CLOSE_PROTOCOL) -> None:
         self._session.send([frames.encode(frames.Error(code, message))])
-        self._session.close(frames.CLOSE_PROTOCOL, message)
+        self._session.close(close_code, message)
+
+
+def _check_number(messages: Sequence[object]) -> None:
+    if len(messages) > frames.FRAME_MESSAGES_MAX:
+        raise BadMessage(f"a frame has at most {frames.FRAME_MESSAGES_MAX} messages")
 
 
 def _is_about_type(error: msgspec.ValidationError) -> bool:

@@ -119,6 +119,10 @@ class Hub(Protocol):
     def tell(self, command: Command) -> None:
         """From a daemon's socket: nobody waits, effects come through its session."""
 
+    @property
+    def backlog(self) -> int:
+        """What was told and waits to be decided, as far as this process knows."""
+
     async def read(self, look: Callable[[Reader], T]) -> T:
         """Run `look` on a reading thread."""
 

@@ -218,6 +218,10 @@ class Hub(Stamps):
     def tell(self, command: Command) -> None:
         self._loop.tell(command)
 
+    @property
+    def backlog(self) -> int:
+        return self._loop.backlog
+
     async def read(self, look: Callable[[Reader], T]) -> T:
         try:
             return await self._readers.read(look)

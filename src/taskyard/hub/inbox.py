@@ -61,6 +61,11 @@ class Inbox:
         self._new = Waiting()
         self._lookups = 0
 
+    @property
+    def urgent(self) -> int:
+        """How many wait that are no new work."""
+        return self._urgent.count
+
     def submit(self, command: SubmitTasks) -> bool:
         """Take new work; False: more waits already than may."""
         weight = _weight(command)

@@ -190,6 +190,10 @@ class Loop:
         else:
             self._outbox.cut_off(getattr(command, "session", 0))
 
+    @property
+    def backlog(self) -> int:
+        return self._inbox.urgent
+
     def fail(self, error: BaseException) -> None:
         """Nothing more is decided or committed: only a new process can be believed, with what is on disk."""
         self._phase = Phase.FAILED

@@ -55,6 +55,9 @@ class Leader(Protocol):
 
     def tell(self, command: Command) -> None: ...
 
+    @property
+    def backlog(self) -> int: ...
+
     def attach(self, session: Session) -> None: ...
 
     def detach(self, session: Session) -> None: ...
@@ -222,6 +225,10 @@ class Switchboard(Stamps, LiveViews):
             self._waits.pop(command.wait, None)
         if self._leader is not None:
             self._leader.tell(command)
+
+    @property
+    def backlog(self) -> int:
+        return 0 if self._leader is None else self._leader.backlog
 
     def attach(self, session: Session) -> None:
         self._sessions[session.id] = session

@@ -17,7 +17,10 @@ PROTOCOL: Final = 1
 FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
 FRAME_MESSAGES_MAX: Final = 4096
 
-# How the hub closes a daemon's socket; the reason travels in an `error` message before it.
+# How the hub closes a daemon's socket; the reason travels in an `error` message before it. The first two codes are
+# RFC 6455's: for a frame that is no UTF-8, and for more control frames and fragments than are taken.
+CLOSE_NOT_UTF8: Final = 1007
+CLOSE_FLOODING: Final = 1008
 CLOSE_UNAUTHENTICATED: Final = 4401
 CLOSE_PROTOCOL: Final = 4400
 CLOSE_SUPERSEDED: Final = 4409
