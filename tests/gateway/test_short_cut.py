@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
@@ -11,8 +11,8 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from taskyard.core.daemon_commands import Beat
-from taskyard.gateway import daemon_socket
+from taskyard.core.daemon_commands import Beat, LeaveDaemon
+from taskyard.gateway import pace
 from taskyard.gateway.app import build_app
 from taskyard.gateway.auth import NOBODY
 from taskyard.gateway.daemon_socket import DaemonSession
@@ -56,6 +56,10 @@ async def closed(socket: ClientConnection) -> tuple[int, str] | None:
         await heard(socket)
     received = ended.value.rcvd
     return None if received is None else (received.code, received.reason)
+
+
+def beats(hub: GatewayHub) -> int:
+    return sum(isinstance(command, Beat) for command in hub.told)
 
 
 # --- hearing -----------------------------------------------------------------------------------------------
@@ -105,14 +109,14 @@ async def test_who_says_too_much_is_not_read_for_a_while_and_loses_nothing(
     daemon: ClientConnection, hub: GatewayHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a hub that takes 100 messages a second, and a daemon that has said 130 at once
-    monkeypatch.setattr(daemon_socket, "MESSAGES_PER_S", 100)
+    monkeypatch.setattr(pace, "MESSAGES_PER_S", 100)
     began_at = time.monotonic()
     await daemon.send(b"[" + b",".join([BEAT] * 130) + b"]", text=True)
     await heard(daemon)
 
     # When it goes on
     await daemon.send(BEAT, text=True)
-    while sum(isinstance(command, Beat) for command in hub.told) < 131:
+    while beats(hub) < 131:
         await heard(daemon)
 
     # Then that was heard when its time had come
@@ -122,20 +126,50 @@ async def test_who_says_too_much_is_not_read_for_a_while_and_loses_nothing(
 async def test_while_the_hub_is_behind_a_daemon_is_heard_the_more_slowly_and_loses_nothing(
     daemon: ClientConnection, hub: GatewayHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Given ten times as many messages that wait as a hub is not behind with, so that a tenth of a rate is left
-    monkeypatch.setattr(daemon_socket, "BEHIND_PER_S", 1_000)
-    hub.behind = 10 * daemon_socket.BACKLOG_MAX
+    # Given a hub that has more to decide than may wait, when a daemon says more than it may say meanwhile
+    monkeypatch.setattr(pace, "BEHIND_S", 0.02)
+    hub.behind = pace.BACKLOG_MAX
     began_at = time.monotonic()
-    await daemon.send(b"[" + b",".join([BEAT] * 130) + b"]", text=True)
-    await heard(daemon)
-
-    # When a daemon goes on
+    await daemon.send(b"[" + b",".join([BEAT] * 10 * pace.BEHIND_MESSAGES) + b"]", text=True)
     await daemon.send(BEAT, text=True)
-    while sum(isinstance(command, Beat) for command in hub.told) < 131:
+    while beats(hub) < 10 * pace.BEHIND_MESSAGES + 1:
         await heard(daemon)
 
-    # Then that was heard when its time had come
-    assert time.monotonic() - began_at >= 0.3
+    # Then that was heard little by little
+    assert time.monotonic() - began_at >= 0.2
+
+
+async def test_a_daemon_that_hangs_up_was_heard_to_the_end(daemon: ClientConnection, hub: GatewayHub) -> None:
+    hub.behind = pace.BACKLOG_MAX
+    await daemon.send(b"[" + b",".join([BEAT] * 2_000) + b"]", text=True)
+    await daemon.close()
+    async with asyncio.timeout(WAIT_S):
+        while not isinstance(hub.told[-1], LeaveDaemon):
+            await asyncio.sleep(0.001)
+    assert beats(hub) == 2_000
+
+
+BAD_CHECKPOINT = b'{"type":"task.checkpoint","task_id":"a","attempt":1,"data":"' + b"x" * (1024 * 1024) + b'"}'
+
+
+@pytest.mark.parametrize(
+    ("frames_", "told"),
+    [
+        ((b"[" + b",".join([BEAT] * 600) + b"]", b"{"), 600),
+        ((b"[" + b",".join([BEAT, BAD_CHECKPOINT, BEAT]) + b"]",), 1),
+    ],
+    ids=["no-json-in-a-later-frame", "a-bad-message-among-others"],
+)
+async def test_what_stands_before_something_not_understood_is_told_and_what_stands_behind_it_is_not(
+    daemon: ClientConnection, hub: GatewayHub, frames_: tuple[bytes, ...], told: int
+) -> None:
+    hub.behind = pace.BACKLOG_MAX
+    for frame in frames_:
+        await daemon.send(frame, text=True)
+    async with asyncio.timeout(WAIT_S):
+        while not isinstance(hub.told[-1], LeaveDaemon):
+            await asyncio.sleep(0.001)
+    assert beats(hub) == told
 
 
 # --- telling -----------------------------------------------------------------------------------------------
@@ -152,7 +186,7 @@ class Wire:
     def write(self, text: bytes) -> None:
         self.wrote.append(text.decode())
 
-    def rest(self, s: float) -> None:
+    def rest(self, s: float, then: Callable[[], None]) -> None:
         raise AssertionError("a session does not read")
 
     async def send(self, message: Any) -> None:

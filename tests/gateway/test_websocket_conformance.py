@@ -298,8 +298,9 @@ class Place(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def anyio_backend() -> str:
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """A hub's own loop, whose transports have ways of their own to pause, to half-close and to end."""
+    return "asyncio", {"use_uvloop": True}
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from websockets.protocol import OPEN
 from taskyard.core.daemon_commands import Beat
 from taskyard.core.settings import Depth, Limits, Settings, Shares
 from taskyard.core.yard_commands import ChangeUser
-from taskyard.gateway import daemon_socket, websocket
+from taskyard.gateway import daemon_socket, pace, websocket
 from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.server import GatewayServer
@@ -334,7 +334,7 @@ async def test_ten_thousand_outcomes_at_once_after_an_outage_arrive(
 async def test_messages_beyond_the_budget_are_slowed_and_all_heard(
     hub: GatewayHub, server: GatewayServer, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(daemon_socket, "MESSAGES_PER_S", 20_000)
+    monkeypatch.setattr(pace, "MESSAGES_PER_S", 20_000)
     async with welcomed(server, key) as peer:
         peer.send(frame(TEXT, BEAT) * 4_000)
         acks = 0

@@ -24,5 +24,5 @@ class ShortCut(Protocol):
 
     def write(self, text: bytes) -> None: ...
 
-    def rest(self, s: float) -> None:
-        """Read nothing for this long."""
+    def rest(self, s: float, then: Callable[[], None]) -> None:
+        """Read nothing for this long, then call. Of several, the last one counts."""

@@ -9,17 +9,18 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from taskyard.core.daemon_commands import JoinDaemon, LeaveDaemon
 from taskyard.core.settings import Sizes
-from taskyard.gateway.allowance import Allowance
 from taskyard.gateway.asgi import Receive, Send, ShortCut
 from taskyard.gateway.auth import Principal
 from taskyard.gateway.daemon_messages import BadMessage, Translator, join_of
 from taskyard.gateway.door import Door
+from taskyard.gateway.pace import Pace
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire import frames
 from taskyard.wire.depth import DEPTH_MAX, FRAME_WRAPS, is_too_deep, is_utf8, without_nul
@@ -27,19 +28,6 @@ from taskyard.wire.depth import DEPTH_MAX, FRAME_WRAPS, is_too_deep, is_utf8, wi
 QUEUE_BYTES_MAX: Final = 16 * 1024 * 1024
 HELLO_S: Final = 5.0
 CLOSE_S: Final = 5.0
-# Several times what a daemon of 64 slots sends at the full rate of a hub: only a loop gone mad meets it,
-# and is slowed by not being read rather than cut, since its results are worth having.
-MESSAGES_PER_S: Final = 200_000
-FRAME_WORTH: Final = 10
-"""A frame costs as much as so many messages, and"""
-BYTES_WORTH: Final = 256
-"""so many bytes as much as one."""
-BACKLOG_MAX: Final = 1_000
-"""Messages that may wait to be decided, whoever sent them, before each sender is slowed:"""
-BEHIND_PER_S: Final = 20_000
-"""to so many a second where that many wait, and the fewer the more there are. So no daemon outruns the hub for long."""
-REST_S_MAX: Final = 1.0
-"""Then it is heard again, and looked at anew."""
 REASON_BYTES_MAX: Final = 123
 
 log = logging.getLogger(__name__)
@@ -183,8 +171,9 @@ class DaemonSocket:
         self._boot_id = ""
         self._translator: Translator
         self._loop = asyncio.get_running_loop()
-        self._allowance = Allowance(self._loop.time())
-        self._while_behind = Allowance(self._loop.time())
+        self._unknown = 0
+        """How many messages were of no known type."""
+        self._pace = Pace(self._tell, lambda: self._hub.backlog, self._loop.time)
         self._broken: asyncio.Future[None] = self._loop.create_future()
         """By something that should never happen, while it heard what its daemon said."""
 
@@ -222,30 +211,32 @@ class DaemonSocket:
             async with asyncio.timeout(HELLO_S):
                 first = await self._next_frame()
             if first is not None:
-                self._join(self._messages(first))
-                await self._obey()
+                rest_s = self._join(self._messages(first))
+                await self._obey(rest_s)
         except TimeoutError:
             self._fail("HELLO_MISSING", f"no hello within {HELLO_S:g} s")
         except _NOT_UNDERSTOOD as error:
             self._not_understood(error)
         finally:
             if self._daemon_id is not None:
+                with suppress(*_NOT_UNDERSTOOD):
+                    self._pace.end()
                 self._hub.tell(LeaveDaemon(self._session.id, self._daemon_id))
                 self._hub.detach(self._session)
 
-    def _join(self, first: list[frames.FromDaemon]) -> None:
+    def _join(self, first: list[frames.FromDaemon]) -> float:
+        """By hello; as `Pace.hear` of what is said in the same frame."""
         hello = first[0] if first else None
         if not isinstance(hello, frames.Hello):
             raise BadMessage("the first message must be hello")
         session = self._session
         daemon_id = hello.daemon_id or f"d_{self._hub.mint()}"
         join = self._join_of(hello, daemon_id)
-        self._translator = translator = Translator(session=session.id, daemon_id=daemon_id, size=self._size)
+        self._translator = Translator(session=session.id, daemon_id=daemon_id, size=self._size)
         self._daemon_id, self._boot_id = daemon_id, hello.boot_id
         self._hub.attach(session)
         self._hub.tell(join)
-        for message in first[1:]:
-            self._hub.tell(translator.command_of(message, self._hub.now_ms()))
+        return self._pace.hear(first[1:], size=0)
 
     def _join_of(self, hello: frames.Hello, daemon_id: str) -> JoinDaemon:
         if hello.protocol != frames.PROTOCOL:
@@ -255,7 +246,7 @@ class DaemonSocket:
         user_id, session = self._principal.user_id, self._session.id
         return join_of(hello, session=session, user_id=user_id, daemon_id=daemon_id)
 
-    def _rejoin(self, messages: list[frames.FromDaemon]) -> list[frames.FromDaemon]:
+    def _rejoin(self, messages: Sequence[frames.FromDaemon]) -> Sequence[frames.FromDaemon]:
         """Join anew by the hello that was asked for, if it is among these; answers what followed it."""
         for index, message in enumerate(messages):
             if isinstance(message, frames.Hello):
@@ -272,17 +263,27 @@ class DaemonSocket:
             raise BadMessage("hello: `daemon_id` and `boot_id` stay the same on one connection")
         return self._join_of(hello, daemon_id)
 
-    async def _obey(self) -> None:
+    async def _obey(self, rest_s: float) -> None:
         """Whatever comes, from now on as it comes."""
         if self._short_cut is not None:
             self._short_cut.take = self._take
-        while (raw := await self._next_frame()) is not None:
-            await asyncio.sleep(self._hear(raw))
-
-    def _take(self, raw: bytes) -> None:
-        assert self._short_cut is not None, "it called us"
-        try:
+        while True:
+            while rest_s > 0:
+                await asyncio.sleep(rest_s)
+                rest_s = self._pace.go_on()
+            raw = await self._next_frame()
+            if raw is None:
+                return
             rest_s = self._hear(raw)
+            await asyncio.sleep(0)
+
+    def _take(self, raw: bytes | None = None) -> None:
+        """What comes by the short cut, or nothing, when the socket has rested."""
+        assert self._short_cut is not None, "it called us"
+        if self._short_cut.take is None:
+            return
+        try:
+            rest_s = self._pace.go_on() if raw is None else self._hear(raw)
         except _NOT_UNDERSTOOD as error:
             self._take_no_more()
             self._not_understood(error)
@@ -291,26 +292,24 @@ class DaemonSocket:
             self._broken.set_exception(error)
         else:
             if rest_s > 0:
-                self._short_cut.rest(rest_s)
+                self._short_cut.rest(rest_s, self._take)
 
     def _take_no_more(self) -> None:
         if self._short_cut is not None:
             self._short_cut.take = None
 
     def _hear(self, raw: bytes) -> float:
-        """Pass its messages on. Answers for how long to hear nothing more, in seconds."""
-        tell, translator = self._hub.tell, self._translator
+        """As `Pace.hear`."""
+        unknown_before = self._unknown
         messages = self._messages(raw)
+        return self._pace.hear(messages, size=len(raw), unknown=self._unknown - unknown_before)
+
+    def _tell(self, messages: Sequence[frames.FromDaemon]) -> None:
+        tell, translator = self._hub.tell, self._translator
         now_ms = self._hub.now_ms()
         translator.size = self._size
-        heard = self._rejoin(messages) if self._session.is_rejoining else messages
-        for message in heard:
+        for message in self._rejoin(messages) if self._session.is_rejoining else messages:
             tell(translator.command_of(message, now_ms))
-        now, number = self._loop.time(), len(messages)
-        rest_s = self._allowance.take(FRAME_WORTH + number + len(raw) // BYTES_WORTH, MESSAGES_PER_S, now)
-        if (backlog := self._hub.backlog) > BACKLOG_MAX:
-            rest_s = max(rest_s, self._while_behind.take(number, BEHIND_PER_S * BACKLOG_MAX / backlog, now))
-        return min(rest_s, REST_S_MAX)
 
     async def _next_frame(self) -> bytes | None:
         """None when the peer has gone."""
@@ -340,6 +339,7 @@ class DaemonSocket:
                 raise
         # A newer daemon may know messages that we do not. Each is answered; the others count.
         known: list[frames.FromDaemon] = []
+        errors: list[bytes] = []
         parts = _parts.decode(raw if raw.lstrip()[:1] == b"[" else b"[" + raw + b"]")
         _check_number(parts)
         for one in parts:
@@ -348,7 +348,9 @@ class DaemonSocket:
             except msgspec.ValidationError as error:
                 if not _is_about_type(error):
                     raise
-                self._session.send([frames.encode(frames.Error("UNKNOWN_TYPE", str(error)))])
+                errors.append(frames.encode(frames.Error("UNKNOWN_TYPE", str(error))))
+        self._unknown += len(errors)
+        self._session.send(errors)
         return known
 
     def _not_understood(self, error: Exception) -> None:

@@ -17,7 +17,6 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import BINARY, CONT, CTRL_OPCODES, TEXT, Frame
 from websockets.http11 import Request, Response
-from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
 from taskyard.gateway.allowance import Allowance
@@ -89,7 +88,7 @@ class Frames(ServerProtocol):
             self.fail(code, reason)
 
     def recv_frame(self, frame: Frame) -> None:
-        if (not frame.fin or (frame.opcode is not TEXT and frame.opcode is not BINARY) or self.state is not OPEN) and (
+        if (not frame.fin or (frame.opcode is not TEXT and frame.opcode is not BINARY) or self.close_sent) and (
             reason := self._wrong_with(frame)
         ):
             self.cut(frames.CLOSE_FLOODING, reason)
@@ -102,7 +101,7 @@ class Frames(ServerProtocol):
 
     def _wrong_with(self, frame: Frame) -> str | None:
         """Of a frame that is no whole message, or that comes after our close."""
-        if frame.opcode not in CTRL_OPCODES and self.state is OPEN:
+        if frame.opcode not in CTRL_OPCODES and self.close_sent is None:
             if frame.fin:
                 self._fragments = 0
                 return None
@@ -248,14 +247,15 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self.conn.send_text(text)
         self.transport.write(b"".join(self.conn.data_to_send()))
 
-    def rest(self, s: float) -> None:
+    def rest(self, s: float, then: Callable[[], None]) -> None:
         if self._resting is not None:
             self._resting.cancel()
         self._pause()
-        self._resting = self.loop.call_later(s, self._read_on)
+        self._resting = self.loop.call_later(s, self._rested, then)
 
-    def _read_on(self) -> None:
+    def _rested(self, then: Callable[[], None]) -> None:
         self._resting = None
+        then()
         self._go_on()
 
     # The end.
