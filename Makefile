@@ -152,6 +152,7 @@ soak: setup web $(VENV)/.installed-postgres $(VENV)/.installed-chromium ## many 
 	@STORE_KILLS=$(FAULTS) DISK_FAULT_STEP=1 POWER_CUT_STEP=1 DAMAGE_SEEDS=500 $(PY) -m pytest -q \
 		tests/store/test_kill.py tests/store/test_disk_faults.py tests/store/test_power_cut.py tests/store/test_damage.py
 	@$(PY) -m tests.acceptance.soak --faults $(FAULTS) --budget-s $(BUDGET_S)
+	@$(PY) -m tests.acceptance.floods
 	@$(PY) -m tests.acceptance.hook_flood --deliveries $$((50 * $(FAULTS)))
 	@NOTIFIER_LIVES=$(FAULTS) $(PY) -m pytest -q tests/hub/test_notifier.py -k whatever_fails
 	@$(PY) -m tests.acceptance.notified --kills $(FAULTS)
