@@ -8,6 +8,7 @@ import pytest
 
 from taskyard.core.commands import SubmitTasks
 from taskyard.gateway import bodies
+from taskyard.gateway import http as http_module
 from taskyard.gateway import server as server_module
 from taskyard.gateway.app import build_app
 from taskyard.gateway.door import GatewaySettings
@@ -57,7 +58,7 @@ async def test_a_head_request_is_answered_without_a_body(server: GatewayServer) 
 
 
 async def test_a_head_that_does_not_end_is_closed(server: GatewayServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "HEAD_S", 0.05)
+    monkeypatch.setattr(http_module, "HEAD_S", 0.05)
     assert await exchanged(server, b"") == b""
     assert await exchanged(server, b"GET /healthz HTTP/1.1\r\nHost: local") == b""
 
