@@ -49,7 +49,17 @@ header. An admin names another user with `?user=`; in lists `?user=*` means ever
 A refusal is `{MEDIA_TYPE}`: `{{"status", "title", "detail", "code", "errors": [{{"path", "message"}}]}}`. Go by
 `code`: `detail` is for people. A 503 and a 429 carry `Retry-After` in seconds. Repeating a submission is safe with an
 `Idempotency-Key` header (or the field `idempotency_key`): the second one answers 200 with the first one's task and
-`"deduplicated": true`, for 24 hours also if that was cancelled or skipped since; a new key makes a new task."""
+`"deduplicated": true`, for 24 hours also if that was cancelled or skipped since; a new key makes a new task.
+
+Requests are HTTP/1.1 or 1.0, as RFC 9112 has them; one that is malformed, or that a proxy could read differently, is
+400 `BAD_REQUEST` and ends its connection. That is one with two `Host`, `Authorization`, `Idempotency-Key` or other
+fields that decide something, without `Host`, with another `Transfer-Encoding` than `chunked`, or with an absolute
+address of another host; trailers are ignored ([ADR 31](adr/0031-what-http-is-refused.md)). A name that stands twice
+in one JSON object is 422, but in what is only carried, such as `context` and `payload`.
+
+A head has 64 KiB and 10 s; a body has 30 s, else it is 408 `REQUEST_TIMEOUT`. An answer that comes before the body
+has come whole says `Connection: close`; without a valid key at most 16 MiB of that body are read, for 5 s, and
+nothing of one that is announced as larger."""
 
 SHAPES: Final = """## Shapes
 

@@ -7,38 +7,22 @@ from typing import NoReturn
 import pytest
 
 from taskyard.core.commands import SubmitTasks
-from taskyard.gateway import bodies
-from taskyard.gateway import http as http_module
 from taskyard.gateway import server as server_module
 from taskyard.gateway.app import build_app
-from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.door import Deadlines, GatewaySettings
 from taskyard.gateway.server import GatewayServer
 from taskyard.vocabulary import Scope
 from tests.support.gateway_client import WAIT_S
 from tests.support.gateway_hub import GatewayHub
+from tests.support.gateway_socket import exchanged, serving
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
 async def server(hub: GatewayHub) -> AsyncIterator[GatewayServer]:
-    built = GatewayServer(build_app(hub, GatewaySettings(port=0, connections_max=3)))
-    await built.start()
-    yield built
-    await built.stop()
-
-
-async def exchanged(server: GatewayServer, sent: bytes) -> bytes:
-    """Everything that comes back until the server closes."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    try:
-        writer.write(sent)
-        async with asyncio.timeout(WAIT_S):
-            return await reader.read()
-    except ConnectionResetError:
-        return b""
-    finally:
-        writer.close()
+    async with serving(hub, GatewaySettings(port=0, connections_max=3)) as built:
+        yield built
 
 
 async def test_a_request_through_a_real_socket(hub: GatewayHub, server: GatewayServer) -> None:
@@ -57,10 +41,12 @@ async def test_a_head_request_is_answered_without_a_body(server: GatewayServer) 
     assert (b"content-length: 15" in head, body) == (True, b"")
 
 
-async def test_a_head_that_does_not_end_is_closed(server: GatewayServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_module, "HEAD_S", 0.05)
-    assert await exchanged(server, b"") == b""
-    assert await exchanged(server, b"GET /healthz HTTP/1.1\r\nHost: local") == b""
+@pytest.mark.parametrize(
+    "part", [b"", b"\r\n", b"G", b"GET /healthz HTTP/1.1\r\nHost: local", b"GET / HTTP/1.1\r\nA: b"]
+)
+async def test_a_head_that_does_not_end_is_closed(hub: GatewayHub, part: bytes) -> None:
+    async with serving(hub, deadlines=Deadlines(head_s=0.05)) as server:
+        assert await exchanged(server, part) == b""
 
 
 async def test_a_head_without_bound_is_refused(server: GatewayServer) -> None:
@@ -71,8 +57,8 @@ async def test_a_head_without_bound_is_refused(server: GatewayServer) -> None:
 async def test_an_address_without_bound_is_called_too_large(server: GatewayServer) -> None:
     head = b"DELETE /api/v1/tasks/T-001?reason=" + b"r" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
     answer = await exchanged(server, head)
-    assert answer.startswith(b"HTTP/1.1 413 ")
-    assert b"TOO_LARGE" in answer
+    assert answer.startswith(b"HTTP/1.1 414 ")
+    assert b"URI_TOO_LONG" in answer
 
 
 async def test_what_is_no_http_is_a_problem(server: GatewayServer) -> None:
@@ -153,10 +139,8 @@ async def test_who_reads_only_after_all_was_sent_reads_that_it_was_too_much(
     assert b'"code":"TOO_LARGE"' in answer
 
 
-async def test_what_is_too_much_is_not_read_without_end(
-    hub: GatewayHub, server: GatewayServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bodies, "UNREAD_S", 0.05)
+async def test_what_is_too_much_is_not_read_without_end(hub: GatewayHub) -> None:
     key = await hub.a_key(await hub.a_user("ann"), Scope.TASKS)
     head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Length: 99999999\r\n\r\n"
-    assert (await exchanged(server, head.encode())).startswith(b"HTTP/1.1 413 ")
+    async with serving(hub, deadlines=Deadlines(unread_s=0.05)) as server:
+        assert (await exchanged(server, head.encode())).startswith(b"HTTP/1.1 413 ")

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import msgspec
 
 from taskyard.gateway.app import GatewayApp
+from taskyard.gateway.asgi import UNREAD
 
 Message = MutableMapping[str, Any]
 WAIT_S = 20.0
@@ -40,6 +41,7 @@ def _scope(kind: str, path: str, head: list[tuple[bytes, bytes]]) -> Message:
     path, _, query = path.partition("?")
     return {
         "type": kind,
+        "http_version": "1.1",
         "scheme": "http" if kind == "http" else "ws",
         "path": unquote(path),
         "raw_path": path.encode(),
@@ -77,16 +79,18 @@ class Client:
             for index, part in enumerate(content)
         ]
         sent: list[Message] = []
+        scope = {**_scope("http", path, _head(self.key, headers)), "method": method}
+        scope[UNREAD] = len(incoming) > 1
 
         async def receive() -> Message:
             if not incoming and (method == "GET" or hang_up is not None):
                 await (hang_up or asyncio.Event()).wait()
+            scope[UNREAD] = len(incoming) > 1
             return incoming.pop(0) if incoming else {"type": "http.disconnect"}
 
         async def send(message: Message) -> None:
             sent.append(message)
 
-        scope = {**_scope("http", path, _head(self.key, headers)), "method": method}
         await self.app(scope, receive, send)
         return Response(
             status=sent[0]["status"],

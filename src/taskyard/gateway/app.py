@@ -20,11 +20,11 @@ import msgspec
 
 from taskyard.core.outcomes import OVER
 from taskyard.gateway import docs_page, openapi, plain_json
-from taskyard.gateway.asgi import SHORT_CUT, Receive, Scope, Send
+from taskyard.gateway.answers import deny, gone, send_reply, send_stream
+from taskyard.gateway.asgi import KNOWN, SHORT_CUT, Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
-from taskyard.gateway.bodies import CLOSES, read_away, read_body
+from taskyard.gateway.bodies import read_body
 from taskyard.gateway.call import (
-    SECURITY,
     Call,
     Headers,
     Reply,
@@ -35,7 +35,8 @@ from taskyard.gateway.call import (
 )
 from taskyard.gateway.daemon_socket import DaemonSocket
 from taskyard.gateway.dashboard import PLACE, Dashboard
-from taskyard.gateway.door import Description, Door, GatewaySettings
+from taskyard.gateway.door import Deadlines, Description, Door, GatewaySettings
+from taskyard.gateway.head import fields_of, malformed
 from taskyard.gateway.origin import Origins
 from taskyard.gateway.pages import bad_cursor
 from taskyard.gateway.port import RETRY_AFTER_S, Hub, Unavailable
@@ -55,7 +56,6 @@ SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 READS: Final = frozenset({"GET", "HEAD"})
 API: Final = "/api/"
 TICKET: Final = re.compile(rb"(?:^|&)ticket=")
-NO_BODY: Final = frozenset({204, 304})
 ESCAPED_SLASH: Final = re.compile(rb"%2f", re.IGNORECASE)
 ROUTE: Final = "taskyard.route"
 # Where a request's method and path, as the table has them, are noted once they are known.
@@ -96,18 +96,23 @@ class GatewayApp:
             # The server stops and waits no longer. Its own answer would be a fault, which nobody sends again.
             code = Refusal.NO_LEADER if scope["method"] in SAFE else Refusal.OUTCOME_UNKNOWN
             answer = _unavailable(Unavailable(code, RETRY_AFTER_S))
+        if isinstance(answer, Stream) and scope["http_version"] == "1.0":
+            # It would be sent in chunks, which HTTP/1.0 has not.
+            await answer.chunks.aclose()  # type: ignore[attr-defined]
+            answer = _refusal(malformed("A stream of events needs HTTP/1.1."))
         status = 200 if isinstance(answer, Stream) else answer.status
         self.door.requests[*scope.get(ROUTE, NO_ROUTE), status // 100] += 1
         if isinstance(answer, Stream):
-            await _send_stream(answer, receive, send)
+            await send_stream(answer, scope, receive, send)
         else:
-            await _send_reply(answer, receive, send)
+            await send_reply(self.door, answer, scope, receive, send)
 
     async def _told(self, scope: Scope, receive: Receive) -> Reply | Stream:
         """What the caller is told, be it a problem."""
         try:
             return await self._answer(scope, receive)
         except RequestRefused as refused:
+            self.door.malformed += refused.code is Refusal.BAD_REQUEST
             return _refusal(refused)
         except BadCursor:
             return _refusal(bad_cursor())
@@ -119,7 +124,7 @@ class GatewayApp:
             return _fault()
 
     async def _answer(self, scope: Scope, receive: Receive) -> Reply | Stream:
-        headers: dict[bytes, bytes] = dict(scope["headers"])
+        headers = fields_of(scope)
         self._origins.check_host(headers)
         page = self._page(scope, headers)
         if page is not None:
@@ -134,6 +139,7 @@ class GatewayApp:
         principal = NOBODY
         if not route.policy.public:
             principal = await self._caller(scope, headers)
+            scope[KNOWN] = True
             _authorise(principal, route.policy)
             if principal.by_cookie and scope["method"] not in SAFE and REQUEST_HEADER not in headers:
                 raise RequestRefused(Refusal.FORBIDDEN, "A request by cookie needs the header X-Taskyard-Request: 1.")
@@ -142,7 +148,7 @@ class GatewayApp:
             body = route.empty_body
         else:
             most = bytes_max(self.door.size, is_batch=route.is_batch)
-            body = _body(route, await read_body(headers, receive, most))
+            body = _body(route, await read_body(headers, receive, most, self.door.deadlines.body_s))
         call = Call(
             door=self.door,
             principal=principal,
@@ -151,7 +157,7 @@ class GatewayApp:
             query=query,
             headers=headers,
             scope=scope,
-            gone=partial(_gone, receive),
+            gone=partial(gone, receive),
         )
         await call.hear_of_named()
         return await route.handler(call, body)
@@ -203,16 +209,16 @@ class GatewayApp:
         try:
             principal = await self._socket_caller(scope)
         except RequestRefused as refused:
-            await _deny(_refusal(refused), send)
+            await deny(_refusal(refused), send)
             return
         except Unavailable as unavailable:
-            await _deny(_unavailable(unavailable), send)
+            await deny(_unavailable(unavailable), send)
             return
         short_cut = scope.get("extensions", {}).get(SHORT_CUT)
         await DaemonSocket(self.door, principal, receive, send, short_cut).serve()
 
     async def _socket_caller(self, scope: Scope) -> Principal:
-        headers: dict[bytes, bytes] = dict(scope["headers"])
+        headers = fields_of(scope)
         self._origins.check_host(headers)
         self._origins.check_origin(headers, {"ws": "http", "wss": "https"}[scope["scheme"]])
         if scope["path"] != SOCKET_PATH:
@@ -333,60 +339,11 @@ def _fault() -> Reply:
     return Reply(body, status=500, media_type=problems.MEDIA_TYPE)
 
 
-async def _send_reply(reply: Reply, receive: Receive, send: Send) -> None:
-    body = reply.value if isinstance(reply.value, bytes) else _encoder.encode(reply.value)
-    headers = [*reply.security, *reply.headers]
-    if reply.status not in NO_BODY:
-        headers += [(b"content-type", reply.media_type.encode()), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    if CLOSES in reply.headers:
-        await send({"type": "http.response.body", "body": body, "more_body": True})
-        await read_away(receive)
-        body = b""
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _send_stream(stream: Stream, receive: Receive, send: Send) -> None:
-    headers = [*SECURITY, (b"content-type", stream.media_type.encode()), (b"x-accel-buffering", b"no")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    writer = asyncio.create_task(_write(stream, send))
-    leaving = asyncio.create_task(_gone(receive))
-    try:
-        await asyncio.wait((writer, leaving), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        leaving.cancel()
-        writer.cancel()
-        for result in await asyncio.gather(writer, leaving, return_exceptions=True):
-            if isinstance(result, Exception) and not isinstance(result, OSError):
-                log.error("event stream", exc_info=result)
-
-
-async def _write(stream: Stream, send: Send) -> None:
-    try:
-        async for chunk in stream.chunks:
-            if chunk:
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    finally:
-        await stream.chunks.aclose()  # type: ignore[attr-defined]
-    await send({"type": "http.response.body", "body": b""})
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _deny(reply: Reply, send: Send) -> None:
-    """Refuse a WebSocket before it is one, with the same problem an HTTP caller would read."""
-    body = _encoder.encode(reply.value)
-    headers = [*SECURITY, (b"content-type", reply.media_type.encode()), *reply.headers]
-    await send({"type": "websocket.http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": body})
-
-
-def build_app(hub: Hub, settings: GatewaySettings, dashboard: Dashboard | None = None) -> GatewayApp:
+def build_app(
+    hub: Hub, settings: GatewaySettings, dashboard: Dashboard | None = None, deadlines: Deadlines | None = None
+) -> GatewayApp:
     """The application for one hub. `app.door` has the sign-in link and what is to be closed at the end."""
-    return GatewayApp(Door(hub, settings, _describe), dashboard or Dashboard())
+    return GatewayApp(Door(hub, settings, _describe, deadlines or Deadlines()), dashboard or Dashboard())
 
 
 def _describe() -> Description:

@@ -1,4 +1,4 @@
-"""A request's body as it comes: within its bounds of size and time, and read to its end where it was refused."""
+"""A request's body as it comes: within its bounds of size and time, and thrown away where it was refused."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,21 +9,18 @@ from taskyard.gateway.asgi import Receive
 from taskyard.gateway.call import RequestRefused
 from taskyard.vocabulary import Refusal
 
-BODY_S: Final = 30.0
-UNREAD_S, UNREAD_BYTES_MAX = 5.0, 64 * 1024 * 1024
-# Several times what any body may have; who sends more, or slower, has no claim to read the answer.
-CLOSES: Final = (b"connection", b"close")
+UNREAD_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Of a known caller's body that is too large: several times what any may have. Who sends more reads no answer."""
 
 
-async def read_body(headers: Mapping[bytes, bytes], receive: Receive, bytes_max: int) -> bytes:
+async def read_body(headers: Mapping[bytes, bytes], receive: Receive, bytes_max: int, deadline_s: float) -> bytes:
     """Counted while it streams, so that no more than the limit is ever held."""
     if b"content-encoding" in headers:
         raise RequestRefused(Refusal.INVALID_INPUT, "Compressed bodies are not taken: send it as it is.")
-    announced = headers.get(b"content-length", b"0")
-    if announced.isdigit() and int(announced[:12]) > bytes_max:
+    if announced(headers) > bytes_max:
         raise _too_large(bytes_max)
     try:
-        async with asyncio.timeout(BODY_S):
+        async with asyncio.timeout(deadline_s):
             message = await receive()
             if message["type"] == "http.request" and not message.get("more_body"):
                 whole: bytes = message.get("body", b"")
@@ -33,10 +30,14 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, bytes_max:
             return await _read_parts(message, receive, bytes_max)
     except TimeoutError:
         raise RequestRefused(
-            Refusal.INVALID_INPUT,
-            f"The body did not come within {BODY_S:g} s.",
-            headers=(CLOSES,),
+            Refusal.REQUEST_TIMEOUT, f"The body did not come within {deadline_s:g} s; send it faster, or less of it."
         ) from None
+
+
+def announced(headers: Mapping[bytes, bytes]) -> int:
+    """How many bytes are to come, by what the sender says of it."""
+    # Zeros in front may be more digits than `int` reads.
+    return int(headers.get(b"content-length", b"").strip().lstrip(b"0") or b"0")
 
 
 async def _read_parts(message: Any, receive: Receive, bytes_max: int) -> bytes:
@@ -56,19 +57,17 @@ async def _read_parts(message: Any, receive: Receive, bytes_max: int) -> bytes:
 
 
 def _too_large(bytes_max: int) -> RequestRefused:
-    return RequestRefused(
-        Refusal.TOO_LARGE,
-        f"The body is too large: at most {bytes_max:,} bytes are possible here.",
-        headers=(CLOSES,),
-    )
+    return RequestRefused(Refusal.TOO_LARGE, f"The body is too large: at most {bytes_max:,} bytes are possible here.")
 
 
-async def read_away(receive: Receive) -> None:
-    """What still comes of a body that was refused. Closed before that, a caller who reads only after it has sent all
-    would find a broken connection instead of the answer."""
-    left = UNREAD_BYTES_MAX
+async def discard(receive: Receive, bytes_max: int, deadline_s: float) -> None:
+    """Throw away what still comes of a body whose request is answered.
+
+    Closed before that, a caller who reads only after it has sent all would find a broken connection, not the answer.
+    """
+    left = bytes_max
     with suppress(TimeoutError):
-        async with asyncio.timeout(UNREAD_S):
+        async with asyncio.timeout(deadline_s):
             while left > 0:
                 message = await receive()
                 left -= len(message.get("body", b""))

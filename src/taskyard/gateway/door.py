@@ -36,6 +36,15 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     subscribers_max: int = 1000
 
 
+class Deadlines(Struct, frozen=True, kw_only=True):
+    """How long a connection may take over a request before it is closed."""
+
+    head_s: float = 10.0
+    body_s: float = 30.0
+    unread_s: float = 5.0
+    """Of a body that was refused, for its sender to come to read why."""
+
+
 class Description(Struct, frozen=True):
     """What the API says of itself."""
 
@@ -56,8 +65,15 @@ class Visitor(Protocol):
 
 
 class Door:
-    def __init__(self, hub: Hub, settings: GatewaySettings, describe: Callable[[], Description]) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        settings: GatewaySettings,
+        describe: Callable[[], Description],
+        deadlines: Deadlines,
+    ) -> None:
         self.hub = hub
+        self.deadlines = deadlines
         self._describe = describe
         self._described: Description | None = None
         self.settings = settings
@@ -69,6 +85,8 @@ class Door:
         self.subscribers = 0
         self.requests: Counter[tuple[str, str, int]] = Counter()
         """Answered so far, by method, route and the hundreds of the status; no route is empty."""
+        self.malformed = 0
+        """Requests so far that broke the rules of HTTP. A line in the log for each could be had without a key."""
         self.refused_deliveries = RefusedDeliveries()
         self.counted = Counted(hub)
         self._visitors: set[Visitor] = set()

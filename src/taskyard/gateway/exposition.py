@@ -29,14 +29,15 @@ LEVELS: Final = tuple(Pressure)
 _process: Final = ProcessCollector(registry=None)
 
 
-def exposition(figures: Figures, requests: Requests, *, accept: str) -> tuple[bytes, str]:
+def exposition(figures: Figures, requests: Requests, malformed: int, *, accept: str) -> tuple[bytes, str]:
     """The text and its media type: OpenMetrics for whoever asks for it, else the format 0.0.4.
 
-    `requests` are those that the hub that is asked has answered; the process is its own, too.
+    `requests` are those that the hub that is asked has answered, `malformed` counts those that broke the rules of
+    HTTP; the process is its own, too.
     """
     encode, media_type = choose_encoder(accept)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collected([*_families(figures, requests)]))
+    registry.register(_Collected([*_families(figures, requests, malformed)]))
     registry.register(_process)
     return encode(registry), media_type
 
@@ -55,7 +56,7 @@ class _Collected:
         return self._families
 
 
-def _families(figures: Figures, requests: Requests) -> Iterable[Metric]:
+def _families(figures: Figures, requests: Requests, malformed: int) -> Iterable[Metric]:
     yield from _tasks(figures)
     yield from _fleet(figures)
     yield _histogram("commit_tasks", "Rows of tasks in one commit.", figures.commit_rows)
@@ -68,6 +69,8 @@ def _families(figures: Figures, requests: Requests) -> Iterable[Metric]:
         ("method", "route", "status"),
         {(method, route, f"{hundreds}xx"): times for (method, route, hundreds), times in requests.items()},
     )
+    help = "Requests that broke the rules of HTTP; they are counted here and have no line in the log."
+    yield _counter("http_malformed_requests", help, (), {(): malformed})
 
 
 def _tasks(figures: Figures) -> Iterable[Metric]:

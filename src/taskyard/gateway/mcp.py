@@ -115,7 +115,7 @@ class Inside:
         self.is_of_a_task = call.principal.attempt is not None
         self._answer = call.door.answer
         self._headers = {name: value for name, value in call.headers.items() if name not in NOT_HANDED_ON}
-        self._origin = {name: call.scope.get(name) for name in ("scheme", "client")}
+        self._origin = {name: call.scope.get(name) for name in ("scheme", "client", "http_version")}
         self._until_gone = until_gone
 
     async def ask(self, ask: Ask) -> Outcome:

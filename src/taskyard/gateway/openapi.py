@@ -14,9 +14,9 @@ from taskyard.wire.imports import CarriedTask
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, Problem
 from taskyard.wire.submission import INPUT_NAMES, BatchItem, Submission
 
-_ALWAYS: Final = (Refusal.INVALID_INPUT, Refusal.FORBIDDEN)
+_ALWAYS: Final = (Refusal.INVALID_INPUT, Refusal.FORBIDDEN, Refusal.BAD_REQUEST, Refusal.URI_TOO_LONG)
 _WITH_KEY: Final = (Refusal.UNAUTHENTICATED, Refusal.RATE_LIMITED)
-_WITH_BODY: Final = (Refusal.TOO_LARGE,)
+_WITH_BODY: Final = (Refusal.TOO_LARGE, Refusal.REQUEST_TIMEOUT)
 _OF_USER: Final = (Refusal.USER_NOT_FOUND,)
 _BY_HUB: Final = (Refusal.OVERLOADED, Refusal.STORE_UNAVAILABLE, Refusal.OUTCOME_UNKNOWN, Refusal.NO_LEADER)
 _BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})

@@ -7,16 +7,20 @@ both for WebSockets, to which no browser applies its same-origin rule.
 """
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from typing import Final
 
 from taskyard.gateway.call import RequestRefused
 from taskyard.gateway.door import GatewaySettings
+from taskyard.gateway.head import malformed
 from taskyard.vocabulary import Refusal
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::", "[::]", ""})
 _REMEMBERED_MAX: Final = 1000
+# As RFC 3986 has it, but for the comma: two fields that a proxy combined, or a name that no resolver knows.
+_HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]*\]|[-.~%!$&'()*+;=\w]*)(?::[0-9]*)?[ \t]*")
 
 
 class Origins:
@@ -33,7 +37,9 @@ class Origins:
         host = headers.get(b"host", b"")
         known = self._remembered.get(host)
         if known is None:
-            known = self._is_ours(host)
+            if _HOST.fullmatch(host) is None:
+                raise malformed("`Host` is no name or address, with or without a port.")
+            known = self._is_ours(host.strip())
             if len(self._remembered) < _REMEMBERED_MAX:
                 self._remembered[host] = known
         if not known:
@@ -59,6 +65,7 @@ class Origins:
         origin = headers.get(b"origin")
         if origin is None:
             return
-        own = scheme.encode() + b"://" + headers.get(b"host", b"")
+        own = scheme.encode() + b"://" + headers.get(b"host", b"").strip()
+        origin = origin.strip()
         if origin not in (own, own.lower()) and origin not in self._origins:
             raise RequestRefused(Refusal.FORBIDDEN, "This hub takes no such request from that origin.")

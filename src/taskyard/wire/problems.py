@@ -18,6 +18,7 @@ class Row(Struct, frozen=True):
 
 
 PROBLEMS: Final[dict[Refusal, Row]] = {
+    Refusal.BAD_REQUEST: Row(400, "The request breaks the rules of HTTP"),
     Refusal.TOO_MANY_PENDING: Row(400, "Too many tasks are pending"),
     Refusal.TASK_ALREADY_COMPLETED: Row(400, "The task has already completed"),
     Refusal.TOO_MANY_NOTIFICATIONS: Row(400, "There are too many notifications"),
@@ -41,6 +42,7 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.HOOK_NOT_FOUND: Row(404, "No such hook"),
     Refusal.NOT_FOUND: Row(404, "Nothing is here"),
     Refusal.METHOD_NOT_ALLOWED: Row(405, "This method is not possible here"),
+    Refusal.REQUEST_TIMEOUT: Row(408, "The request did not come in time"),
     Refusal.INVALID_TRANSITION: Row(409, "The task's status does not allow this"),
     Refusal.STALE_ATTEMPT: Row(409, "The attempt is over"),
     Refusal.NAME_TAKEN: Row(409, "The name is taken"),
@@ -48,6 +50,7 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.QUEUE_IN_USE: Row(409, "Tasks wait in this queue"),
     Refusal.IDEMPOTENCY_KEY_TAKEN: Row(409, "Another task holds this idempotency key"),
     Refusal.TOO_LARGE: Row(413, "Too large"),
+    Refusal.URI_TOO_LONG: Row(414, "The address is too long"),
     Refusal.INVALID_INPUT: Row(422, "The request is not valid"),
     Refusal.DEPENDENCY_NOT_FOUND: Row(422, "A dependency does not exist"),
     Refusal.DEPENDENCY_CYCLE: Row(422, "The dependencies form a cycle"),

@@ -79,7 +79,8 @@ def _quantile(counted: Mapping[int, int], part: float) -> float | None:
 
 async def expose(call: Call[Empty], _body: Empty) -> Reply:
     accept = call.headers.get(b"accept", b"").decode("latin-1")
-    text, media_type = exposition(await call.hub.figures(), call.door.requests, accept=accept)
+    door = call.door
+    text, media_type = exposition(await call.hub.figures(), door.requests, door.malformed, accept=accept)
     return Reply(text, media_type=media_type)
 
 
