@@ -8,7 +8,7 @@ from taskyard.core.told import Told
 from taskyard.vocabulary import InventoryState
 
 
-class Held(Struct, frozen=True):
+class Held(Struct, frozen=True, gc=False):
     """One line of a daemon's inventory or heartbeat."""
 
     task_id: str

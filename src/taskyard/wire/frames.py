@@ -29,7 +29,7 @@ CLOSE_RESTARTING: Final = 4503
 CLOSE_REWOUND: Final = 4410
 
 
-class Item(Struct, omit_defaults=True):
+class Item(Struct, omit_defaults=True, gc=False):
     """One attempt in a daemon's inventory."""
 
     task_id: str
