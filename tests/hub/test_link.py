@@ -105,6 +105,19 @@ async def test_a_wait_that_a_lost_gateway_began_is_ended() -> None:
         assert not both.lead.hub.state.waits
 
 
+async def test_a_hub_knows_how_much_waits_to_be_decided_and_a_gateway_takes_it_that_something_does() -> None:
+    async with linked(connected=False) as both:
+        assert both.board.backlog == 0
+        await both.connect()
+        assert both.board.backlog == 1
+        daemon = await both.lead.daemon()
+        for _ in range(3):
+            both.lead.hub.tell(Beat(daemon.id, "d_one"))
+        assert both.lead.hub.backlog == 3
+        await both.lead.settled()
+        assert both.lead.hub.backlog == 0
+
+
 async def test_events_reach_those_who_watch_at_a_gateway_and_only_their_own() -> None:
     async with linked() as both:
         await both.lead.a_user("u_eve")

@@ -134,8 +134,8 @@ class Remote(LiveViews):
 
     @property
     def backlog(self) -> int:
-        # The leader's own is not known here: what this hub's sockets may send a second is bound enough.
-        return 0
+        # The leader's own is not known here. Taking it that something waits keeps a flood from running ahead of it.
+        return 1
 
     def attach(self, session: Session) -> None:
         self._sessions[session.id] = session
