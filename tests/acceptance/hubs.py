@@ -74,6 +74,8 @@ class HubsYard(Yard):
         self.database = database
         self.hubs = hubs
         for hub in hubs:
+            # Each may reach the database by another address.
+            hub.fellows = [other for other in hubs if other is not hub]
             hub.start(wait=False)
         for hub in hubs:
             hub.wait_ready()

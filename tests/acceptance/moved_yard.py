@@ -330,7 +330,8 @@ def check_a_move(yard: LiveYard, tasks: int, *, goes_on: Engine, archives: bool 
     yard.engine = goes_on
     database = url if goes_on is Engine.POSTGRES else None
     name = "elsewhere" if database else "back"
-    check_the_new_place(yard, yard.hub(name, settings=LONG_LEASES, database=database, port=hub.port), known)
+    new = yard.hub(name, settings=LONG_LEASES, database=database, port=hub.port, fellows=(hub,))
+    check_the_new_place(yard, new, known)
     return move
 
 

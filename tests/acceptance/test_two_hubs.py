@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.live import LONG_LEASES, STUBBORN, live_yard, wait_online, wait_until
+from tests.support.live import LONG_LEASES, STUBBORN, live_yard, taskyard, wait_online, wait_until
 from tests.support.postgres import new_yard
 
 pytestmark = pytest.mark.takes(15)
@@ -16,6 +16,11 @@ def test_a_daemon_of_two_hubs_stays_connected_and_works_on_when_the_leader_is_ki
     with live_yard(tmp_path) as yard:
         url = new_yard()
         first, second = (yard.hub(name, database=url, settings=LONG_LEASES) for name in ("one", "two"))
+        assert not (second.data / "credentials.json").exists()
+        assert "this hub was not given it" in second.process.said
+        added = taskyard("key", "add", "fleet", "--scope", "tasks", "--scope", "daemon", "--data", str(first.data))
+        with second.client(key=added.out.strip()) as fleet:
+            assert fleet.me().scopes == ["daemon", "tasks"]
         daemon = yard.daemon(second)
         with second.client(retry=STUBBORN) as client:
             wait_online(client, 1)

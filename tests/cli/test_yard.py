@@ -43,7 +43,10 @@ def test_up_hands_on_its_options(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> N
         "daemon": False,
         "database": "postgresql://here/yard",
         "accept_rewind": False,
+        "new_admin_key": False,
     }
+    assert cli("up", "--new-admin-key").code == 7
+    assert given["new_admin_key"] is True
 
 
 def test_up_with_gateways_says_what_to_do_instead_and_starts_nothing(cli: Cli, tmp_path: Path) -> None:

@@ -105,3 +105,33 @@ def test_a_key_is_revoked_once() -> None:
     again = hub.ask(RevokeKey("k1", "ann"))
     assert again == Refused(Refusal.KEY_NOT_FOUND, "This key has been revoked already.")
     assert refused(hub.ask(RevokeKey("k2", "ann"))) is Refusal.KEY_NOT_FOUND
+
+
+# The first admin key
+
+
+def first_key(hub: HubHarness, key_id: str) -> object:
+    scopes = (Scope.TASKS, Scope.ADMIN)
+    return hub.ask(CreateKey(key_id, "ann", "local admin", f"hash of {key_id}", scopes, "hub", is_first_only=True))
+
+
+def test_of_keys_that_are_to_be_the_first_admin_key_one_is_made() -> None:
+    hub = HubHarness()
+    hub.ask(CreateKey("worker", "ann", "worker", "hash", (Scope.TASKS, Scope.DAEMON), "ann"))
+    assert first_key(hub, "k1") == Done()
+    answer = first_key(hub, "k2")
+    assert isinstance(answer, Refused)
+    assert answer.detail == "This yard has a live admin key already."
+    assert "k2" not in hub.state.api_keys
+    assert hub.batches[-1].is_empty()
+
+
+def test_an_admin_key_that_was_revoked_or_has_expired_is_not_there() -> None:
+    hub = HubHarness()
+    ends = hub.now.wall + 1000
+    hub.ask(CreateKey("lent", "ann", "lent", "hash", (Scope.ADMIN,), "ann", expires_at=ends))
+    assert refused(first_key(hub, "k1")) is Refusal.FORBIDDEN
+    hub.advance(s=1)
+    assert first_key(hub, "k1") == Done()
+    hub.ask(RevokeKey("k1", "ann"))
+    assert first_key(hub, "k2") == Done()

@@ -197,3 +197,13 @@ async def test_a_keys_link_is_no_session_and_no_owners_link(hub: GatewayHub, app
     text = hub.unseal(KEY_TICKET, ticket)
     assert text is not None
     assert (await Client(app).get(f"/?ticket={hub.seal(TICKET, text)}")).status == 401
+
+
+async def test_the_link_that_a_hub_prints_for_a_key_it_was_given_is_worth_that_key(
+    hub: GatewayHub, app: GatewayApp
+) -> None:
+    record = hub.key_named(await hub.a_key(await hub.a_user("ann"), Scope.ADMIN))
+    cookie = cookie_of(await Client(app).get(app.door.sign_in_link_for_key(record.id, base_url="")))
+    assert (await Client(app).get(ME, headers=cookie)).json["scopes"] == ["admin"]
+    await hub.decide(RevokeKey(record.id, actor="test"))
+    assert (await Client(app).get(ME, headers=cookie)).status == 401

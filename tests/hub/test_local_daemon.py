@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 from taskyard.hub import local_daemon, observe
@@ -18,21 +19,36 @@ def test_one_that_never_started_has_nothing_to_stop(tmp_path: Path) -> None:
     asyncio.run(LocalDaemon(tmp_path).stop())
 
 
-def test_it_starts_without_what_would_lead_it_to_another_hub_and_stops_when_told(
+NOWHERE = "http://127.0.0.1:9"
+
+
+async def test_it_dials_the_hub_that_started_it_with_the_key_it_was_given_and_stops_when_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without credentials it says so and leaves by itself, or is ended."""
-    monkeypatch.setenv("TASKYARD_KEY", "tyk_of another hub")
+    # Given an environment that names another hub, and the hub's own key
+    monkeypatch.setenv("TASKYARD_HUB", "http://127.0.0.1:1")
+    monkeypatch.setenv("TASKYARD_KEY", "tyk_of_another_hub")
+    monkeypatch.setenv("TASKYARD_ADMIN_KEY", "tyk_admin")
+    daemon = LocalDaemon(tmp_path)
 
-    async def scenario() -> None:
-        daemon = LocalDaemon(tmp_path)
-        daemon.start()
-        await asyncio.to_thread(daemon._process.wait, 30)  # type: ignore[union-attr]
-        await daemon.stop()
+    # When it is started
+    daemon.start(NOWHERE, "tyk_own")
 
-    asyncio.run(scenario())
-    said = (tmp_path / "daemons" / "local" / "daemon.log").read_text()
-    assert "No key" in said
+    # Then it dials this hub, and has this key and no other
+    log = tmp_path / "daemons" / "local" / "daemon.log"
+    async with asyncio.timeout(60):
+        while "dials" not in log.read_text():
+            await asyncio.sleep(0.01)
+    assert f"Daemon local dials {NOWHERE} " in log.read_text()
+    assert daemon._process is not None
+    environment = psutil.Process(daemon._process.pid).environ()
+    assert {name: environment.get(name) for name in ("TASKYARD_HUB", "TASKYARD_KEY", "TASKYARD_ADMIN_KEY")} == {
+        "TASKYARD_HUB": NOWHERE,
+        "TASKYARD_KEY": "tyk_own",
+        "TASKYARD_ADMIN_KEY": None,
+    }
+    await daemon.stop()
+    assert "tyk_" not in log.read_text()
     assert os.stat(tmp_path / "daemons" / "local").st_mode & 0o777 == 0o700
 
 
@@ -43,7 +59,7 @@ async def test_one_that_does_not_listen_is_ended(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(sys, "executable", str(deaf))
     monkeypatch.setattr(local_daemon, "STOP_S", 0.05)
     daemon = LocalDaemon(tmp_path)
-    daemon.start()
+    daemon.start(NOWHERE, "tyk_own")
     log = tmp_path / "daemons" / "local" / "daemon.log"
     async with asyncio.timeout(30):
         while "up" not in log.read_text():
@@ -60,7 +76,7 @@ def test_its_log_begins_anew_when_it_is_too_long(tmp_path: Path) -> None:
 
     async def scenario() -> None:
         daemon = LocalDaemon(tmp_path)
-        daemon.start()
+        daemon.start(NOWHERE, "tyk_own")
         await daemon.stop()
 
     asyncio.run(scenario())

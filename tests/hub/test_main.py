@@ -29,7 +29,7 @@ FILE = Path("taskyard.toml")
 @pytest.fixture(autouse=True)
 def _own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A hub takes a whole process for itself: give back what these tests lend it."""
-    for name in ("HOST", "PORT", "DATA", "CONFIG", "PROFILE", "DATABASE"):
+    for name in ("HOST", "PORT", "DATA", "CONFIG", "PROFILE", "DATABASE", "ADMIN_KEY"):
         monkeypatch.delenv(f"TASKYARD_{name}", raising=False)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     threshold = gc.get_threshold()
@@ -46,6 +46,8 @@ def start(
     profile: str | None = None,
     config: str | None = None,
     database: str | None = None,
+    daemon: bool = False,
+    new_admin_key: bool = False,
 ) -> int:
     return up(
         data=str(data),
@@ -53,9 +55,10 @@ def start(
         port=port,
         profile=profile,
         config=config,
-        daemon=False,
+        daemon=daemon,
         database=database,
         accept_rewind=False,
+        new_admin_key=new_admin_key,
     )
 
 
@@ -261,3 +264,77 @@ def status_of(port: int, host: str) -> int:
         return connection.getresponse().status
     finally:
         connection.close()
+
+
+# --- the admin key of a yard that several hubs share --------------------------------------------------------
+
+
+def lived(data: Path, *, database: str | None, **more: bool) -> None:
+    """A hub that came up in this directory, and left."""
+    stopper = threading.Thread(target=stop_when_up, args=(0, data))
+    stopper.start()
+    assert start(data, database=database, **more) == 0
+    stopper.join()
+
+
+def key_in(data: Path) -> str:
+    key: str = json.loads((data / "credentials.json").read_text())["key"]
+    return key
+
+
+def test_a_hub_that_joins_a_yard_with_an_admin_key_starts_without_one_and_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = lent_yard()
+    lived(tmp_path / "one", database=database)
+    capsys.readouterr()
+
+    lived(tmp_path / "two", database=database, daemon=True)
+
+    said = capsys.readouterr().out
+    assert "no link: the yard has an admin key, and this hub was not given it" in said
+    assert "TASKYARD_ADMIN_KEY" in said
+    assert "taskyard up --new-admin-key" in said
+    assert "daemon     none: it would need that key too" in said
+    assert "ticket=" not in said
+    assert not (tmp_path / "two" / "credentials.json").exists()
+    assert not (tmp_path / "two" / "daemons").exists()
+
+    # And with a key of its own when it is told to make one
+    lived(tmp_path / "three", database=database, new_admin_key=True)
+    assert "?ticket=" in capsys.readouterr().out
+    assert key_in(tmp_path / "three") != key_in(tmp_path / "one")
+
+
+def test_a_hub_that_is_given_the_admin_key_has_all_of_it_in_its_process_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = lent_yard()
+    lived(tmp_path / "one", database=database)
+    key = key_in(tmp_path / "one")
+    capsys.readouterr()
+    monkeypatch.setenv("TASKYARD_ADMIN_KEY", f"{key}\n")
+
+    lived(tmp_path / "two", database=database, daemon=True)
+
+    said = capsys.readouterr()
+    assert "?ticket=" in said.out
+    assert "daemon     local, runs the types echo and demo" in said.out
+    assert not (tmp_path / "two" / "credentials.json").exists()
+    log = (tmp_path / "two" / "daemons" / "local" / "daemon.log").read_text()
+    assert key not in said.out + said.err + (tmp_path / "two" / "hub.log").read_text() + log
+
+    # A yard on a file goes by its own key, whatever the environment says
+    lived(tmp_path / "file", database=None)
+    assert key_in(tmp_path / "file") != key
+
+
+def test_a_key_in_the_environment_that_is_not_the_yards_ends_the_start_with_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TASKYARD_ADMIN_KEY", "tyk_of_another_yard")
+    assert start(tmp_path, database=lent_yard()) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("taskyard: The key in TASKYARD_ADMIN_KEY is not a live admin key of this yard.")
+    assert said.err.count("\n") == 1
+    assert "tyk_" not in said.out + said.err + (tmp_path / "hub.log").read_text()

@@ -4,13 +4,25 @@ import asyncio
 import json
 import os
 import stat
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 from taskyard.core.effects import Done
 from taskyard.core.yard_commands import ChangeUser, RevokeKey
-from taskyard.hub.yard import CannotStart, prepare, read_secret, welcome_owner, write_private, write_secret
+from taskyard.gateway.port import Hub
+from taskyard.hub.yard import (
+    MAKES_ITS_OWN,
+    AdminKey,
+    CannotStart,
+    KeyPolicy,
+    prepare,
+    read_secret,
+    welcome_owner,
+    write_private,
+    write_secret,
+)
 from taskyard.vocabulary import Scope
 from tests.support.hub_scene import HeldStore, a_scene
 
@@ -90,9 +102,16 @@ def credentials(tmp_path: Path) -> dict[str, str]:
     return found
 
 
+async def welcomed(hub: Hub, data: Path, url: str = URL, policy: KeyPolicy = MAKES_ITS_OWN) -> AdminKey:
+    """A hub that has an admin key."""
+    key = await welcome_owner(hub, data, url, policy)
+    assert key is not None
+    return key
+
+
 async def test_the_owner_gets_a_key_that_opens_everything(tmp_path: Path) -> None:
     async with a_scene(with_user=False) as scene:
-        user_id = await welcome_owner(scene.hub, tmp_path, URL)
+        user_id = (await welcomed(scene.hub, tmp_path)).record.user_id
         kept = credentials(tmp_path)
         assert (kept["hub"], kept["user"]) == (URL, "local")
         assert mode_of(tmp_path / "credentials.json") == 0o600
@@ -105,10 +124,10 @@ async def test_the_owner_gets_a_key_that_opens_everything(tmp_path: Path) -> Non
 async def test_the_owner_keeps_the_key_over_a_restart(tmp_path: Path) -> None:
     store = HeldStore()
     async with a_scene(store, with_user=False) as scene:
-        user_id = await welcome_owner(scene.hub, tmp_path, URL)
+        user_id = (await welcomed(scene.hub, tmp_path)).record.user_id
         kept = credentials(tmp_path)
     async with a_scene(store, with_user=False) as scene:
-        assert await welcome_owner(scene.hub, tmp_path, "http://127.0.0.1:9000") == user_id
+        assert (await welcomed(scene.hub, tmp_path, "http://127.0.0.1:9000")).record.user_id == user_id
         assert credentials(tmp_path) == {**kept, "hub": "http://127.0.0.1:9000"}
         assert len(scene.hub.directory.keys_of(user_id)) == 1
 
@@ -116,41 +135,113 @@ async def test_the_owner_keeps_the_key_over_a_restart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"key": 7}', '{"key": "tyk_of_another_yard"}', None])
 async def test_a_key_that_the_yard_does_not_know_is_replaced(tmp_path: Path, content: str | None) -> None:
     async with a_scene(with_user=False) as scene:
-        await welcome_owner(scene.hub, tmp_path, URL)
+        await welcomed(scene.hub, tmp_path)
         kept = credentials(tmp_path)["key"]
         (tmp_path / "credentials.json").unlink()
         if content is not None:
             (tmp_path / "credentials.json").write_text(content)
-        user_id = await welcome_owner(scene.hub, tmp_path, URL)
+        user_id = (await welcomed(scene.hub, tmp_path)).record.user_id
         assert credentials(tmp_path)["key"] != kept
         assert len(scene.hub.directory.keys_of(user_id)) == 2
 
 
 async def test_a_revoked_key_is_replaced(tmp_path: Path) -> None:
     async with a_scene(with_user=False) as scene:
-        user_id = await welcome_owner(scene.hub, tmp_path, URL)
+        user_id = (await welcomed(scene.hub, tmp_path)).record.user_id
         (key,) = scene.hub.directory.keys_of(user_id)
         assert await scene.ask(RevokeKey(key.id, "test")) == Done()
         kept = credentials(tmp_path)["key"]
-        await welcome_owner(scene.hub, tmp_path, URL)
+        await welcomed(scene.hub, tmp_path)
         assert credentials(tmp_path)["key"] != kept
 
 
 async def test_a_renamed_owner_takes_the_key_along_and_a_new_local_user_gets_another(tmp_path: Path) -> None:
     async with a_scene(with_user=False) as scene:
-        first = await welcome_owner(scene.hub, tmp_path, URL)
+        first = (await welcomed(scene.hub, tmp_path)).record.user_id
         kept = credentials(tmp_path)["key"]
         assert await scene.ask(ChangeUser(first, "test", name="ada")) == Done()
-        second = await welcome_owner(scene.hub, tmp_path, URL)
+        second = (await welcomed(scene.hub, tmp_path)).record.user_id
         assert second != first
         assert credentials(tmp_path)["key"] != kept
 
 
-async def test_hubs_of_one_yard_that_start_at_the_same_time_have_one_owner_and_a_key_each(tmp_path: Path) -> None:
+# --- several hubs on one database --------------------------------------------------------------------------
+
+
+JOINS = KeyPolicy(joins=True)
+id_of = attrgetter("id")
+
+
+async def test_hubs_of_one_yard_that_start_at_the_same_time_have_one_owner_and_one_key_in_all(tmp_path: Path) -> None:
     async with a_scene(with_user=False) as scene:
-        places = [tmp_path / name for name in ("a", "b")]
+        places = [tmp_path / name for name in "abcd"]
         for place in places:
             place.mkdir()
-        owners = await asyncio.gather(*(welcome_owner(scene.hub, place, URL) for place in places))
-        assert len(set(owners)) == 1
-        assert len({(place / "credentials.json").read_text() for place in places}) == 2
+        found = await asyncio.gather(*(welcome_owner(scene.hub, place, URL, JOINS) for place in places))
+        [key] = [each for each in found if each is not None]
+        assert list(map(id_of, scene.hub.directory.keys())) == [key.record.id]
+        [place] = [place for place in places if (place / "credentials.json").exists()]
+        assert credentials(place)["key"] == key.secret
+
+
+async def test_a_hub_that_joins_a_yard_with_an_admin_key_makes_none_whoevers_that_is(tmp_path: Path) -> None:
+    async with a_scene() as scene:
+        await scene.a_key("k_boss", "tyk_boss", Scope.ADMIN)
+        assert await welcome_owner(scene.hub, tmp_path, URL, JOINS) is None
+        assert list(map(id_of, scene.hub.directory.keys())) == ["k_boss"]
+        assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_hub_that_joins_a_yard_whose_admin_keys_have_ended_makes_one(tmp_path: Path) -> None:
+    async with a_scene() as scene:
+        await scene.a_key("k_boss", "tyk_boss", Scope.ADMIN)
+        await scene.a_key("k_worker", "tyk_worker", Scope.TASKS, Scope.DAEMON)
+        assert await scene.ask(RevokeKey("k_boss", "test")) == Done()
+        assert (await welcomed(scene.hub, tmp_path, policy=JOINS)).is_kept
+
+
+async def test_a_hub_that_made_the_key_finds_it_at_the_next_start(tmp_path: Path) -> None:
+    async with a_scene(with_user=False) as scene:
+        first = await welcomed(scene.hub, tmp_path, policy=JOINS)
+        again = await welcomed(scene.hub, tmp_path, "http://127.0.0.1:9000", JOINS)
+        assert (again.secret, again.is_kept) == (first.secret, True)
+        assert credentials(tmp_path)["hub"] == "http://127.0.0.1:9000"
+
+
+async def test_a_hub_takes_the_key_that_it_is_given_and_writes_it_nowhere(tmp_path: Path) -> None:
+    async with a_scene() as scene:
+        await scene.a_key("k_boss", "tyk_boss", Scope.ADMIN)
+        given = KeyPolicy(joins=True, given="tyk_boss")
+        key = await welcomed(scene.hub, tmp_path, policy=given)
+        assert (key.secret, key.record.id, key.is_kept) == ("tyk_boss", "k_boss", False)
+        assert list(tmp_path.iterdir()) == []
+        assert "tyk_boss" not in f"{scene.log.text}{key!r}{given!r}"
+
+
+async def test_a_key_that_is_given_leaves_the_file_of_an_earlier_start_in_use(tmp_path: Path) -> None:
+    async with a_scene() as scene:
+        own = await welcomed(scene.hub, tmp_path)
+        await scene.a_key("k_boss", "tyk_boss", Scope.ADMIN)
+        await welcomed(scene.hub, tmp_path, "http://127.0.0.1:9000", KeyPolicy(joins=True, given="tyk_boss"))
+        assert credentials(tmp_path) == {"hub": "http://127.0.0.1:9000", "user": "local", "key": own.secret}
+
+
+@pytest.mark.parametrize("given", ["tyk_unknown", "tyk_ended", "tyk_worker"])
+async def test_a_key_that_is_given_must_be_a_live_admin_key_of_the_yard(tmp_path: Path, given: str) -> None:
+    async with a_scene() as scene:
+        await scene.a_key("k_ended", "tyk_ended", Scope.ADMIN)
+        await scene.a_key("k_worker", "tyk_worker", Scope.TASKS, Scope.DAEMON)
+        assert await scene.ask(RevokeKey("k_ended", "test")) == Done()
+        with pytest.raises(CannotStart, match="not a live admin key of this yard") as refused:
+            await welcome_owner(scene.hub, tmp_path, URL, KeyPolicy(joins=True, given=given))
+        assert given not in str(refused.value)
+
+
+async def test_another_key_is_made_for_whoever_asks_for_it(tmp_path: Path) -> None:
+    async with a_scene() as scene:
+        await scene.a_key("k_boss", "tyk_boss", Scope.ADMIN)
+        new = await welcomed(scene.hub, tmp_path, policy=KeyPolicy(joins=True, given="tyk_boss", makes_new=True))
+        assert (credentials(tmp_path)["key"], new.is_kept) == (new.secret, True)
+        newer = await welcomed(scene.hub, tmp_path, policy=KeyPolicy(makes_new=True))
+        assert credentials(tmp_path)["key"] == newer.secret != new.secret
+        assert len(scene.hub.directory.keys()) == 3

@@ -144,11 +144,21 @@ class Door(Protocol):
 class LiveHub:
     """`taskyard up` on one port and one directory, as often as it is killed."""
 
-    def __init__(self, data: Path, *, port: int, command: Sequence[str], database: str | None = None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        port: int,
+        command: Sequence[str],
+        database: str | None = None,
+        fellows: "Sequence[LiveHub]" = (),
+    ) -> None:
         self.data = data
         self.port = port
         self.database = database
         """Its URL; None: a file in the data directory."""
+        self.fellows = list(fellows)
+        """The other hubs of its yard, of which one may have made the admin key."""
         self.url = f"http://127.0.0.1:{port}"
         self._command = command
         self.process: Process
@@ -164,7 +174,7 @@ class LiveHub:
     def is_ready(self) -> bool:
         if self.process.exit_code is not None:
             raise AssertionError(f"the hub left with {self.process.exit_code}: {self.process.said[-2000:]}")
-        return get_status(f"{self.url}/readyz") == 200 and (self.seen_data / "credentials.json").exists()
+        return get_status(f"{self.url}/readyz") == 200 and self._credentials is not None
 
     def kill(self) -> None:
         self.process.kill()
@@ -181,8 +191,16 @@ class LiveHub:
         return Path("/proc", str(self.process.pid), "root", *self.data.parts[1:])
 
     @property
+    def _credentials(self) -> Path | None:
+        """Those of the yard's admin: this hub's, or another one's that made the key."""
+        started = (hub for hub in (self, *self.fellows) if hasattr(hub, "process"))
+        return next((file for hub in started if (file := hub.seen_data / "credentials.json").exists()), None)
+
+    @property
     def key(self) -> str:
-        return str(json.loads((self.seen_data / "credentials.json").read_text())["key"])
+        file = self._credentials
+        assert file is not None, "no hub of this yard has made an admin key"
+        return str(json.loads(file.read_text())["key"])
 
     def client(self, *, retry: RetryPolicy = NEVER, key: str | None = None, timeout_s: float = 10.0) -> Client:
         """Asks once unless told otherwise, so that a test sees each answer."""
@@ -233,8 +251,10 @@ class LiveYard:
         prefix: Sequence[str] = (),
         database: str | None = None,
         port: int | None = None,
+        fellows: Sequence[LiveHub] = (),
         start: bool = True,
     ) -> LiveHub:
+        """`fellows`: hubs that had this yard elsewhere. Those on the same database are known."""
         data, port = self.directory / name, port or free_port()
         if database is None and self.engine is Engine.POSTGRES:
             database = new_yard()
@@ -246,7 +266,10 @@ class LiveYard:
             *("--port", str(port), *options),
             *(("--database", database) if database else ()),
         ]
-        hub = LiveHub(data, port=port, command=command, database=database)
+        known = [hub for hub in self.hubs if database is not None and hub.database == database]
+        hub = LiveHub(data, port=port, command=command, database=database, fellows=(*known, *fellows))
+        for other in known:
+            other.fellows.append(hub)
         self.hubs.append(hub)
         if start:
             hub.start()

@@ -60,6 +60,9 @@ class HubOptions:
     accept_rewind: Annotated[
         bool, typer.Option("--accept-rewind", help="This data is an older copy, and that is meant.")
     ] = False
+    new_admin_key: Annotated[
+        bool, typer.Option("--new-admin-key", help="Make another admin key, whatever keys the yard has.")
+    ] = False
 
 
 @expanded

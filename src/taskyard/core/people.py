@@ -6,9 +6,10 @@ from taskyard.core.plans import unknown_plan
 from taskyard.core.state import State, Turn, User
 from taskyard.core.told import Keep
 from taskyard.core.yard_commands import ChangeUser, CreateKey, CreateUser, RevokeKey
-from taskyard.vocabulary import EVERYBODY, MYSELF, Refusal
+from taskyard.vocabulary import EVERYBODY, MYSELF, Refusal, Scope
 
 NO_USER = Refused(Refusal.USER_NOT_FOUND, "There is no such user.")
+HAS_ADMIN_KEY = Refused(Refusal.FORBIDDEN, "This yard has a live admin key already.")
 
 
 def create_user(turn: Turn, command: CreateUser) -> None:
@@ -78,6 +79,9 @@ def create_key(turn: Turn, command: CreateKey) -> None:
     if command.user_id not in turn.state.users:
         turn.effects.append(Reply(command.reply_to, NO_USER))
         return
+    if command.is_first_only and any(is_admin_key(key, turn.now.wall) for key in turn.state.api_keys.values()):
+        turn.effects.append(Reply(command.reply_to, HAS_ADMIN_KEY))
+        return
     record = KeyRecord(
         command.key_id,
         command.user_id,
@@ -93,6 +97,12 @@ def create_key(turn: Turn, command: CreateKey) -> None:
     turn.state.ledger.keys[record.id] = record
     turn.audit(actor=command.actor, action="key.create", subject=record.id, new=", ".join(record.scopes))
     turn.effects.append(Reply(command.reply_to, Done()))
+
+
+def is_admin_key(record: KeyRecord, now_ms: int) -> bool:
+    """Whether a key opens everything now."""
+    is_live = record.revoked_at is None and (record.expires_at is None or record.expires_at > now_ms)
+    return is_live and Scope.ADMIN in record.scopes
 
 
 def revoke_key(turn: Turn, command: RevokeKey) -> None:

@@ -36,6 +36,8 @@ class CreateKey(Told):
     max_priority: Level | None = None
     sources: tuple[SourceType, ...] | None = None
     expires_at: int | None = None
+    is_first_only: bool = False
+    """Refuse it if the yard has a live admin key: of several hubs that start at once, one makes the yard's."""
     reply_to: int = 0
 
 

@@ -117,6 +117,11 @@ class Door:
         ticket = self.sign_in.ticket(user_id=user_id, scopes=scopes)
         return f"{base_url}/?ticket={ticket}"
 
+    def sign_in_link_for_key(self, key_id: str, *, base_url: str) -> str:
+        """The same for whoever showed this key: it is worth what the key is, and ends with it."""
+        ticket, _ = self.sign_in.ticket_for_key(key_id)
+        return f"{base_url}/?ticket={ticket}"
+
     def enter(self, visitor: Visitor) -> None:
         if self._is_closing:
             # Those sent home are back before the socket stops listening.

@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Final
 
 from taskyard.hub.observe import set_aside
+from taskyard.hub.yard import ADMIN_KEY
 
 NAME: Final = "local"
 LOCK: Final = "lock"
 PAUSE_S: Final = 0.1
 STOP_S: Final = 5.0
 # Per request: the first asks to finish, the second to hand back what is not finished.
-OTHERS: Final = ("TASKYARD_HUB", "TASKYARD_KEY")
-# These would lead it to another hub than the one it comes up with.
 
 
 class LocalDaemon:
@@ -33,12 +32,14 @@ class LocalDaemon:
         self._data = data
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, url: str, key: str) -> None:
+        """Connect it to this hub, whichever its environment names."""
         own = self._data / "daemons" / NAME
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = [sys.executable, "-m", "taskyard.cli", "daemon", "--name", NAME, "--data", str(self._data)]
         command.append("--with-input")
-        environment = {name: value for name, value in os.environ.items() if name not in OTHERS}
+        environment = {**os.environ, "TASKYARD_HUB": url, "TASKYARD_KEY": key}
+        environment.pop(ADMIN_KEY, None)
         path = own / "daemon.log"
         set_aside(path)
         with path.open("ab") as log:

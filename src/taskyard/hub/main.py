@@ -5,9 +5,7 @@ import errno
 import ipaddress
 import logging
 import os
-import shlex
 import signal
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -23,6 +21,7 @@ from taskyard.gateway.server import GatewayServer
 from taskyard.hub import interpreter
 from taskyard.hub.contradictions import PORT_MAX
 from taskyard.hub.databases import database_of
+from taskyard.hub.greeting import can_connect, greet
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.link.remote import place_of
@@ -32,7 +31,16 @@ from taskyard.hub.observe import Log, LogFile, Records
 from taskyard.hub.reload import Reload, stamp_of
 from taskyard.hub.settings import BadSettings, FileSettings, core_settings, read_settings, under_profile
 from taskyard.hub.traces import Traces, open_traces
-from taskyard.hub.yard import DATABASE, CannotStart, UnsafeAddress, prepare, read_secret, welcome_owner
+from taskyard.hub.yard import (
+    ADMIN_KEY,
+    DATABASE,
+    CannotStart,
+    KeyPolicy,
+    UnsafeAddress,
+    prepare,
+    read_secret,
+    welcome_owner,
+)
 from taskyard.sdk.credentials import data_directory
 from taskyard.sdk.standard_error import tell
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
@@ -44,10 +52,6 @@ DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8420
 LOG_FILE: Final = "hub.log"
 DAY_S: Final = 86_400.0
-PROFILES: Final = {
-    Profile.LOCAL: "your own tasks are not limited",
-    Profile.SERVICE: "every user is limited, you too",
-}
 
 
 def up(
@@ -60,6 +64,7 @@ def up(
     daemon: bool,
     database: str | None,
     accept_rewind: bool,
+    new_admin_key: bool,
 ) -> int:
     """Run a hub until it is told to stop; the exit code."""
     try:
@@ -68,7 +73,8 @@ def up(
         source = FileAndFlags(file_of(directory, config), address[0], profile_of(profile))
         url = database_of(database)
         prepare(directory)
-        plan = Plan(with_daemon=daemon, database=url, accept_rewind=accept_rewind)
+        policy = key_policy_of(url, makes_new=new_admin_key)
+        plan = Plan(with_daemon=daemon, database=url, accept_rewind=accept_rewind, key_policy=policy)
         return uvloop.run(_serve(directory, source, address, plan))
     except CannotStart as error:
         tell(f"taskyard: {error}\n")
@@ -85,6 +91,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     database: str | None
     """The URL of a PostgreSQL database; None: a file in the data directory."""
     accept_rewind: bool
+    key_policy: KeyPolicy
 
     def place_in(self, data: Path) -> str:
         """Where the database is, in the words of a sentence."""
@@ -125,6 +132,12 @@ def profile_of(profile: str | None) -> Profile | None:
     return Profile(text) if text else None
 
 
+def key_policy_of(database: str | None, *, makes_new: bool) -> KeyPolicy:
+    """Of several hubs on one database only the first makes an admin key by itself; the others are given it."""
+    given = os.environ.get(ADMIN_KEY, "").strip() or None
+    return KeyPolicy(joins=True, given=given, makes_new=makes_new) if database else KeyPolicy(makes_new=makes_new)
+
+
 def address_of(host: str | None, port: int | None) -> tuple[str, int]:
     """Where to listen: as told, by the environment, or where nobody else can reach it."""
     host = host or os.environ.get("TASKYARD_HOST") or DEFAULT_HOST
@@ -163,12 +176,11 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
     try:
         hub.is_prepared = False
         url = await _listen(server, address)
-        owner = await welcome_owner(hub, data, url)
+        key = await welcome_owner(hub, data, url, plan.key_policy)
         hub.is_prepared = True
-        if plan.with_daemon:
-            local.start()
-        link = app.door.sign_in_link(user_id=owner, base_url=url)
-        _greet(data, url, link, profile=settings.profile, with_daemon=plan.with_daemon)
+        if key is not None and plan.with_daemon and can_connect(key):
+            local.start(url, key.secret)
+        greet(data, url, app.door, key, profile=settings.profile, with_daemon=plan.with_daemon)
 
         def adopt(new: FileSettings) -> None:
             _keep_for(hub, new)
@@ -294,25 +306,3 @@ def _named(host: str) -> str:
     if address.is_unspecified:
         return "[::1]" if address.version == 6 else DEFAULT_HOST
     return f"[{host}]" if address.version == 6 else host
-
-
-def _where(data: Path) -> str:
-    """What a client command has to be told to find this yard."""
-    return "" if data == data_directory().resolve() else f" --data {shlex.quote(str(data))}"
-
-
-def _greet(data: Path, url: str, link: str, *, profile: Profile, with_daemon: bool) -> None:
-    lines = [
-        f"Taskyard is up at {url}",
-        f"  sign in    {link}",
-        f"             (once, within a few minutes; `taskyard dashboard{_where(data)}` prints a new one)",
-        f"  data       {data}",
-        f"  profile    {profile} — {PROFILES[profile]}",
-        "  daemon     local, runs the types echo and demo" if with_daemon else "  daemon     none (--no-daemon)",
-        "",
-        f'  try        taskyard submit "hello" --type echo --wait{_where(data)}'
-        if with_daemon
-        else f"  next       connect a daemon, and see it: taskyard daemons{_where(data)}",
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()

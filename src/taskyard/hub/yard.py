@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 from typing import Final
 
-from taskyard.core.effects import Done
+from msgspec import Struct
+
+from taskyard.core.changes import KeyRecord, UserRecord
+from taskyard.core.effects import Done, Refused
+from taskyard.core.people import is_admin_key
 from taskyard.core.yard_commands import CreateKey, CreateUser
+from taskyard.gateway.news import catch_up
 from taskyard.gateway.port import Hub
 from taskyard.hub.ids import mint_secret
 from taskyard.store.new_file import sync_directory
@@ -17,6 +22,8 @@ DATABASE: Final = "taskyard.db"
 CREDENTIALS: Final = "credentials.json"
 SECRET: Final = "token.secret"
 KEY_PREFIX: Final = "tyk_"
+ADMIN_KEY: Final = "TASKYARD_ADMIN_KEY"
+"""The variable with the admin key of a yard that a hub joins."""
 
 
 HEX: Final = "hex:"
@@ -92,31 +99,106 @@ def write_private(path: Path, text: str) -> None:
         raise CannotStart(f"{path} cannot be written ({error.strerror}); see that the disk has room.") from error
 
 
-async def welcome_owner(hub: Hub, data: Path, url: str) -> str:
-    """The built-in `local` user and its admin key, in a file the CLI finds by itself. Returns the user's id."""
+class AdminKey(Struct, frozen=True):
+    """The admin key that a hub starts with: for its local daemon and the printed link."""
+
+    secret: str
+    record: KeyRecord
+    is_kept: bool
+    """Whether `credentials.json` has it, where commands find it."""
+
+    def __repr__(self) -> str:
+        """Without the secret."""
+        return f"AdminKey({self.record.id})"
+
+
+class KeyPolicy(Struct, frozen=True, kw_only=True):
+    """Where a hub takes its admin key from if its directory has none."""
+
+    joins: bool = False
+    """The yard may have other hubs: a key is made only if the yard has no live admin key."""
+    given: str | None = None
+    """The key that the environment names."""
+    makes_new: bool = False
+    """Make one in any case."""
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"KeyPolicy(joins={self.joins}, makes_new={self.makes_new})"
+
+
+MAKES_ITS_OWN: Final = KeyPolicy()
+
+
+async def welcome_owner(hub: Hub, data: Path, url: str, policy: KeyPolicy = MAKES_ITS_OWN) -> AdminKey | None:
+    """Find or make the admin key of this hub. None: the yard has one, and this hub was not given it.
+
+    A key that this hub makes, or made at an earlier start, is the built-in user `local`'s and in `credentials.json`.
+    """
+    path = data / CREDENTIALS
+    kept = None if policy.makes_new else _kept_key(hub, path)
+    if kept is not None:
+        _keep(path, url, kept)
+    if policy.given is not None and not policy.makes_new:
+        return await _given_key(hub, policy.given)
+    key = kept or await _new_key(hub, is_first_only=policy.joins and not policy.makes_new)
+    if key is not None and key is not kept:
+        _keep(path, url, key)
+    return key
+
+
+def _keep(path: Path, url: str, key: AdminKey) -> None:
+    write_private(path, json.dumps({"hub": url, "user": LOCAL_USER, "key": key.secret}))
+
+
+def _kept_key(hub: Hub, path: Path) -> AdminKey | None:
+    """The key of an earlier start, if it still is that of the user `local`."""
+    try:
+        secret = str(json.loads(path.read_text())["key"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    record = hub.directory.key_by_hash(_hash_of(secret))
+    user = hub.directory.user_by_name(LOCAL_USER)
+    is_good = record is not None and user is not None and record.revoked_at is None and record.user_id == user.id
+    return AdminKey(secret, record, is_kept=True) if is_good and record is not None else None
+
+
+async def _given_key(hub: Hub, secret: str) -> AdminKey:
+    digest = _hash_of(secret)
+    if hub.directory.key_by_hash(digest) is None:
+        await catch_up(hub)
+    record = hub.directory.key_by_hash(digest)
+    if record is None or not is_admin_key(record, hub.now_ms()):
+        raise CannotStart(
+            f"The key in {ADMIN_KEY} is not a live admin key of this yard. Give one that is, leave the variable out, "
+            "or make another with --new-admin-key."
+        )
+    return AdminKey(secret, record, is_kept=False)
+
+
+async def _new_key(hub: Hub, *, is_first_only: bool) -> AdminKey | None:
+    user = await _local_user(hub)
+    secret, key_id = KEY_PREFIX + mint_secret(), f"k_{hub.mint()}"
+    scopes = (Scope.TASKS, Scope.DAEMON, Scope.ADMIN)
+    command = CreateKey(key_id, user.id, "local admin", _hash_of(secret), scopes, "hub", is_first_only=is_first_only)
+    answer, _ = await hub.ask(command)
+    if is_first_only and isinstance(answer, Refused):
+        return None
+    assert isinstance(answer, Done), answer
+    record = hub.directory.key(key_id)
+    assert record is not None, "a key is known once its making was answered"
+    return AdminKey(secret, record, is_kept=True)
+
+
+async def _local_user(hub: Hub) -> UserRecord:
     user = hub.directory.user_by_name(LOCAL_USER)
     if user is None:
         answer, _ = await hub.ask(CreateUser(f"u_{hub.mint()}", LOCAL_USER, "hub"))
         # Refused if another hub of the yard, which starts at the same time, was faster.
         user = hub.directory.user_by_name(LOCAL_USER)
         assert user is not None, answer
-    key = _kept_key(hub, data / CREDENTIALS, user.id)
-    if key is None:
-        key = KEY_PREFIX + mint_secret()
-        digest = hashlib.sha256(key.encode()).hexdigest()
-        scopes = (Scope.TASKS, Scope.DAEMON, Scope.ADMIN)
-        answer, _ = await hub.ask(CreateKey(f"k_{hub.mint()}", user.id, "local admin", digest, scopes, "hub"))
-        assert isinstance(answer, Done), answer
-    write_private(data / CREDENTIALS, json.dumps({"hub": url, "user": user.name, "key": key}))
-    return user.id
+    return user
 
 
-def _kept_key(hub: Hub, path: Path, user_id: str) -> str | None:
-    """The key of an earlier start, if it still is this user's."""
-    try:
-        key = json.loads(path.read_text())["key"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    record = hub.directory.key_by_hash(hashlib.sha256(str(key).encode()).hexdigest())
-    is_good = record is not None and record.revoked_at is None and record.user_id == user_id
-    return str(key) if is_good else None
+def _hash_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
