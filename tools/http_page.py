@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from taskyard.core.settings import Sizes
 from taskyard.gateway.agent_routes import CLAIM_ROUTES, MCP_PATH, MCP_ROUTES
+from taskyard.gateway.daemon_routes import DAEMON_ROUTES
 from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
@@ -79,6 +80,7 @@ def lines() -> Iterator[str]:
     for title, routes in (
         ("Tasks", TASK_ROUTES),
         ("Pulling", CLAIM_ROUTES),
+        ("Daemons", DAEMON_ROUTES),
         ("Everything else", OTHER_ROUTES),
         ("Imports, exports and the report", EXCHANGE_ROUTES),
         ("Schedules", SCHEDULE_ROUTES),

@@ -230,3 +230,6 @@ def test_daemons_are_listed_and_drained(hub: StubHub, cli: Cli) -> None:
     assert json.loads(cli("drain", "mac-1", "--json").out) == {"ok": True}
     hub.on("POST", "daemons/mac-1/resume", Reply(body={"ok": True}))
     assert cli("drain", "mac-1", "--undo") == (0, "mac-1 gets work again.\n", "")
+    hub.on("DELETE", "daemons/mac-1", Reply(body={"ok": True}))
+    assert cli("daemons", "forget", "mac-1") == (0, "mac-1 is forgotten. If it comes back, it is a new daemon.\n", "")
+    assert json.loads(cli("daemons", "forget", "mac-1", "--json").out) == {"ok": True}

@@ -160,6 +160,7 @@ def test_the_daemon_serves_the_built_in_types(hub: StubHub, cli: Cli, monkeypatc
         "types": ["echo"],
         "data_dir": Path("here/daemons/mac_1"),
         "shared": False,
+        "ephemeral": False,
         "on_loss": "continue",
         "away_s": 300.0,
         "narrates": False,

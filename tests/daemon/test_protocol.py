@@ -1,10 +1,14 @@
 """The daemon's rules, each by example."""
 
+from random import Random
+
 from msgspec import Raw
 
-from taskyard.daemon.introduction import INVENTORY_MAX
+from taskyard.daemon.introduction import INVENTORY_MAX, Settings
 from taskyard.daemon.orders import Memory, Stop
+from taskyard.daemon.protocol import Protocol
 from taskyard.vocabulary import CancelReason, InventoryState, InventoryVerdict
+from taskyard.wire import frames
 from taskyard.wire.frames import (
     Hello,
     Item,
@@ -27,6 +31,17 @@ def test_hello_is_first_and_says_who_and_what() -> None:
     scene = Scene(slots=3)
     scene.connect()
     assert scene.sent == [Hello(protocol=1, boot_id="boot", name="mac-1", max_concurrent_tasks=3)]
+
+
+def test_hello_says_of_an_ephemeral_daemon_that_it_does_not_come_back() -> None:
+    settings = Settings(name="pod", boot_id="boot", ephemeral=True)
+    machine = Protocol(settings, rng=Random(7))
+    machine.connected(0)
+    [said] = frames.decode_from_daemon(b"".join(machine.take().send))
+    assert isinstance(said, Hello)
+    assert said.ephemeral
+    # To a hub that is older nothing else is said than before
+    assert b"ephemeral" not in frames.encode(Hello(protocol=1, boot_id="boot", name="mac"))
 
 
 def test_hello_lists_accepted_running_and_ended_attempts() -> None:

@@ -14,11 +14,12 @@ from taskyard.gateway.auth import NOBODY
 from taskyard.gateway.daemon_socket import DaemonSession
 from taskyard.vocabulary import Scope
 from taskyard.wire import frames
-from tests.support.gateway_client import HELLO, WAIT_S, Client, Connection
+from tests.support.gateway_client import HELLO, WAIT_S, Client, Connection, Response
 from tests.support.gateway_hub import GatewayHub
 
 pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
+DAEMONS = "/api/v1/daemons"
 
 
 async def executed(daemon: Connection) -> dict[str, Any]:
@@ -331,6 +332,58 @@ async def test_daemons_are_shown_to_their_owner(owner: Client, daemon: Connectio
     assert (await bob.get("/api/v1/daemons")).json == []
     assert (await bob.post("/api/v1/daemons/mac-1/drain")).json["code"] == "DAEMON_NOT_FOUND"
     assert (await owner.post("/api/v1/daemons/mac-1/drain")).json == {"ok": True}
+
+
+def names_in(response: Response) -> list[str]:
+    return [daemon["name"] for daemon in response.json]
+
+
+async def test_a_daemon_that_does_not_come_back_is_forgotten_by_its_owner(owner: Client, bob: Client) -> None:
+    async with owner.daemon():
+        refused = await owner.request("DELETE", f"{DAEMONS}/mac-1")
+        assert (refused.status, refused.json["code"]) == (409, "DAEMON_IN_USE")
+        assert refused.json["detail"].startswith("mac-1 is connected. Stop it first")
+    unknown = await bob.request("DELETE", f"{DAEMONS}/mac-1")
+    assert (unknown.status, unknown.json["code"]) == (404, "DAEMON_NOT_FOUND")
+    assert (await owner.request("DELETE", f"{DAEMONS}/mac-1")).json == {"ok": True}
+    assert names_in(await owner.get(DAEMONS)) == []
+    again = await owner.request("DELETE", f"{DAEMONS}/mac-1")
+    assert (again.status, again.json) == (404, unknown.json)
+
+
+async def test_of_several_daemons_of_a_name_the_one_that_was_away_longest_is_forgotten(
+    hub: GatewayHub, owner: Client
+) -> None:
+    async with owner.daemon(daemon_id="d_here", boot_id="b0"):
+        for number in (1, 2):
+            async with owner.daemon(daemon_id=f"d_{number}", boot_id=f"b{number}"):
+                pass
+            await hub.settled()
+            hub.wall_ms += 1000
+        for left in ({"d_here", "d_2"}, {"d_here"}):
+            assert (await owner.request("DELETE", f"{DAEMONS}/mac-1")).status == 200
+            assert {daemon["id"] for daemon in (await owner.get(DAEMONS)).json} == left
+        assert (await owner.request("DELETE", f"{DAEMONS}/mac-1")).json["code"] == "DAEMON_IN_USE"
+
+
+async def test_an_admin_forgets_a_shared_daemon_and_its_users_do_not(
+    hub: GatewayHub, app: GatewayApp, bob: Client, admin: Client
+) -> None:
+    boss = Client(app, await hub.a_key(await hub.a_user("root"), Scope.ADMIN, Scope.DAEMON))
+    async with boss.daemon(shared=True):
+        pass
+    await hub.settled()
+    assert (await bob.request("DELETE", f"{DAEMONS}/mac-1")).json["code"] == "DAEMON_NOT_FOUND"
+    assert (await admin.request("DELETE", f"{DAEMONS}/mac-1")).json == {"ok": True}
+
+
+async def test_a_daemon_that_says_that_it_is_ephemeral_is_gone_when_it_has_left(owner: Client, bob: Client) -> None:
+    async with owner.daemon(ephemeral=True) as daemon:
+        assert names_in(await owner.get(DAEMONS)) == ["mac-1"]
+        daemon.say({"type": "drain"})
+    async with asyncio.timeout(WAIT_S):
+        while names_in(await owner.get(DAEMONS)):
+            await asyncio.sleep(0)
 
 
 # --- when the lead moves -----------------------------------------------------------------------------------

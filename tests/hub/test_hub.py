@@ -8,7 +8,7 @@ import pytest
 
 from taskyard.core.daemon_commands import Beat, Held, LeaveDaemon
 from taskyard.core.effects import Submitted
-from taskyard.core.settings import Limits, Settings
+from taskyard.core.settings import Lease, Limits, Settings
 from taskyard.core.state import Now
 from taskyard.gateway.port import Unavailable
 from taskyard.hub.clock import read_clock
@@ -17,6 +17,7 @@ from taskyard.store.port import Store, StoreBroken, StoreRefused, StoreUnavailab
 from taskyard.vocabulary import DaemonStatus, Level, Refusal, Status
 from tests.support.engines import Engine, opener
 from tests.support.hub_scene import SECRET, USER, WAIT_S, HeldStore, Scene, a_scene
+from tests.support.room import without_rates
 
 FUTURE = "7fffffff-ffff-7000-8000-000000000001"
 
@@ -219,3 +220,14 @@ async def test_what_is_old_is_archived_by_itself_also_when_the_store_was_away() 
             while scene.held.read_faults:
                 await asyncio.sleep(0)
         await is_archived(scene, task_id)
+
+
+async def test_daemons_that_nothing_was_heard_of_for_long_are_forgotten_by_themselves() -> None:
+    lease = Lease(heartbeat_s=0.01, lease_s=0.03)
+    async with a_scene(settings=without_rates(Settings(lease=lease)), daemons_s=-1.0, sweep_s=0.01) as scene:
+        watcher = scene.watcher()
+        session = await scene.daemon()
+        scene.hub.tell(LeaveDaemon(session.id, "d_one"))
+        forgotten = await watcher.event("daemon.forgotten")
+        assert forgotten.event.data == {"daemon_id": "d_one", "name": "d_one", "because": "unseen"}
+        assert scene.held.load().daemons == []

@@ -263,6 +263,7 @@ CASES = [
     Case("daemon", ("mac-1",), {}, "GET daemons/mac-1", None, DAEMON),
     Case("drain", ("mac-1",), {}, "POST daemons/mac-1/drain", None, OK),
     Case("resume_daemon", ("mac-1",), {}, "POST daemons/mac-1/resume", None, OK),
+    Case("forget_daemon", ("mac-1",), {}, "DELETE daemons/mac-1", None, OK),
     Case("breakers", (), {}, "GET breakers", None, [BREAKER]),
     Case("reset_breaker", ("eng",), {}, "POST breakers/eng/reset", None, BREAKER),
     Case("open_breaker", ("eng",), {}, "POST breakers/eng/open", None, BREAKER),

@@ -75,6 +75,18 @@ def test_records_of_people_and_daemons_are_replaced_by_newer_ones(yard: Yard) ->
     assert yard.store.load().users == [newer]
 
 
+def test_a_daemon_that_is_forgotten_is_gone_and_may_come_again(yard: Yard) -> None:
+    old, other = (
+        DaemonRecord(id=name, user_id=USER, name="mac", boot_id="b_1", connected_at=NOW) for name in ("d_1", "d_2")
+    )
+    yard.has(daemons=[old, other])
+    # One that is not there, because it came and went within a commit, may be among them
+    yard.write(forgotten=["d_1", "d_never"])
+    assert yard.store.load().daemons == [other]
+    yard.write(daemons=[old], forgotten=["d_2"])
+    assert yard.store.load().daemons == [old]
+
+
 def test_the_highest_number_of_each_user_outlives_the_tasks(yard: Yard) -> None:
     yard.has(a_task(number=7), a_task(number=9, user_id="u_bob"))
     yard.write(ended=[ended(a_task(number=7), at=NOW - 10)])

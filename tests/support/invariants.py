@@ -74,6 +74,17 @@ def i3_slots_are_derived(state: State) -> None:
     i3_the_roomiest_daemon_follows_from_what_they_hold(state)
 
 
+def i3_tasks_that_name_a_daemon_are_listed(state: State) -> None:
+    for user in state.users.values():
+        named: dict[str, set[str]] = {}
+        for task in state.tasks.values():
+            target = task.kind.needs.target
+            if target is not None and task.user_id == user.id and task.status not in ENDED:
+                named.setdefault(target, set()).add(task.id)
+        found = {name: set(tasks) for name, tasks in user.targeted.items()}
+        assert found == named, "I3: an open task is listed under the daemon that it names"
+
+
 def i3_the_roomiest_daemon_follows_from_what_they_hold(state: State) -> None:
     for pool in state.yard.pools.values():
         best = min((standing_of(daemon) for daemon in pool.daemons.values() if daemon.has_room()), default=None)
@@ -206,6 +217,7 @@ CHECKS = (
     i2_a_held_task_is_held_once,
     i3_slots_are_derived,
     i3_breakers_let_one_probe_through,
+    i3_tasks_that_name_a_daemon_are_listed,
     i4_only_the_newest_attempt_is_live,
     i5_ready_tasks_are_in_their_lane,
     i6_keys_name_tasks,

@@ -1,17 +1,25 @@
-"""Commands about the daemons."""
+"""Commands about the daemons: `daemons` lists them, `daemons forget` deletes one, `drain` holds one."""
 
 from typing import Annotated
 
 import typer
 
 from taskyard.cli import output, times
-from taskyard.cli.options import Yard, expanded
+from taskyard.cli.options import ListsByDefault, Yard, expanded
 
 DaemonArgument = Annotated[str, typer.Argument(metavar="DAEMON", help="Its name or id.")]
 
 
+app = typer.Typer(
+    cls=ListsByDefault,
+    help="Daemons: who runs your tasks.",
+    rich_markup_mode=None,
+)
+
+
+@app.command("ls")
 @expanded
-def daemons(yard: Yard) -> None:
+def ls(yard: Yard) -> None:
     """List the daemons that run your tasks."""
     from taskyard.sdk.clock import now
 
@@ -39,6 +47,13 @@ def daemons(yard: Yard) -> None:
         )
     else:
         output.note("No daemon has connected yet; start one with `taskyard daemon`.")
+
+
+@app.command("forget")
+@expanded
+def forget(daemon: DaemonArgument, yard: Yard) -> None:
+    """Forget a daemon that does not come back. One that is connected, holds tasks or is named by one is refused."""
+    yard.answer(yard.client.forget_daemon(daemon), f"{daemon} is forgotten. If it comes back, it is a new daemon.")
 
 
 @expanded

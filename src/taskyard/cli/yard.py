@@ -125,6 +125,9 @@ class DaemonOptions:
     ] = None
     config: ConfigOption = None
     shared: Annotated[bool, typer.Option("--shared", help="For all users (needs an admin's key).")] = False
+    ephemeral: Annotated[
+        bool, typer.Option("--ephemeral", help="It does not come back: the hub forgets it when it is gone.")
+    ] = False
     on_loss: Annotated[
         OnLoss,
         typer.Option("--on-loss", help="What becomes of agents when this daemon dies, or the hub is lost."),
@@ -263,6 +266,7 @@ def _bare_daemon(options: DaemonOptions, own: "OwnSection", types: list[str] | N
         types=types,
         data_dir=data_directory(yard.data) / "daemons" / name.replace(os.sep, "_"),
         shared=options.shared,
+        ephemeral=options.ephemeral,
         on_loss=options.on_loss,
         away_s=options.away_s,
         # A file would grow by two lines a task, and the hub has all of it.

@@ -71,6 +71,8 @@ class DaemonRecord(Struct, omit_defaults=True):
     last_seen_at: int = 0
     pulls: bool = False
     """A slot of an agent that claims (`claims.py`)."""
+    ephemeral: bool = False
+    """It is forgotten when it is gone (`forgetting.py`)."""
 
 
 class AuditRecord(Struct, omit_defaults=True):
@@ -213,6 +215,8 @@ class Batch(Struct):
     users: list[UserRecord] = field(default_factory=list)
     keys: list[KeyRecord] = field(default_factory=list)
     daemons: list[DaemonRecord] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    """Daemons whose rows go, if there are any: none of them is in `daemons`."""
     audit: list[AuditRecord] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     archive: tuple[int, int] | None = None
@@ -235,6 +239,7 @@ class Batch(Struct):
             or self.amended
             or self.outcomes
             or self.daemons
+            or self.forgotten
             or self.users
             or self.keys
             or self.audit
@@ -288,7 +293,8 @@ class Ledger:
         self.events: list[Event] = []
         self.users: dict[str, UserRecord] = {}
         self.keys: dict[str, KeyRecord] = {}
-        self.daemons: dict[str, DaemonRecord] = {}
+        self.daemons: dict[str, DaemonRecord | None] = {}
+        """None: it is forgotten."""
         self.audit: list[AuditRecord] = []
         self.kept: dict[tuple[Keeps, str], Struct | None] = {}
         """What the policies want kept, as it will be at the cut."""
@@ -318,7 +324,8 @@ class Ledger:
             events=self.events,
             users=list(self.users.values()),
             keys=list(self.keys.values()),
-            daemons=list(self.daemons.values()),
+            daemons=[record for record in self.daemons.values() if record is not None],
+            forgotten=[daemon_id for daemon_id, record in self.daemons.items() if record is None],
             audit=self.audit,
             kept=[
                 Kept(kind, name, None if record is None else _encode(record))

@@ -22,7 +22,7 @@ from taskyard.core.suspects import reconsider
 from taskyard.core.task import Attempt, Task
 
 CLAIMS_MAX: Final = 1000
-"""Open claims of one name. Each costs a daemon's record for good."""
+"""Open claims of one name. Each costs a daemon's record, until nothing was heard of it for long (`forgetting.py`)."""
 TOO_MANY_CLAIMS: Final = "TOO_MANY_CLAIMS"
 NOTED_MS: Final = 60_000
 # As with heartbeats: often enough to charge by, seldom enough that they cost no commits.
@@ -52,6 +52,12 @@ def slot_of(state: State, name: str, session: int) -> Daemon | None:
     slots = (state.daemons.get(_slot(name, number)) for number in range(CLAIMS_MAX))
     taken = takewhile(lambda daemon: daemon is not None, slots)
     return next((daemon for daemon in taken if daemon is not None and daemon.session == session), None)
+
+
+def has_later_slot(state: State, daemon: Daemon) -> bool:
+    """Whether another slot of its agent comes after this one. Slots are numbered without a gap (`slot_of`)."""
+    name, _, number = daemon.id.rpartition(".")
+    return daemon.record.pulls and _slot(name, int(number) + 1) in state.daemons
 
 
 def came(turn: Turn, record: DaemonRecord) -> None:

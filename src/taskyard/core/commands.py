@@ -16,6 +16,8 @@ from taskyard.core.daemon_commands import (
     Beat,
     ConfirmCancel,
     DrainDaemon,
+    ForgetDaemon,
+    ForgetUnseen,
     JoinDaemon,
     LeaveDaemon,
     RejectTask,
@@ -324,6 +326,8 @@ Command = (
     | Beat
     | DrainDaemon
     | ResumeDaemon
+    | ForgetDaemon
+    | ForgetUnseen
     | AcceptTask
     | StartTask
     | RejectTask

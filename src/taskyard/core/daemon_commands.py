@@ -40,6 +40,8 @@ class JoinDaemon(Told):
     version: str = ""
     seen: Seen | None = None
     inventory: Sequence[Held] = ()
+    ephemeral: bool = False
+    """It does not come back once it is gone."""
     pulls: bool = False
     """A claim: `daemon_id` is what its slots are called, and which one it gets is decided here (`claims.py`)."""
 
@@ -77,6 +79,23 @@ class ResumeDaemon(Told):
     user_id: str | None = None
     """None for an admin."""
     actor: str = ""
+    reply_to: int = 0
+
+
+class ForgetDaemon(Told):
+    """A person says that this daemon does not come back."""
+
+    daemon_id: str
+    user_id: str | None = None
+    """None for an admin."""
+    actor: str = ""
+    reply_to: int = 0
+
+
+class ForgetUnseen(Told):
+    """Housekeeping: forget daemons of which nothing was heard since then."""
+
+    seen_before: int
     reply_to: int = 0
 
 

@@ -29,6 +29,7 @@ from taskyard.core.effects import (
     Welcome,
 )
 from taskyard.core.eras import is_behind
+from taskyard.core.forgetting import NO_DAEMON, has_gone
 from taskyard.core.inventory import hold_on, judge
 from taskyard.core.losses import lose, not_taken_up
 from taskyard.core.outcomes import NOT_STARTED
@@ -51,7 +52,6 @@ from taskyard.vocabulary import (
 
 LOAD_MAX = 100.0
 # More than this is not a load but a mistake.
-NO_SUCH_DAEMON = "There is no such daemon."
 TOOK_OVER = "A newer connection of this daemon took over."
 NOT_ACCEPTED = "The daemon did not accept it in time."
 SUPERSEDED_MAX = 3
@@ -59,6 +59,8 @@ SUPERSEDED_WITHIN_MS = 60_000
 # Two processes with one identity push each other out; a reconnecting daemon does so once.
 NOTED_MS = 60_000
 # Often enough to charge by, seldom enough that heartbeats cost no commits.
+IDLE_NOTED_MS = 24 * 3_600_000
+# Of one that holds nothing: how long ago it was seen decides in days whether it is forgotten.
 
 
 def join(turn: Turn, command: JoinDaemon) -> None:
@@ -172,6 +174,7 @@ def _record_of(turn: Turn, command: JoinDaemon, before: DaemonRecord | None) -> 
         slots=command.slots or turn.state.settings.limits.daemon_slots,
         memory_mb=command.memory_mb,
         version=command.version,
+        ephemeral=command.ephemeral,
         draining=same is not None and same.draining,
         leaving=same is not None and same.leaving,
         last_seen_at=turn.now.wall,
@@ -210,6 +213,8 @@ def leave(turn: Turn, command: LeaveDaemon) -> None:
             claims.go(turn, claimed)
     elif daemon.session == command.session:
         _go_offline(turn, daemon)
+        if daemon.record.leaving:
+            has_gone(turn, daemon)
 
 
 def _go_offline(turn: Turn, daemon: Daemon) -> None:
@@ -261,7 +266,7 @@ def _note_heard(turn: Turn, daemon: Daemon) -> None:
     """What it holds has run until now. Written down now and then: work that a restart of the hub finds lost is charged
     up to there."""
     daemon.heard_mono = turn.now.mono
-    if daemon.holding and daemon.heard_mono - daemon.noted_mono >= NOTED_MS:
+    if daemon.heard_mono - daemon.noted_mono >= (NOTED_MS if daemon.holding else IDLE_NOTED_MS):
         daemon.noted_mono = daemon.heard_mono
         turn.state.ledger.daemons[daemon.id] = daemon.record
 
@@ -272,7 +277,7 @@ def drain(turn: Turn, command: DrainDaemon) -> None:
     is_its = daemon is not None and command.session in (0, daemon.session)
     if daemon is None or not is_its or command.user_id not in (None, daemon.record.user_id):
         if command.reply_to:
-            turn.effects.append(Reply(command.reply_to, Refused(Refusal.DAEMON_NOT_FOUND, NO_SUCH_DAEMON)))
+            turn.effects.append(Reply(command.reply_to, NO_DAEMON))
         return
     daemon.record.draining = True
     daemon.record.leaving = daemon.record.leaving or command.session != 0
@@ -289,7 +294,7 @@ def resume(turn: Turn, command: ResumeDaemon) -> None:
     """A person takes a drain back. Not that of a daemon which is about to end: it would take nothing."""
     daemon = turn.state.daemons.get(command.daemon_id)
     if daemon is None or command.user_id not in (None, daemon.record.user_id):
-        turn.effects.append(Reply(command.reply_to, Refused(Refusal.DAEMON_NOT_FOUND, NO_SUCH_DAEMON)))
+        turn.effects.append(Reply(command.reply_to, NO_DAEMON))
         return
     if daemon.record.leaving:
         detail = f"{daemon.record.name} drains of its own accord, to end. Start it again, and it gets work."
@@ -327,6 +332,7 @@ def judge_lease(turn: Turn, daemon_id: str) -> None:
     if daemon.session:
         turn.effects.append(CloseSession(daemon.session, "LEASE_EXPIRED", "No heartbeat within the lease."))
         _go_offline(turn, daemon)
+    has_gone(turn, daemon)
 
 
 def allow_for_lag(turn: Turn, lag_ms: int) -> None:

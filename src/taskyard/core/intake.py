@@ -21,8 +21,9 @@ from taskyard.core.hooks import note_delivery
 from taskyard.core.plans import allowance_of
 from taskyard.core.priority import assign, ceiling_of, inherit
 from taskyard.core.queues import route, unroutable
-from taskyard.core.readiness import admit, is_called
+from taskyard.core.readiness import admit
 from taskyard.core.state import Turn
+from taskyard.core.targets import is_called
 from taskyard.core.task import Dependency, Task
 from taskyard.vocabulary import HELD, DependsPolicy, Refusal, SourceType, Status
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from taskyard.core.changes import Data
 from taskyard.core.state import Turn
+from taskyard.core.targets import note_target
 from taskyard.core.task import Task
 from taskyard.vocabulary import ENDED, HELD, EventName, Status
 
@@ -75,6 +76,7 @@ def begin(turn: Turn, task: Task, status: Status, body: bytes) -> None:
     turn.state.ledger.create(task, body)
     task.status = status
     turn.state.users[task.user_id].pending += status in UNHELD
+    note_target(turn.state, task)
     turn.record(TASK_CREATED, task, None, status)
     if status is QUEUED:
         task.queued_at = turn.now.wall
@@ -108,8 +110,10 @@ def move(turn: Turn, task: Task, to: Status, *, event: EventName | None = None, 
         task.started_at = wall
     elif to in ENDED:
         task.completed_at = wall
+        note_target(turn.state, task)
     if was in ENDED and to not in ENDED:
         task.completed_at = None
+        note_target(turn.state, task)
     turn.record(event or EVENT_OF[to], task, was, to, data)
 
 

@@ -10,8 +10,9 @@ from taskyard.core.changes import Data
 from taskyard.core.endings import announce, end
 from taskyard.core.lifecycle import begin, move
 from taskyard.core.priority import tell_unplaceable, watch_critical, watch_deadline
-from taskyard.core.state import Daemon, Turn
+from taskyard.core.state import Turn
 from taskyard.core.suspects import let_go
+from taskyard.core.targets import is_called
 from taskyard.core.task import Dependency, Failure, Task, Trouble
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import ENDED, DependsPolicy, ErrorCode, EventName, Status
@@ -166,11 +167,6 @@ def tell_target_away(turn: Turn, task: Task, target: str) -> None:
     if trouble.waiting_for_daemon is None:
         trouble.waiting_for_daemon = target
         turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "DAEMON_OFFLINE", "daemon": target})
-
-
-def is_called(daemon: Daemon, target: str, user_id: str) -> bool:
-    record = daemon.record
-    return target in (record.id, record.name) and (record.shared or record.user_id == user_id)
 
 
 def _give_reason(turn: Turn, task: Task, status: Status) -> None:

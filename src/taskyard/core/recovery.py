@@ -20,6 +20,7 @@ from taskyard.core.notifications import remember_delivery
 from taskyard.core.priority import watch_critical, watch_deadline
 from taskyard.core.readiness import watch_clock
 from taskyard.core.state import Daemon, Now, State, Turn, User
+from taskyard.core.targets import note_target
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import HELD, Keeps, Status
@@ -90,6 +91,7 @@ def _restore_task(turn: Turn, task: Task) -> None:
     if task.key is not None:
         state.keys[task.user_id, task.key] = task.id
     listen(state, task)
+    note_target(state, task)
     watch_clock(turn, task)
     if task.schedule_id is not None:
         occurrences.listen(state, task, task.schedule_id)

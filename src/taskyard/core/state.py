@@ -91,6 +91,7 @@ class User:
         "pressure",
         "record",
         "running",
+        "targeted",
         "turn",
         "usage",
         "waiting",
@@ -111,6 +112,8 @@ class User:
         """What it may have, worked out under `allowance_under` (`plans.py`)."""
         self.allowance_under: Settings | None = None
         self.running = Running()
+        self.targeted: dict[str, dict[str, None]] = {}
+        """Daemon that is named to the open tasks that are to run there (`targets.py`)."""
         self.pending = 0
         """Open tasks that no daemon holds (`lifecycle.py`)."""
         self.usage: UsageRecord | None = None
@@ -340,19 +343,9 @@ class Turn:
         trail = task.trail
         if not trail or trail[-1] != ledger.seq:
             task.trail = (*trail, ledger.seq)
-        attempts = task.attempts
+        attempt = task.attempts[-1].number if task.attempts else None
         ledger.events.append(
-            Event(
-                name,
-                self.now.wall,
-                task.user_id,
-                task.id,
-                task.number,
-                attempts[-1].number if attempts else None,
-                was,
-                now,
-                data,
-            )
+            Event(name, self.now.wall, task.user_id, task.id, task.number, attempt, was, now, data),
         )
 
     def announce(self, name: EventName, user_id: str | None, data: Data) -> None:

@@ -240,6 +240,13 @@ class Yard:
             daemon.pool.recount()
             daemon.pool = None
 
+    def forget(self, daemon: "Daemon", users: "Iterable[User]") -> None:
+        """It is gone for good, and held nothing."""
+        pool = daemon.pool
+        assert pool is not None, "I2: what is held is held in a pool"
+        self.dismiss(daemon)
+        self._vacate(pool, daemon, users)
+
     def recount(self, daemon: "Daemon") -> None:
         """It came, went away, or takes nothing more."""
         pool = daemon.pool

@@ -70,6 +70,7 @@ class Daemon:
     types are served, or all if a function is registered for `"*"`. Two daemons may not share a `data_dir`, which by
     default follows from the name. `on_loss` says what becomes of work when the hub is away longer than a lease, and of
     programs when this process dies: with `"continue"` they go on for `away_s`, and the next daemon takes them up.
+    With `ephemeral`, the hub forgets this daemon when it has left or its lease has ended.
     With `narrates`, what begins and ends is logged by name: for a daemon that somebody watches.
     """
 
@@ -85,6 +86,7 @@ class Daemon:
         types: Iterable[str] | None = None,
         data_dir: str | os.PathLike[str] | None = None,
         shared: bool = False,
+        ephemeral: bool = False,
         on_loss: OnLoss | str = OnLoss.CONTINUE,
         away_s: float = AWAY_S,
         narrates: bool = False,
@@ -101,6 +103,7 @@ class Daemon:
         self.models = tuple(models)
         self.types = None if types is None else tuple(types)
         self.shared = shared
+        self.ephemeral = ephemeral
         self.on_loss = OnLoss(on_loss)
         self.away_s = away_s
         self.narrates = narrates
@@ -323,6 +326,7 @@ class Daemon:
             boot_id=self._boot_id,
             slots=self.slots,
             shared=self.shared,
+            ephemeral=self.ephemeral,
             capabilities=self.capabilities,
             models=self.models,
             types=types,

@@ -24,6 +24,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """New for each process: it tells the hub that what is not listed has died."""
     slots: int = 5
     shared: bool = False
+    ephemeral: bool = False
+    """Of a machine that does not come back: the hub is to forget it when it is gone."""
     capabilities: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -51,6 +53,7 @@ def hello(settings: Settings, ledger: Ledger, live: Mapping[Key, Attempt]) -> He
         memory_mb=settings.memory_mb,
         version=settings.version,
         seen=ledger.seen,
+        ephemeral=settings.ephemeral,
         inventory=inventory,
     )
 

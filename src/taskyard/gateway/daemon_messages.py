@@ -50,6 +50,7 @@ def join_of(hello: frames.Hello, *, session: int, user_id: str, daemon_id: str) 
         memory_mb=hello.memory_mb,
         version=hello.version,
         seen=None if seen is None else Seen(seen.cluster_id, seen.epoch, seen.seq),
+        ephemeral=hello.ephemeral,
         inventory=tuple(Held(item.task_id, item.attempt, item.state) for item in hello.inventory),
     )
 

@@ -9,13 +9,13 @@ from typing import Any, Final
 from taskyard.gateway import events
 from taskyard.gateway.agent_routes import AGENT_ROUTES
 from taskyard.gateway.call import Empty, OfUser
+from taskyard.gateway.daemon_routes import DAEMON_ROUTES
 from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
 from taskyard.gateway.page_routes import PAGE_ROUTES
 from taskyard.gateway.rest import (
     breakers,
-    daemons,
     dead_letters,
     hubs,
     metrics,
@@ -66,45 +66,6 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="What holds back the most tasks of those who have most to wait for, and whose they are",
         query=Empty,
         answer=list[HeldOfUserAnswer],
-    ),
-    get(
-        f"{V1}/daemons",
-        daemons.list_daemons,
-        policy=ANYONE,
-        summary="One's own daemons and the shared ones",
-        query=OfUser,
-        answer=list[bodies.DaemonAnswer],
-    ),
-    get(
-        f"{V1}/daemons/{{id}}",
-        daemons.show,
-        policy=ANYONE,
-        summary="One daemon, by id or name",
-        query=OfUser,
-        answer=bodies.DaemonAnswer,
-        refusals=(Refusal.DAEMON_NOT_FOUND,),
-    ),
-    Route(
-        method="POST",
-        path=f"{V1}/daemons/{{id}}/drain",
-        policy=OWNER,
-        handler=daemons.drain,
-        summary="Give a daemon nothing new",
-        body=Empty,
-        query=OfUser,
-        answer=OkAnswer,
-        refusals=(Refusal.DAEMON_NOT_FOUND,),
-    ),
-    Route(
-        method="POST",
-        path=f"{V1}/daemons/{{id}}/resume",
-        policy=OWNER,
-        handler=daemons.resume,
-        summary="Take back that a daemon is to drain; one that is about to end of its own accord is not kept from it",
-        body=Empty,
-        query=OfUser,
-        answer=OkAnswer,
-        refusals=(Refusal.DAEMON_NOT_FOUND, Refusal.DAEMON_LEAVING),
     ),
     get(
         f"{V1}/queues",
@@ -381,6 +342,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
 
 ROUTES: Final = (
     *TASK_ROUTES,
+    *DAEMON_ROUTES,
     *OTHER_ROUTES,
     *HOOK_ROUTES,
     *EXCHANGE_ROUTES,

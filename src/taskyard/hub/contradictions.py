@@ -114,6 +114,7 @@ ABOVE_ZERO: Final = (
     "notifications.timeout_s",
     "notifications.retry_first_s",
     "retention.events_days",
+    "retention.daemons_days",
     "priorities.estimated_s",
     "schedules.interval_min_s",
     "schedules.probe_s",

@@ -63,6 +63,7 @@ class Hub(Stamps):
         secret: bytes,
         archive_after_s: float = 7 * 86_400,
         events_s: float = 7 * 86_400,
+        daemons_s: float = 30 * 86_400,
         sweep_s: float = EVERY_S,
         clock: Callable[[], Now] = read_clock,
         traces: Traces | None = None,
@@ -81,7 +82,7 @@ class Hub(Stamps):
         """Asks which hubs there are; None: this is the only one."""
         self._clock = clock
         self._sweep = Sweep(self, clock, every_s=sweep_s)
-        self.keep_for(archive_after_s=archive_after_s, events_s=events_s)
+        self.keep_for(archive_after_s=archive_after_s, events_s=events_s, daemons_s=daemons_s)
         self._readers = Readers(store.reader)
         self._spent = Spent()
         self._outbox = Outbox(settings, log, self._tokens, self._readers)
@@ -116,9 +117,9 @@ class Hub(Stamps):
         """Askers still waiting are told to try again."""
         await self._loop.stop()
 
-    def keep_for(self, *, archive_after_s: float, events_s: float) -> None:
-        """How long ended tasks stay where they are, and events at all: from the next sweep on."""
-        self._sweep.keep_for(archive_after_s=archive_after_s, events_s=events_s)
+    def keep_for(self, *, archive_after_s: float, events_s: float, daemons_s: float) -> None:
+        """How long ended tasks stay where they are, and events and silent daemons at all: from the next sweep on."""
+        self._sweep.keep_for(archive_after_s=archive_after_s, events_s=events_s, daemons_s=daemons_s)
 
     async def change_settings(self, settings: Settings, names: tuple[str, ...]) -> None:
         """Decided and committed in order with everything else; returns when they hold. Raises `Unavailable`."""

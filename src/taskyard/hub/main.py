@@ -263,7 +263,11 @@ async def _node(data: Path, database: str, settings: FileSettings, log: Log, tra
 
 def _keep_for(hub: Hub | Node, settings: FileSettings) -> None:
     kept = settings.retention
-    hub.keep_for(archive_after_s=kept.archive_after_days * DAY_S, events_s=kept.events_days * DAY_S)
+    hub.keep_for(
+        archive_after_s=kept.archive_after_days * DAY_S,
+        events_s=kept.events_days * DAY_S,
+        daemons_s=kept.daemons_days * DAY_S,
+    )
 
 
 def _gateway_settings(settings: FileSettings, address: tuple[str, int]) -> GatewaySettings:

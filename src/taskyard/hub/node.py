@@ -202,8 +202,8 @@ class Node(Switchboard):
 
     # Settings.
 
-    def keep_for(self, *, archive_after_s: float, events_s: float) -> None:
-        self._keeps = {"archive_after_s": archive_after_s, "events_s": events_s}
+    def keep_for(self, *, archive_after_s: float, events_s: float, daemons_s: float) -> None:
+        self._keeps = {"archive_after_s": archive_after_s, "events_s": events_s, "daemons_s": daemons_s}
         if self._hub is not None:
             self._hub.keep_for(**self._keeps)
 

@@ -33,6 +33,7 @@ class BadSettings(Exception):
 class Retention(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     archive_after_days: float = 7.0
     events_days: float = 7.0
+    daemons_days: float = 30.0
 
 
 class Gateway(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,5 @@
-"""How long things are kept: ended tasks go to the archive and old events go, now and then, as the hub that leads."""
+"""How long things are kept: ended tasks go to the archive, old events and daemons go, now and then, as the hub that
+leads."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from taskyard.core.commands import Archive, Command
+from taskyard.core.daemon_commands import ForgetUnseen
 from taskyard.core.state import Now
 from taskyard.gateway.port import Unavailable
 from taskyard.store.port import Reader
@@ -30,8 +32,9 @@ class Sweep:
         self._clock = clock
         self._every_s = every_s
 
-    def keep_for(self, *, archive_after_s: float, events_s: float) -> None:
+    def keep_for(self, *, archive_after_s: float, events_s: float, daemons_s: float) -> None:
         self._archive_after_ms, self._events_ms = round(archive_after_s * 1000), round(events_s * 1000)
+        self._daemons_ms = round(daemons_s * 1000)
 
     async def run(self) -> None:
         """In chunks, each a commit of its own, until nothing is old."""
@@ -41,6 +44,7 @@ class Sweep:
             command = Archive(now - self._archive_after_ms, now - self._events_ms)
             is_old = partial(_has_old, command)
             with suppress(Unavailable):
+                await self._hub.ask(ForgetUnseen(now - self._daemons_ms))
                 while await self._hub.read(is_old):
                     await self._hub.ask(command)
 

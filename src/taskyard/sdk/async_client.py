@@ -211,6 +211,10 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
         """Take a drain back."""
         return await self.call(requests.resume_daemon(daemon))
 
+    async def forget_daemon(self, daemon: str) -> Acknowledged:
+        """Delete what is known of a daemon that does not come back."""
+        return await self.call(requests.forget_daemon(daemon))
+
     async def queues(self) -> list[QueueRecord]:
         """With their state, and how many of one's own tasks wait and run in each."""
         return await self.call(requests.queues())

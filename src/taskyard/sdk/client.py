@@ -223,6 +223,10 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
         """Take a drain back."""
         return self.call(requests.resume_daemon(daemon))
 
+    def forget_daemon(self, daemon: str) -> Acknowledged:
+        """Delete what is known of a daemon that does not come back."""
+        return self.call(requests.forget_daemon(daemon))
+
     def queues(self) -> list[QueueRecord]:
         """With their state, and how many of one's own tasks wait and run in each."""
         return self.call(requests.queues())

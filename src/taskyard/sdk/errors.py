@@ -139,6 +139,7 @@ BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.NAME_TAKEN: Conflict,
     Refusal.QUEUE_IN_USE: Conflict,
     Refusal.DAEMON_LEAVING: Conflict,
+    Refusal.DAEMON_IN_USE: Conflict,
     Refusal.IDEMPOTENCY_KEY_TAKEN: Conflict,
     Refusal.BAD_REQUEST: Invalid,
     Refusal.REQUEST_TIMEOUT: Invalid,

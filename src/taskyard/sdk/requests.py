@@ -310,6 +310,10 @@ def drain_daemon(daemon: str) -> Request[Acknowledged]:
     return send("POST", f"/daemons/{segment(daemon)}/drain", Acknowledged, None, idempotent=True)
 
 
+def forget_daemon(daemon: str) -> Request[Acknowledged]:
+    return send("DELETE", f"/daemons/{segment(daemon)}", Acknowledged, None, idempotent=False)
+
+
 def backpressure() -> Request[Backpressure]:
     return get("/backpressure", Backpressure)
 

@@ -80,6 +80,8 @@ class Hello(Struct, tag="hello", omit_defaults=True, kw_only=True):
     memory_mb: int | None = None
     version: str = ""
     seen: Position | None = None
+    ephemeral: bool = False
+    """It does not come back once it is gone: the hub is to forget it then."""
     inventory: list[Item] = []
 
 

@@ -47,6 +47,7 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.STALE_ATTEMPT: Row(409, "The attempt is over"),
     Refusal.NAME_TAKEN: Row(409, "The name is taken"),
     Refusal.DAEMON_LEAVING: Row(409, "The daemon is about to end"),
+    Refusal.DAEMON_IN_USE: Row(409, "The daemon is in use"),
     Refusal.QUEUE_IN_USE: Row(409, "Tasks wait in this queue"),
     Refusal.IDEMPOTENCY_KEY_TAKEN: Row(409, "Another task holds this idempotency key"),
     Refusal.TOO_LARGE: Row(413, "Too large"),

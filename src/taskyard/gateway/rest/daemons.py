@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from taskyard.core.daemon_commands import DrainDaemon, ResumeDaemon
+from taskyard.core.daemon_commands import DrainDaemon, ForgetDaemon, ResumeDaemon
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import DaemonView
@@ -37,10 +37,16 @@ async def resume(call: Call[OfUser], _body: Empty) -> Reply:
     return await _ask_each(call, ResumeDaemon)
 
 
-async def _ask_each(call: Call[OfUser], command: type[DrainDaemon | ResumeDaemon]) -> Reply:
+async def forget(call: Call[OfUser], _body: Empty) -> Reply:
+    return await _ask_each(call, ForgetDaemon, away_first=True)
+
+
+async def _ask_each(
+    call: Call[OfUser], command: type[DrainDaemon | ResumeDaemon | ForgetDaemon], *, away_first: bool = False
+) -> Reply:
     user_id = call.users(call.query.user)
     owner = None if Scope.ADMIN in call.principal.scopes else user_id
-    for view in await _named(call, user_id):
+    for view in await _named(call, user_id, away_first=away_first):
         await ask(call, command(daemon_id=view.id, user_id=owner, actor=call.principal.actor))
     return Reply(OkAnswer())
 
@@ -49,9 +55,14 @@ async def _visible(call: Call[OfUser], user_id: str | None) -> list[DaemonView]:
     return [view for view in await call.hub.daemons() if user_id is None or view.shared or view.user_id == user_id]
 
 
-async def _named(call: Call[OfUser], user_id: str | None) -> list[DaemonView]:
-    """By id, else by name, one's own before a shared one; of an agent that claims, all its slots."""
+async def _named(call: Call[OfUser], user_id: str | None, *, away_first: bool = False) -> list[DaemonView]:
+    """By id, else by name, one's own before a shared one; of an agent that claims, all its slots.
+
+    `away_first`: of several of a name the one that was away longest, else the one that came first.
+    """
     views = await _visible(call, user_id)
+    if away_first:
+        views.sort(key=lambda view: (view.status is not DaemonStatus.OFFLINE, view.last_heartbeat or 0))
     for view in sorted(views, key=lambda view: (view.id != call.id, view.user_id != user_id)):
         if call.id in (view.id, view.name, _agent_of(view)[1]):
             return [one for one in views if _agent_of(one) == _agent_of(view)]

@@ -74,6 +74,8 @@ def write_batch(disk: Disk, batch: Batch) -> None:
     disk.users.update((user.id, encode(user)) for user in batch.users)
     disk.keys.update((key.id, encode(key)) for key in batch.keys)
     disk.daemons.update((daemon.id, encode(daemon)) for daemon in batch.daemons)
+    for daemon_id in batch.forgotten:
+        disk.daemons.pop(daemon_id, None)
     _write_kept(disk, batch)
     _write_requests(disk, batch)
     disk.audit.extend((n, entry.subject, encode(entry)) for n, entry in numbered(batch.audit, seq=batch.seq))

@@ -201,6 +201,8 @@ class Commit:
         self._add_records("upsert_user", "user", batch.users)
         self._add_records("upsert_key", "key", batch.keys)
         self._add_records("upsert_daemon", "daemon", batch.daemons)
+        if batch.forgotten:
+            self._add("delete_daemon", forgotten_id=words(batch.forgotten))
         if batch.audit:
             entries = [(n, entry.subject, encode(entry)) for n, entry in numbered(batch.audit, seq=batch.seq)]
             self._add(

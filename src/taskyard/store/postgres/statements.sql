@@ -160,6 +160,18 @@ daemon_written AS (
     ON CONFLICT (id) DO UPDATE SET record = excluded.record, crc = excluded.crc
 )
 
+-- delete_daemon
+-- Fewer rows than were given: they came and were forgotten within one batch.
+daemon_forgotten AS (
+    DELETE FROM daemon
+    USING (
+        SELECT (SELECT ctid FROM daemon WHERE id = old.id) AS place
+        FROM unnest(:forgotten_id) AS old (id)
+        OFFSET 0
+    ) AS old
+    WHERE daemon.ctid = old.place AND (SELECT count(*) FROM fence) = 1
+)
+
 -- upsert_kept
 kept_written AS (
     INSERT INTO kept (kind, name, record, crc, seq)

@@ -117,6 +117,7 @@ def _people(batch: Batch) -> Iterator[Step]:
     yield from one_by_one(SQL["upsert_user"], _record_rows(batch.users))
     yield from one_by_one(SQL["upsert_key"], _record_rows(batch.keys))
     yield from one_by_one(SQL["upsert_daemon"], _record_rows(batch.daemons))
+    yield from one_by_one(SQL["delete_daemon"], ((daemon_id,) for daemon_id in batch.forgotten))
     for n, entry in numbered(batch.audit, seq=batch.seq):
         record = encode(entry)
         yield SQL["insert_audit"], (n, entry.subject, record, checksum(record, n))

@@ -86,6 +86,10 @@ ON CONFLICT (id) DO UPDATE SET record = excluded.record, crc = excluded.crc;
 INSERT INTO daemon (id, record, crc) VALUES (:id, :record, :crc)
 ON CONFLICT (id) DO UPDATE SET record = excluded.record, crc = excluded.crc;
 
+-- delete_daemon
+-- Zero rows: it came and was forgotten within one batch.
+DELETE FROM daemon WHERE id = :id;
+
 -- upsert_kept
 INSERT INTO kept (kind, name, record, crc) SELECT * FROM (VALUES (:kind, :name, :record, :crc)) WHERE column1 IS NOT NULL
 ON CONFLICT (kind, name) DO UPDATE SET record = excluded.record, crc = excluded.crc;
