@@ -225,7 +225,18 @@ def the_accepted_result_is_its_attempts_own(history: History, batch: Batch) -> N
             )
 
 
-COMMITTED: Final = (a_task_completes_once, the_accepted_result_is_its_attempts_own)
+def nobody_is_forgotten_who_holds_work(history: History, batch: Batch) -> None:
+    for daemon_id in batch.forgotten:
+        for task in history.durable.values():
+            holds = task.status in HELD and task.newest is not None and task.newest.daemon_id == daemon_id
+            expect(not holds, f"{daemon_id} was forgotten and holds {task.id}")
+
+
+COMMITTED: Final = (
+    a_task_completes_once,
+    the_accepted_result_is_its_attempts_own,
+    nobody_is_forgotten_who_holds_work,
+)
 
 
 # --- each release ------------------------------------------------------------------------------------------

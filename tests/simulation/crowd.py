@@ -8,7 +8,7 @@ sleeps on, and whose turn it was.
 
 import random
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 from unittest.mock import patch
 
 from taskyard.core import scheduler
@@ -317,7 +317,10 @@ class Crowd(Acts):
         raise Violation(f"{len(left)} tasks never end: {[(t.id, t.status, t.kind) for t in left[:3]]}")
 
 
-def live(seed: int, steps: int = STEPS, kind: type[Crowd] = Crowd) -> Crowd:
+C = TypeVar("C", bound=Crowd)
+
+
+def live(seed: int, steps: int = STEPS, kind: type[C] = Crowd) -> C:  # type: ignore[assignment]
     crowd = kind(seed)
     for _ in range(steps):
         crowd.step()

@@ -55,6 +55,8 @@ class Disk:
         for each in batch.kept:
             self.kept[each.kind, each.name] = each
         self.daemons.update((record.id, copy(record)) for record in batch.daemons)
+        for daemon_id in batch.forgotten:
+            self.daemons.pop(daemon_id, None)
 
     def started_from(self, old: State, now: Now) -> State:
         """The state of another hub that begins with this."""

@@ -1,4 +1,4 @@
-"""`python -m tests.simulation.crowd_soak --seeds A..B`: a crowd and a rough one of each seed, with a summary."""
+"""`python -m tests.simulation.crowd_soak --seeds A..B`: a crowd, a rough one and one that is left, of each seed."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ import time
 
 from tests.simulation.__main__ import seeds_of
 from tests.simulation.crowd import Crowd, live
+from tests.simulation.leaving_crowd import LeavingCrowd
 from tests.simulation.rough_crowd import RoughCrowd
 
 
@@ -21,7 +22,7 @@ def main() -> int:
         if time.monotonic() > until:  # noqa: TID251 - as above
             print(f"the budget of {options.budget_s:g} s is used up")
             break
-        for kind in (Crowd, RoughCrowd):
+        for kind in (Crowd, RoughCrowd, LeavingCrowd):
             crowds += 1
             try:
                 crowd = live(seed, kind=kind)

@@ -35,6 +35,10 @@ class Faults(Struct, kw_only=True):
     daemon_drain_ms: int = 0
     hostile: int = 0
     """Daemons that lie."""
+    forgets_ms: int = 0
+    """Between words that a daemon be forgotten."""
+    ephemeral: bool = False
+    """Whether one of the daemons says that it does not come back, though it does."""
     # The work
     poison: float = 0.0
     hangs: float = 0.0
@@ -59,6 +63,8 @@ class Faults(Struct, kw_only=True):
             daemon_sleep_ms=40_000,
             daemon_drain_ms=60_000,
             hostile=1,
+            forgets_ms=3_000,
+            ephemeral=True,
             hangs=0.01,
         )
 
@@ -91,4 +97,7 @@ class Faults(Struct, kw_only=True):
         # Whatever else is rare, something is not: a life in which nothing happens proves nothing.
         if min(ms or OFTEN_MS + 1 for ms in (mix.hub_crash_ms, mix.daemon_crash_ms, mix.cut_ms)) > OFTEN_MS:
             mix.cut_ms = OFTEN_MS
+        # By dice of their own: what came later than the others leaves the mixes of all seeds as they were.
+        own = random.Random(f"{mix}")
+        mix.forgets_ms, mix.ephemeral = own.choice((0, 1_000, 10_000)), own.random() < 0.4
         return mix

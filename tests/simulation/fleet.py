@@ -43,6 +43,7 @@ class GoodDaemon:
         self.slots = slots
         self.shared = shared
         self.types = types
+        self.ephemeral = False
         self.rate = 0.95 + 0.1 * self.clock.rng.random()
         self.memory = Memory(daemon_id=f"d_{name}", ended={})
         """What the journal holds."""
@@ -78,6 +79,7 @@ class GoodDaemon:
             boot_id=f"{self.name}-{self.life}",
             slots=self.slots,
             shared=self.shared,
+            ephemeral=self.ephemeral,
             types=self.types,
         )
         memory = Memory(daemon_id=self.memory.daemon_id, seen=self.memory.seen, ended=dict(self.memory.ended))

@@ -17,6 +17,7 @@ from taskyard.core import (
     cancel,
     daemons,
     endings,
+    forgetting,
     hub,
     lifecycle,
     losses,
@@ -37,7 +38,8 @@ from taskyard.core.timers import Clock, Due
 from taskyard.daemon import ledger
 from taskyard.hub import revisit
 from taskyard.store.committer import Release
-from taskyard.store.memory.disk import Disk
+from taskyard.store.memory import engine
+from taskyard.store.memory.disk import Disk, write_batch
 from taskyard.vocabulary import COUNTED, HOOK_KEY_PREFIX, AttemptStatus, ErrorCode, Status
 from tests.simulation.sessions import Session, Sessions
 from tests.simulation.shell import Hub
@@ -319,6 +321,17 @@ def forget_what_schedules_settled() -> Any:
     return everywhere(occurrences.keep_runs, lambda turn, schedule_id, runs: None)
 
 
+def forget_a_daemon_that_holds_work() -> Any:
+    return everywhere(forgetting.in_use_because, lambda state, daemon: None)
+
+
+def keep_the_row_of_a_daemon_that_is_forgotten() -> Any:
+    def careless(disk: Disk, batch: Batch) -> None:
+        write_batch(disk, replace(batch, forgotten=[]))
+
+    return patch.object(engine, "write_batch", careless)
+
+
 MUTANTS: Final[tuple[Mutant, ...]] = (
     acknowledge_before_commit,
     release_effects_of_a_failed_commit,
@@ -348,4 +361,6 @@ MORE: Final[tuple[Mutant, ...]] = (
     free_the_key_of_a_delivery_that_was_cancelled,
     free_the_key_of_a_task_that_was_cancelled,
     forget_what_schedules_settled,
+    forget_a_daemon_that_holds_work,
+    keep_the_row_of_a_daemon_that_is_forgotten,
 )

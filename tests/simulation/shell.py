@@ -134,6 +134,11 @@ class Hub:
         self._wake_in(self.clock.between(0, 2))
         return True
 
+    def mention(self, command: Command) -> None:
+        """Into the inbox without waking anybody: it is decided with what comes next."""
+        if self.is_up and not self.is_shut:
+            self._inbox.append(command)
+
     # The loop
 
     def _wake_in(self, ms: int) -> None:

@@ -20,10 +20,12 @@ from taskyard.core.task import Attempt, Kind, Task, Terms
 from taskyard.core.yard import Yard
 from taskyard.vocabulary import HUB_RATE, Level, SourceType, Status
 from tests.simulation.crowd import START_MS, Crowd, live
+from tests.simulation.leaving_crowd import LeavingCrowd
 from tests.simulation.rough_crowd import RoughCrowd
 
 SEEDS: Final = range(1, 9)
 """The soak has hundreds of both kinds."""
+LEAVING_SEEDS: Final = (1, 2, 3, 5, 7)
 KEPT: Final = (1216, 1223)
 ROUGH_KEPT: Final = (478, 658, 744, 2089, 5631)
 # Crowds that have found a mistake in the core, once each.
@@ -54,6 +56,13 @@ def test_no_rough_crowd_gets_past_a_limit_and_every_one_is_served() -> None:
     crowds = [lived_roughly(seed) for seed in seeds]
     assert sum(crowd.told for crowd in crowds) > 2 * len(seeds)
     assert sum(crowd.alone for crowd in crowds) > 2 * len(seeds)
+
+
+@pytest.mark.slow
+def test_nobody_waits_in_vain_where_daemons_are_forgotten_and_come_anew() -> None:
+    crowds = [live(seed, kind=LeavingCrowd) for seed in LEAVING_SEEDS]
+    assert sum(crowd.forgotten for crowd in crowds) > 2 * len(crowds)
+    assert sum(crowd.refused for crowd in crowds) > 2 * len(crowds)
 
 
 def lived_roughly(seed: int) -> Crowd:

@@ -17,6 +17,7 @@ from tests.simulation import checkers, mirror
 from tests.simulation.clockwork import Clockwork
 from tests.simulation.faults import Faults
 from tests.simulation.fleet import GoodDaemon
+from tests.simulation.forgetters import Forgetters
 from tests.simulation.history import Acked, History, Violation
 from tests.simulation.hostile import HostileDaemon
 from tests.simulation.network import End, Wire
@@ -56,6 +57,8 @@ class World:
         self.hub = Hub(clock, self.history, self.faults, settings)
         self.people = [Person(self, user_id) for user_id in USERS]
         self.daemons = self._good_daemons()
+        self.daemons[-1].ephemeral = self.faults.ephemeral
+        self.forgetters = Forgetters(self)
         self.liars = [HostileDaemon(self, f"liar{n}", USERS[n % 2]) for n in range(self.faults.hostile)]
         self.is_healed = False
         self.sudden: dict[str, bool] = {}
@@ -206,6 +209,7 @@ class World:
             liar.boot()
         self.notices.begin()
         self.timetables.begin()
+        self.forgetters.begin()
         self._plan(faults.hub_crash_ms, self._crash_hub)
         self._plan(faults.hub_pause_ms, self._pause_hub)
         self._plan(faults.wall_jump_ms, self._jump_wall)
