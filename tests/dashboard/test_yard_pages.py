@@ -72,6 +72,37 @@ def test_a_daemon_is_drained_and_given_work_again(yard: Yard, page: Page) -> Non
     expect(dialog.get_by_text("Online", exact=True)).to_be_visible()
 
 
+@pytest.mark.refused("409")
+def test_a_daemon_that_does_not_come_back_is_forgotten_here_or_elsewhere(yard: Yard, page: Page) -> None:
+    # Given two daemons that are away, of which a task that waits names one
+    leavers = [yard.crew(name, wait=False) for name in ("leaver", "stranger")]
+    yard.until(lambda: {"leaver", "stranger"} <= {daemon.name for daemon in yard.client.daemons()}, "both of them")
+    for leaver in leavers:
+        leaver.terminate()
+    away = {"offline"}
+    yard.until(
+        lambda: {one.status for one in yard.client.daemons() if one.name in ("leaver", "stranger")} == away, "both away"
+    )
+    task = yard.submit("Wait for it", target_daemon="leaver")
+    visit(page, "/daemons")
+    expect(page.get_by_test_id("connection")).to_have_text("Live")
+    page.get_by_role("row", name=re.compile("^leaver")).click()
+    page.get_by_role("dialog", name="leaver").get_by_role("button", name="Forget…").click()
+    asking = page.get_by_role("dialog", name="Forget leaver")
+
+    # Then the page says why it is not forgotten, and it is once nothing keeps it
+    asking.get_by_role("button", name="Forget").click()
+    expect(asking.get_by_role("alert")).to_contain_text("1 open task names it as the target")
+    yard.client.cancel(task.id)
+    asking.get_by_role("button", name="Forget").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("row", name=re.compile("^leaver"))).to_have_count(0)
+
+    # And what somebody else has forgotten goes by itself
+    yard.client.forget_daemon("stranger")
+    expect(page.get_by_role("row", name=re.compile("^stranger"))).to_have_count(0)
+
+
 def test_what_a_daemon_runs_is_one_press_away_whosever_it_is(yard: Yard, page: Page) -> None:
     person = yard.hub.client(key=yard.person("tess"))
     task = person.submit("Count to ten.", title="Count to ten", payload={"hold_ms": 60_000})

@@ -356,6 +356,7 @@ def test_of_what_changed_only_the_name_is_told(tmp_path: Path) -> None:
         ("[plans.pro]\nmax_task_duration_minutes = 0", "plans.pro.max_task_duration_minutes"),
         ("[queues.a]\nmax_concurrent = 0", "queues.a.max_concurrent"),
         ("[retention]\nevents_days = 0", "retention.events_days"),
+        ("[retention]\ndaemons_days = 0", "retention.daemons_days"),
         ("[auth]\nsession_s = 0", "auth.session_s"),
         ("[cluster]\nlease_s = 0.9", "cluster.lease_s"),
         ("[cluster]\nlease_s = 61", "cluster.lease_s"),

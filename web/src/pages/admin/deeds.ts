@@ -18,6 +18,7 @@ const DEEDS: Record<string, string> = {
   "breaker.reset": "closed a breaker",
   "daemon.drain": "drained a daemon",
   "daemon.resume": "gave a daemon work again",
+  "daemon.forget": "forgot a daemon",
   "schedule.create": "made a schedule",
   "schedule.change": "changed a schedule",
   "schedule.delete": "removed a schedule",

@@ -23,10 +23,17 @@ interface Props {
 /** All there is to know of one daemon, and what can be done with it. */
 export function DaemonDialog({ daemon, onClose }: Props) {
   const [draining, setDraining] = useState(false);
+  const [forgetting, setForgetting] = useState(false);
   const word = DAEMON[daemon.status];
   return (
     <>
-      <Dialog open onClose={onClose} title={daemon.name} wide footer={<Actions daemon={daemon} onDrain={setDraining} />}>
+      <Dialog
+        open
+        onClose={onClose}
+        title={daemon.name}
+        wide
+        footer={<Actions daemon={daemon} onDrain={setDraining} onForget={setForgetting} />}
+      >
         <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-2">
           <Fact name="Status">
             <Badge tone={word.tone}>{word.label}</Badge>
@@ -73,6 +80,19 @@ export function DaemonDialog({ daemon, onClose }: Props) {
         </p>
         <p className="text-ink-2">What waits goes to other daemons. You can take this back at any time.</p>
       </ConfirmDialog>
+      <ConfirmDialog
+        open={forgetting}
+        onClose={() => {
+          setForgetting(false);
+        }}
+        title={`Forget ${daemon.name}`}
+        action="Forget"
+        look="danger"
+        onConfirm={() => forget(daemon)}
+      >
+        <p>It is not listed any more, and tasks can no longer name it. This cannot be taken back.</p>
+        <p className="text-ink-2">If it comes back, it is a new daemon. What it ran stays with the tasks.</p>
+      </ConfirmDialog>
     </>
   );
 }
@@ -86,13 +106,30 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Actions({ daemon, onDrain }: { daemon: Daemon; onDrain: (asked: boolean) => void }) {
+interface Asked {
+  daemon: Daemon;
+  onDrain: (asked: boolean) => void;
+  onForget: (asked: boolean) => void;
+}
+
+function Actions({ daemon, onDrain, onForget }: Asked) {
   const me = useMe();
   if (daemon.user_id !== me.id && !may(me, "admin")) {
-    return <p className="mr-auto py-1.5 text-ink-2">Only an admin can drain a daemon that is for everybody.</p>;
+    return <p className="mr-auto py-1.5 text-ink-2">Only an admin can drain or forget a daemon that is for everybody.</p>;
   }
   if (daemon.status === "offline") {
-    return <p className="mr-auto py-1.5 text-ink-2">It is away. Start it again on its machine; what it ran is told when it is back.</p>;
+    return (
+      <>
+        <p className="mr-auto py-1.5 text-ink-2">It is away. Start it again on its machine; what it ran is told when it is back.</p>
+        <Button
+          onClick={() => {
+            onForget(true);
+          }}
+        >
+          Forget…
+        </Button>
+      </>
+    );
   }
   if (daemon.status === "draining") {
     return (
@@ -145,6 +182,11 @@ function listed(words: readonly string[], none: string) {
 async function drain(daemon: Daemon) {
   await answer(api.POST("/api/v1/daemons/{id}/drain", { params: { path: { id: daemon.id }, query: ownerOf(daemon) } }));
   toast(`${daemon.name} is given nothing new.`, { undo: () => resume(daemon) });
+}
+
+async function forget(daemon: Daemon) {
+  await answer(api.DELETE("/api/v1/daemons/{id}", { params: { path: { id: daemon.id }, query: ownerOf(daemon) } }));
+  toast(`${daemon.name} is forgotten.`);
 }
 
 function resume(daemon: Daemon) {
