@@ -390,3 +390,22 @@ def test_a_result_that_nothing_newer_has_replaced_is_taken_as_of_any_daemon() ->
     come_back(hub, Held(task.id, 1, InventoryState.ENDED))
     hub.step(CompleteTask("d-mac", task.id, 1, 77, b'{"result":"done"}'))
     assert task.status is Status.COMPLETED
+
+
+def test_who_takes_the_id_of_anothers_daemon_that_was_forgotten_gets_nothing_of_its_work() -> None:
+    hub = HubHarness(users=("ann", "bob"))
+    task = lost_with_its_daemon(hub)
+    held = (Held(task.id, 1), Held(task.id, 1, InventoryState.ENDED))
+    [welcome] = hub.of(hub.step(JoinDaemon(77, "bob", "d-mac", "boot-1", "mac", inventory=held)), Welcome)
+    assert InventoryVerdict.CONTINUE not in [judged.verdict for judged in welcome.verdicts]
+    assert task.status is Status.QUEUED
+    hub.step(CompleteTask("d-mac", task.id, 1, 77, b'{"result":"theirs"}'))
+    assert task.status is Status.QUEUED
+    assert [(late.task_id, late.attempt) for late in hub.batches[-1].late] == [(task.id, 1)]
+
+
+def test_a_result_by_the_tasks_own_token_is_taken_though_its_daemon_is_forgotten() -> None:
+    hub = HubHarness()
+    task = lost_with_its_daemon(hub)
+    hub.step(CompleteTask(None, task.id, 1, outcome=b'{"result":"done"}'))
+    assert task.status is Status.COMPLETED

@@ -2,13 +2,14 @@
 
 import asyncio
 import inspect
+from pathlib import Path
 
 import pytest
 
 from taskyard.core.changes import UserRecord
 from taskyard.core.commands import BeginWait, SubmitTasks
-from taskyard.core.daemon_commands import Beat, JoinDaemon
-from taskyard.core.effects import Submitted
+from taskyard.core.daemon_commands import Beat, ForgetDaemon, JoinDaemon, LeaveDaemon
+from taskyard.core.effects import Done, Submitted
 from taskyard.core.settings import Limits, Settings
 from taskyard.gateway import port
 from taskyard.gateway.port import Unavailable
@@ -17,6 +18,7 @@ from taskyard.hub.link import messages as m
 from taskyard.hub.link.remote import dial
 from taskyard.hub.link.views import ARGUMENTS, LiveViews
 from taskyard.hub.link.wire import LinkLost, Wire
+from taskyard.hub.yard import KeyPolicy, welcome_owner
 from taskyard.store.port import Identity, StoreFenced
 from taskyard.vocabulary import DaemonStatus, Refusal, Status
 from tests.support.hub_scene import SECRET, USER, WAIT_S, a_draft, a_scene, refused_with
@@ -89,6 +91,17 @@ async def test_when_a_link_breaks_its_daemons_have_left_and_rejoin_through_the_n
         assert daemon.types.count("welcome") >= 1
 
 
+async def test_a_daemon_that_is_forgotten_through_a_gateway_is_gone_for_all() -> None:
+    async with linked() as both:
+        gone = both.far.watcher()
+        session = await both.lead.daemon()
+        both.lead.hub.tell(LeaveDaemon(session.id, "d_one"))
+        assert await both.far.ask(ForgetDaemon("d_one", USER, "test")) == Done()
+        forgotten = await gone.event("daemon.forgotten")
+        assert forgotten.event.data == {"daemon_id": "d_one", "name": "d_one", "because": "asked"}
+        assert await both.board.daemons() == await both.lead.hub.daemons() == []
+
+
 async def test_a_wait_that_a_lost_gateway_began_is_ended() -> None:
     async with linked(connected=False) as both:
         remote = await both.connect()
@@ -133,6 +146,23 @@ async def test_a_key_works_at_a_gateway_by_the_time_its_making_is_answered() -> 
     async with linked() as both:
         await both.far.a_key("k_1", "secret")
         assert [key.id for key in both.board.directory.keys_of(USER)] == ["k_1"]
+
+
+async def test_hubs_that_start_at_once_make_one_admin_key_whichever_of_them_leads(tmp_path: Path) -> None:
+    async with linked() as both:
+        places = [tmp_path / name for name in ("lead", "far")]
+        for place in places:
+            place.mkdir()
+        hubs = (both.lead.hub, both.board)
+        starts = (
+            welcome_owner(hub, place, "http://here", KeyPolicy(joins=True))
+            for hub, place in zip(hubs, places, strict=True)
+        )
+        made = [key for key in await asyncio.gather(*starts) if key is not None]
+        assert len(made) == 1
+        await both.board.caught_up()
+        assert both.board.directory.key(made[0].record.id) == both.lead.hub.directory.key(made[0].record.id)
+        assert both.lead.hub.directory.keys() == [made[0].record]
 
 
 async def test_a_key_made_elsewhere_is_known_at_a_gateway_that_has_caught_up() -> None:

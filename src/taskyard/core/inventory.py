@@ -10,6 +10,7 @@ from taskyard.core.in_place import keep_place
 from taskyard.core.lifecycle import move
 from taskyard.core.outcomes import was_reported
 from taskyard.core.state import Daemon, Turn
+from taskyard.core.targets import serves
 from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.vocabulary import AttemptStatus, InventoryState, InventoryVerdict, Status
 
@@ -65,6 +66,9 @@ def _goes_on(turn: Turn, daemon: Daemon, task: Task, attempt: Attempt) -> bool:
     exclusive = task.terms.exclusive
     is_free = exclusive is None or (task.user_id, exclusive) not in turn.state.exclusive
     if attempt.status not in ADOPTABLE or task.status is not Status.QUEUED or not is_free:
+        return False
+    if not serves(daemon, task.user_id):
+        # Another user's daemon, which took the id of one that was forgotten.
         return False
     turn.state.yard.leave(turn.state.users[task.user_id], task)
     attempt.status, attempt.ended_at, attempt.error = AttemptStatus.RUNNING, None, None

@@ -20,6 +20,7 @@ from taskyard.core.endings import end
 from taskyard.core.estimates import note_duration
 from taskyard.core.losses import hand_back, lose, not_taken_up, preempted
 from taskyard.core.state import Daemon, Turn
+from taskyard.core.targets import serves
 from taskyard.core.task import Attempt, Failure, Task
 from taskyard.vocabulary import HELD, AttemptStatus, ErrorCode, Refusal, ResultStatus, Status
 
@@ -84,7 +85,7 @@ def complete(turn: Turn, command: CompleteTask) -> None:
     if task is not None and attempt is not None and _is_live(task, attempt):
         _complete_live(turn, command, task, attempt)
         answer_outcome(turn, command, Done(task.id))
-    elif task is not None and attempt is not None and _is_reclaimable(task, attempt) and _is_good(command, task):
+    elif task is not None and attempt is not None and _is_reclaimable(turn, task, attempt) and _is_good(command, task):
         _reclaim(turn, command, task, attempt)
         answer_outcome(turn, command, Done(task.id))
     else:
@@ -206,8 +207,11 @@ def _is_live(task: Task, attempt: Attempt) -> bool:
     return attempt.status is LIVE and task.status in HELD
 
 
-def _is_reclaimable(task: Task, attempt: Attempt) -> bool:
-    return attempt.status in _RECLAIMABLE and task.status in (Status.QUEUED, Status.PENDING)
+def _is_reclaimable(turn: Turn, task: Task, attempt: Attempt) -> bool:
+    # The id of a daemon that was forgotten may be another user's by now.
+    daemon = turn.state.daemons.get(attempt.daemon_id)
+    is_theirs = daemon is None or serves(daemon, task.user_id)
+    return is_theirs and attempt.status in _RECLAIMABLE and task.status in (Status.QUEUED, Status.PENDING)
 
 
 def _is_good(command: CompleteTask | FailTask, task: Task) -> bool:

@@ -1,4 +1,4 @@
-"""Which open tasks are to run on one daemon and no other: by its id, or by its name."""
+"""Whose tasks a daemon runs, and which open ones are to run on it and no other: by its id, or by its name."""
 
 from taskyard.core.state import Daemon, State
 from taskyard.core.task import Task
@@ -20,10 +20,14 @@ def note_target(state: State, task: Task) -> None:
         targeted.pop(target, None)
 
 
+def serves(daemon: Daemon, user_id: str) -> bool:
+    """Whether the daemon runs this user's tasks at all."""
+    return daemon.record.shared or daemon.record.user_id == user_id
+
+
 def is_called(daemon: Daemon, target: str, user_id: str) -> bool:
     """Whether a task of this user with this target may run on the daemon."""
-    record = daemon.record
-    return target in (record.id, record.name) and (record.shared or record.user_id == user_id)
+    return target in (daemon.id, daemon.record.name) and serves(daemon, user_id)
 
 
 def tasks_naming(state: State, daemon: Daemon) -> list[str]:
