@@ -41,7 +41,7 @@ SECTIONS: Final = (
     Section("wire", measured=("wire",), is_quick=True),
     Section("chat", measured=("chat",), is_quick=True),
     Section("core", measured=("core", "vocabulary"), is_quick=True),
-    Section("store", processes=4, measured=("store",), is_quick=True),
+    Section("store", processes=4, measured=("store", "files"), is_quick=True),
     Section("hub", processes=4, measured=("hub",), is_quick=True),
     # Most shapes of requests and answers are seen only where something is decoded into them.
     Section("gateway", measured=("gateway", "mcp", "wire"), is_quick=True),
@@ -61,7 +61,7 @@ GATES: Final[Mapping[str, tuple[int, Sequence[str]]]] = {
     "core and words": (100, ("core", "vocabulary")),
     "wire": (100, ("wire",)),
     "chat": (100, ("chat",)),
-    "store": (90, ("store",)),
+    "store": (90, ("store", "files")),
     "shells": (90, ("hub", "gateway", "mcp", "daemon", "sdk", "cli")),
 }
 

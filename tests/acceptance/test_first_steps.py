@@ -55,6 +55,14 @@ def test_the_key_is_for_its_owner_only(hub: LiveHub) -> None:
     assert json.loads(path.read_text())["hub"] == hub.url
 
 
+def test_nothing_that_the_hub_and_its_daemon_write_can_be_read_by_others(hub: LiveHub) -> None:
+    at(hub, "submit", "hello", "--type", "echo", "--wait")
+    found = [path for path in (hub.data, *hub.data.rglob("*")) if path.is_file() or path.is_dir()]
+    written = [path for path in found if path.name != "taskyard.toml"]
+    assert len(written) > 5
+    assert [path for path in written if path.stat().st_mode & 0o077] == []
+
+
 def test_submit_wait_prints_the_answer_and_nothing_else(hub: LiveHub) -> None:
     said = at(hub, "submit", "hello", "--type", "echo", "--wait")
     assert (said.code, said.out) == (0, "hello\n")

@@ -147,6 +147,23 @@ def test_nobody_else_may_read_the_journal(tmp_path: Path) -> None:
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
+def test_a_directory_that_was_there_is_closed_if_nothing_else_lies_in_it_and_reported_if_not(tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    directory.chmod(0o755)
+    for name in ("journal", "daemon.log", "lock"):
+        (directory / name).touch(mode=0o644)
+    with closing(Journal(directory)) as journal:
+        assert journal.exposures == []
+    assert {path.stat().st_mode & 0o777 for path in directory.iterdir()} == {0o600}
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+    directory.chmod(0o755)
+    (directory / "holiday.jpg").touch()
+    with closing(Journal(directory)) as journal:
+        assert [one.command for one in journal.exposures] == [f"chmod 700 {directory}"]
+
+
 def test_a_journal_that_is_mostly_dead_is_rewritten(tmp_path: Path) -> None:
     journal = Journal(tmp_path, compact_bytes=10_000)
     journal.write([ended(TWO)])

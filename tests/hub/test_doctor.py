@@ -48,7 +48,7 @@ def found(data: Path, name: str) -> Finding:
 
 def test_a_sound_yard_has_nothing_wrong(data: Path) -> None:
     assert {finding.name: finding.state for finding in examine(str(data))} == dict.fromkeys(
-        ("python", "sqlite", "clock", "data", "disk", "database", "settings", "keys", "port"), Health.OK
+        ("python", "sqlite", "clock", "data", "disk", "database", "settings", "files", "port"), Health.OK
     )
 
 
@@ -82,7 +82,7 @@ def test_a_data_directory_that_others_can_look_into(data: Path) -> None:
     data.chmod(0o755)
     finding = found(data, "data")
     assert finding.state is Health.WARNING
-    assert "chmod 700" in finding.detail
+    assert finding.detail == f"every user of this machine can look into {data}: run `chmod 700 {data}`"
 
 
 def test_a_database_that_is_none(data: Path) -> None:
@@ -117,12 +117,12 @@ def test_bad_settings(data: Path) -> None:
     assert "leese_s" in finding.detail
 
 
-@pytest.mark.parametrize("name", ["credentials.json", "token.secret"])
-def test_keys_that_others_can_read(data: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["credentials.json", "token.secret", "taskyard.db", "hub.lock"])
+def test_files_that_others_can_read(data: Path, name: str) -> None:
     (data / name).chmod(0o640)
-    finding = found(data, "keys")
+    finding = found(data, "files")
     assert finding.state is Health.FAILED
-    assert name in finding.detail
+    assert f"chmod 600 {data / name}" in finding.detail
 
 
 def test_a_port_that_is_taken(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

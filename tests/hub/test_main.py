@@ -18,6 +18,7 @@ from taskyard.hub import main
 from taskyard.hub.main import FileAndFlags, address_of, file_of, profile_of, refuse_exposure, up
 from taskyard.hub.settings import FileSettings, Gateway
 from taskyard.hub.yard import CannotStart, UnsafeAddress
+from taskyard.store.sqlite import SqliteStore
 from taskyard.vocabulary import Profile
 from tests.support.engines import Engine
 from tests.support.live import START_S, free_port, wait_until
@@ -223,6 +224,37 @@ def test_it_comes_up_prints_a_link_once_and_leaves_when_told(
     assert kept["key"] not in log + said.out + said.err
     events = [json.loads(line)["event"] for line in log.splitlines()]
     assert (events[-1], "hub.started" in events) == ("hub.stopped", True)
+
+
+def test_in_a_directory_that_others_can_look_into_its_files_are_closed_and_a_warning_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Given a directory of the operator's, with something else in it, and a database of an earlier version
+    port, data = free_port(), tmp_path / "yard"
+    data.mkdir()
+    data.chmod(0o755)
+    (data / "holiday.jpg").touch(mode=0o644)
+    with SqliteStore(data / "taskyard.db", new_cluster_id="c_test"):
+        pass
+    (data / "taskyard.db").chmod(0o644)
+
+    # When a hub lives there
+    stopper = threading.Thread(target=stop_when_up, args=(port, data))
+    stopper.start()
+    assert start(data, port=port) == 0
+    stopper.join()
+
+    # Then its files are its owner's, the directory stays as it was, and the terminal and the log say who can look in
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (data, *data.iterdir())}
+    assert (modes.pop("yard"), modes.pop("holiday.jpg")) == (0o755, 0o644)
+    assert {"taskyard.db", "hub.log", "hub.lock", "credentials.json", "token.secret"} <= set(modes)
+    assert set(modes.values()) == {0o600}
+    sentence = f"every user of this machine can look into {data}: run `chmod 700 {data}`"
+    assert f"taskyard: {sentence}.\n" in capsys.readouterr().err
+    (line,) = (
+        line for line in map(json.loads, (data / "hub.log").read_text().splitlines()) if line["event"] == "data.exposed"
+    )
+    assert (line["level"], line["data"]["command"]) == ("warning", f"chmod 700 {data}")
 
 
 def stop_when_up(port: int, data: Path) -> None:

@@ -17,6 +17,7 @@ from taskyard.hub.yard import (
     AdminKey,
     CannotStart,
     KeyPolicy,
+    exposures,
     prepare,
     read_secret,
     welcome_owner,
@@ -45,6 +46,36 @@ def test_the_directory_is_made_for_its_owner_only(tmp_path: Path) -> None:
     prepare(tmp_path / "a" / "yard")
     assert mode_of(tmp_path / "a" / "yard") == 0o700
     prepare(tmp_path / "a" / "yard")
+
+
+def test_what_an_earlier_version_left_open_is_closed_and_so_is_its_directory(tmp_path: Path) -> None:
+    # Given a directory that was there before Taskyard and holds nothing else
+    for name in ("taskyard.db", "taskyard.db-wal", "hub.lock", "hub.log", "hub.old.log", "token.secret", "hub.id"):
+        (tmp_path / name).touch(mode=0o644)
+    (tmp_path / "daemons").mkdir(mode=0o755)
+    (tmp_path / "taskyard.toml").touch(mode=0o640)
+    tmp_path.chmod(0o755)
+
+    # When a hub starts there
+    prepare(tmp_path)
+
+    # Then others read none of it; the settings are the operator's file
+    assert mode_of(tmp_path) == 0o700
+    modes = {path.name: mode_of(path) for path in tmp_path.iterdir()}
+    assert modes.pop("daemons") == 0o700
+    assert modes.pop("taskyard.toml") == 0o640
+    assert set(modes.values()) == {0o600}
+    assert exposures(tmp_path) == []
+
+
+def test_a_directory_with_files_of_others_stays_open_and_that_is_said(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "holiday.jpg").touch(mode=0o644)
+    (tmp_path / "taskyard.db").touch(mode=0o644)
+    prepare(tmp_path)
+    assert (mode_of(tmp_path), mode_of(tmp_path / "holiday.jpg")) == (0o755, 0o644)
+    assert mode_of(tmp_path / "taskyard.db") == 0o600
+    assert [one.command for one in exposures(tmp_path)] == [f"chmod 700 {tmp_path}"]
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from typer.core import TyperGroup
 from taskyard.cli import output, units
 from taskyard.cli.options import Yard, expanded
 from taskyard.cli.yard import DaemonOptions, daemon, daemon_and_variables
+from taskyard.files.private import open_private
 
 NO: Final = 1
 COMMAND_S: Final = 30
-PRIVATE: Final = 0o600
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and change nothing.")]
 EnvOption = Annotated[
@@ -191,7 +191,7 @@ def _write(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.new")
     fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w") as file:
+    with open(fresh, "x", opener=open_private) as file:
         file.write(content)
     fresh.rename(path)
 

@@ -189,6 +189,8 @@ class Daemon:
         with contextlib.closing(await self._open_journal()) as journal:
             if journal.damage is not None:
                 logger.error("%s", journal.damage)
+            for exposure in journal.exposures:
+                logger.warning("%s", exposure.sentence)
             _be_somebody(journal)
             await self._serve(journal)
 

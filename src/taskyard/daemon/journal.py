@@ -12,6 +12,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Final
 import msgspec
 
 from taskyard.daemon.orders import Batch, Key, Memory, Whole
+from taskyard.files.private import Exposure, close_directory, exposures_in, make_private_directory, open_private
 
 COMPACT_BYTES: Final = 16 * 1024 * 1024
 # Below this the file is not worth rewriting; above it, it is rewritten when more than half of it is dead.
@@ -29,6 +31,10 @@ WHOLE_FILES_MAX: Final = 256
 """Results too large for the wire that are kept; beyond it the oldest go."""
 WHOLE_BYTES_MAX: Final = 1024 * 1024 * 1024
 """Of them together. A program leaves at most 16 MiB; what a function returns has no other bound."""
+
+_written: Final = re.compile(r"journal(\.new|\.damaged-[0-9a-f]{8})?|lock|daemon(\.old)?\.log").fullmatch
+_directories: Final = frozenset({"results", "processes", "workspaces"})
+"""Beside those in a daemon's directory."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(Batch).decode
@@ -48,7 +54,7 @@ class Journal:
     def __init__(self, directory: Path, *, compact_bytes: int = COMPACT_BYTES) -> None:
         self.directory = directory
         self.damage: str | None = None
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(directory)
         self._compact_bytes = compact_bytes
         self._lock = _locked(directory / LOCK)
         self._path = directory / JOURNAL
@@ -56,6 +62,7 @@ class Journal:
         self._live_bytes = 0
         self._file = -1
         try:
+            close_directory(directory, written=_is_written, belongs=_belongs)
             self._load()
         except BaseException:  # whatever kept it from being read, it is not in use
             os.close(self._lock)
@@ -79,9 +86,14 @@ class Journal:
                 self.damage = f"{damaged} bad lines in the journal; the damaged file is kept as {aside}"
 
     def _go_on_with_what_is_there(self, end: int) -> None:
-        self._file = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._file = open_private(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
         os.ftruncate(self._file, end)
         self._size = end
+
+    @property
+    def exposures(self) -> list[Exposure]:
+        """What other users can read of the directory."""
+        return exposures_in(self.directory, written=_is_written)
 
     @property
     def memory(self) -> Memory:
@@ -122,7 +134,7 @@ class Journal:
     def _rewrite(self, *, aside: str | None = None) -> None:
         """A new file with only what is alive, in place of the old one; that is kept by this name, if one is given."""
         fresh = self._path.with_name("journal.new")
-        file = os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        file = open_private(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
         head = Batch(daemon_id=self._memory.daemon_id, seen=self._memory.seen)
         lines = [_line(head), *(_line(_ended(key, outcome)) for key, outcome in self._memory.ended.items())]
         try:
@@ -147,9 +159,9 @@ class Journal:
         if not wholes:
             return
         directory = self.directory / "results"
-        directory.mkdir(mode=0o700, exist_ok=True)
+        make_private_directory(directory)
         for whole in wholes:
-            file = os.open(directory / whole.name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            file = open_private(directory / whole.name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
             try:
                 _write_all(file, whole.content)
                 os.fsync(file)
@@ -160,6 +172,14 @@ class Journal:
                 os.close(file)
         _keep_the_newest(directory)
         _sync_directory(directory)
+
+
+def _is_written(name: str) -> bool:
+    return _written(name) is not None
+
+
+def _belongs(name: str) -> bool:
+    return _is_written(name) or name in _directories
 
 
 def _keep_the_newest(directory: Path) -> None:
@@ -235,7 +255,7 @@ def _write_all(file: int, content: bytes) -> None:
 
 
 def _locked(path: Path) -> int:
-    lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    lock = open_private(path, os.O_CREAT | os.O_RDWR)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -4,7 +4,6 @@ import os
 import platform
 import shutil
 import socket
-import stat
 import sys
 import time
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from taskyard.hub.findings import Finding, Health
 from taskyard.hub.main import address_of, file_of, profile_of
 from taskyard.hub.server_doctor import examine_server
 from taskyard.hub.settings import BadSettings, read_settings, under_profile
-from taskyard.hub.yard import CREDENTIALS, DATABASE, SECRET, CannotStart
+from taskyard.hub.yard import DATABASE, CannotStart, exposures
 from taskyard.sdk.credentials import data_directory
 from taskyard.store.port import StoreRefused
 from taskyard.store.sqlite.checks import refuse_old_sqlite
@@ -27,7 +26,6 @@ from taskyard.store.sqlite.checks import refuse_old_sqlite
 PYTHON_MIN: Final = (3, 11)
 FREE_BYTES_MIN: Final = 512 * 1024 * 1024
 YEAR_MIN: Final = 2024
-OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 def examine(data: str | None, config: str | None = None, database: str | None = None) -> list[Finding]:
@@ -65,9 +63,8 @@ def _directory(data: Path) -> Finding:
         return Finding("data", Health.FAILED, f"{data} is not a directory; name another with --data")
     if not os.access(data, os.W_OK | os.X_OK):
         return Finding("data", Health.FAILED, f"{data} cannot be written; change its owner or name another with --data")
-    if data.stat().st_mode & OTHERS:
-        return Finding("data", Health.WARNING, f"others can look into {data}: chmod 700 it")
-    return Finding("data", Health.OK, str(data))
+    found = [one.sentence for one in exposures(data) if one.path == data]
+    return Finding("data", Health.WARNING, found[0]) if found else Finding("data", Health.OK, str(data))
 
 
 def _database(data: Path) -> Finding:
@@ -99,15 +96,14 @@ def _settings(data: Path, config: str | None) -> Finding:
     return Finding("settings", Health.OK, f"{where}, profile {settings.profile}")
 
 
-def _keys(data: Path) -> Finding:
-    open_to_all = []
-    for name in (CREDENTIALS, SECRET):
-        path = data / name
-        if path.exists() and path.stat().st_mode & OTHERS:
-            open_to_all.append(name)
-    if open_to_all:
-        return Finding("keys", Health.FAILED, f"others can read {', '.join(open_to_all)}: chmod 600 them")
-    return Finding("keys", Health.OK, "readable by their owner only" if data.exists() else "none yet")
+def _files(data: Path) -> Finding:
+    """The database, the keys and the log; a start closes those that it may."""
+    if not data.is_dir():
+        return Finding("files", Health.OK, "none yet")
+    found = [one.sentence for one in exposures(data) if one.path != data]
+    if found:
+        return Finding("files", Health.FAILED, "; ".join(found))
+    return Finding("files", Health.OK, "readable by their owner only")
 
 
 def _disk(data: Path) -> Finding:
@@ -141,6 +137,6 @@ CHECKS: Final[tuple[Callable[[Path], Finding], ...]] = (
     _clock,
     _directory,
     _disk,
-    _keys,
+    _files,
     _port,
 )

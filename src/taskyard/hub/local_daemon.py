@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from taskyard.files.private import make_private_directory, open_private
 from taskyard.hub.observe import set_aside
 from taskyard.hub.yard import ADMIN_KEY
 
@@ -35,14 +36,14 @@ class LocalDaemon:
     def start(self, url: str, key: str) -> None:
         """Connect it to this hub, whichever its environment names."""
         own = self._data / "daemons" / NAME
-        own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(own)
         command = [sys.executable, "-m", "taskyard.cli", "daemon", "--name", NAME, "--data", str(self._data)]
         command.append("--with-input")
         environment = {**os.environ, "TASKYARD_HUB": url, "TASKYARD_KEY": key}
         environment.pop(ADMIN_KEY, None)
         path = own / "daemon.log"
         set_aside(path)
-        with path.open("ab") as log:
+        with open(path, "ab", opener=open_private) as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True, env=environment
             )

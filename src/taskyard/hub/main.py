@@ -34,9 +34,11 @@ from taskyard.hub.traces import Traces, open_traces
 from taskyard.hub.yard import (
     ADMIN_KEY,
     DATABASE,
+    LOG_FILE,
     CannotStart,
     KeyPolicy,
     UnsafeAddress,
+    exposures,
     prepare,
     read_secret,
     welcome_owner,
@@ -50,7 +52,6 @@ from taskyard.vocabulary import Profile
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8420
-LOG_FILE: Final = "hub.log"
 DAY_S: Final = 86_400.0
 
 
@@ -167,6 +168,7 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
     stamp = stamp_of(source.file)
     settings = source.read()
     log = _open_log(data)
+    _warn_of_readers(data, log)
     traces = open_traces(settings.telemetry.otlp_endpoint, log)
     hub = await _hub(data, settings, log, traces, plan)
     await _start(hub, data, plan)
@@ -230,6 +232,13 @@ def _open_log(data: Path) -> Log:
         raise CannotStart(f"{data / LOG_FILE} cannot be written ({error.strerror}); remove it.") from error
     logging.getLogger().handlers = [Records(log)]
     return log
+
+
+def _warn_of_readers(data: Path, log: Log) -> None:
+    """Say what other users can still read here: what was ours to close is closed."""
+    for exposure in exposures(data):
+        tell(f"taskyard: {exposure.sentence}.\n")
+        log.say("data.exposed", level="warning", path=str(exposure.path), who=exposure.who, command=exposure.command)
 
 
 async def _hub(data: Path, settings: FileSettings, log: Log, traces: Traces | None, plan: Plan) -> Hub | Node:

@@ -29,7 +29,7 @@ from taskyard.hub.observe import Log
 from taskyard.hub.standby import Standby
 from taskyard.hub.switchboard import Leader, Switchboard
 from taskyard.hub.traces import Traces
-from taskyard.hub.yard import CannotStart, write_private
+from taskyard.hub.yard import HUB_ID, POSITION, CannotStart, write_private
 from taskyard.store.port import Holder, Identity, StoreUnavailable
 from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
@@ -40,8 +40,6 @@ from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
 
-HUB_ID: Final = "hub.id"
-POSITION: Final = "position.json"
 ANNOUNCE_S: Final = 1.0
 HAND_OVER_S: Final = 5.0
 # How long a hub that leaves waits for another to lead, so that those who asked it something are answered.

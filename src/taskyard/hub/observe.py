@@ -17,6 +17,7 @@ from typing import Final, Protocol
 import msgspec
 
 from taskyard.core.changes import Event
+from taskyard.files.private import open_private
 from taskyard.hub.clock import read_clock
 from taskyard.store.port import StoreBroken
 from taskyard.vocabulary import EventName
@@ -64,7 +65,7 @@ class LogFile:
 
     def _open(self) -> None:
         set_aside(self._path, bytes_max=self._bytes_max)
-        self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._file = open_private(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self._bytes = os.fstat(self._file).st_size
 
     def write(self, lines: bytes) -> None:

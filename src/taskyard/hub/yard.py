@@ -12,19 +12,43 @@ from taskyard.core.changes import KeyRecord, UserRecord
 from taskyard.core.effects import Done, Refused
 from taskyard.core.people import is_admin_key
 from taskyard.core.yard_commands import CreateKey, CreateUser
+from taskyard.daemon.command.configuration import FILE_NAME
+from taskyard.files.private import (
+    Exposure,
+    close_directory,
+    close_to_others,
+    exposures_in,
+    make_private_directory,
+    open_private,
+)
 from taskyard.gateway.news import catch_up
 from taskyard.gateway.port import Hub
 from taskyard.hub.ids import mint_secret
-from taskyard.store.new_file import sync_directory
+from taskyard.store.new_file import SQLITE_SUFFIXES, sync_directory
 from taskyard.vocabulary import LOCAL_USER, Scope
 
 DATABASE: Final = "taskyard.db"
 CREDENTIALS: Final = "credentials.json"
 SECRET: Final = "token.secret"
+HUB_ID: Final = "hub.id"
+POSITION: Final = "position.json"
+LOG_FILE: Final = "hub.log"
+DAEMONS: Final = "daemons"
 KEY_PREFIX: Final = "tyk_"
 ADMIN_KEY: Final = "TASKYARD_ADMIN_KEY"
 """The variable with the admin key of a yard that a hub joins."""
 
+_KEPT: Final = (CREDENTIALS, SECRET, HUB_ID, POSITION)
+_WRITTEN: Final = frozenset(
+    {
+        *(f"{DATABASE}{suffix}" for suffix in SQLITE_SUFFIXES),
+        *(LOG_FILE, "hub.old.log", "hub.lock"),
+        *_KEPT,
+        # What a crash may have left of `write_private`.
+        *(Path(name).with_suffix(".new").name for name in _KEPT),
+    }
+)
+_BELONGS: Final = _WRITTEN | {FILE_NAME, DAEMONS}
 
 HEX: Final = "hex:"
 """Before a secret that is no text."""
@@ -44,16 +68,23 @@ class UnsafeAddress(CannotStart):
 
 
 def prepare(data: Path) -> None:
-    """Make the directory if need be, readable by its owner only."""
+    """Make the directory if need be, readable by its owner only; and close what an earlier version left open in it."""
     try:
-        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_directory(data)
         probe = data / ".writable"
         probe.touch()
         probe.unlink()
+        close_directory(data, written=_WRITTEN.__contains__, belongs=_BELONGS.__contains__)
+        close_to_others(data / DAEMONS)
     except OSError as error:
         raise CannotStart(
             f"The data directory {data} cannot be written ({error.strerror}); name another with --data."
         ) from error
+
+
+def exposures(data: Path) -> list[Exposure]:
+    """What other users can read of the directory and of the files that a hub writes there."""
+    return exposures_in(data, written=_WRITTEN.__contains__)
 
 
 def read_secret(data: Path) -> bytes:
@@ -89,7 +120,7 @@ def write_private(path: Path, text: str) -> None:
     new = path.with_suffix(".new")
     try:
         new.unlink(missing_ok=True)
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        with open(new, "x", opener=open_private) as file:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, Final, Literal
 import msgspec
 from msgspec import Struct
 
+from taskyard.files.private import make_private_directory, open_private
 from taskyard.sdk.errors import TaskyardError
 
 try:
@@ -76,7 +77,7 @@ class Spool:
         self._directory = Path(directory)
         self._bytes_max = bytes_max
         self._segment_bytes = segment_bytes
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(self._directory)
         self._lock = self._locked()
         self._segments: dict[int, Segment] = {}
         self._ahead: deque[Segment] = deque()
@@ -254,7 +255,7 @@ class Spool:
 
 def _opened(path: Path, mode: Literal["ab", "xb"]) -> BinaryIO:
     """For its owner alone, from the moment that it is there."""
-    return open(path, mode, opener=lambda name, flags: os.open(name, flags, 0o600))
+    return open(path, mode, opener=open_private)
 
 
 def _appending(path: Path) -> BinaryIO:

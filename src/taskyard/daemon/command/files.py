@@ -14,6 +14,7 @@ import msgspec
 
 from taskyard.daemon.process.removal import remove_tree
 from taskyard.daemon.task import Task
+from taskyard.files.private import open_private
 
 DIRECTORY: Final = ".taskyard"
 RESULT: Final = "result.json"
@@ -123,7 +124,7 @@ class Files:
 
 
 def _write(path: Path, content: bytes) -> None:
-    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+    with open(path, "wb", opener=open_private) as file:
         file.write(content)
 
 

@@ -13,6 +13,7 @@ from taskyard.daemon.file_name import file_name
 from taskyard.daemon.orders import Key
 from taskyard.daemon.process.launching import Exit, Stream
 from taskyard.daemon.process.tree import IS_LINUX
+from taskyard.files.private import close_to_others, make_private_directory, open_private
 
 T = TypeVar("T")
 
@@ -76,8 +77,8 @@ class Places:
 
     def make(self) -> None:
         for path in (self.directory, self._attempts):
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.chmod(0o700)
+            make_private_directory(path)
+            close_to_others(path)
 
     def name(self, key: Key) -> str:
         return file_name(key)
@@ -112,8 +113,7 @@ class Places:
 
 
 def _write(path: Path, content: bytes) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(file, "wb") as opened:
+    with open(path, "wb", opener=open_private) as opened:
         opened.write(content)
 
 

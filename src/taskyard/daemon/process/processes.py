@@ -31,6 +31,7 @@ from taskyard.daemon.process.messages import PROTOCOL, Ended, Hello, Lease, Leav
 from taskyard.daemon.process.places import AttemptCard, Place, Places
 from taskyard.daemon.process.running import Running
 from taskyard.daemon.threads import off_loop
+from taskyard.files.private import open_private
 
 AWAY_S: Final = 300.0
 """How long work goes on without its daemon, by default: a restart, an update, a crash at night with a supervisor."""
@@ -322,7 +323,7 @@ def _start(places: Places) -> None:
     command = [sys.executable, "-m", "taskyard.daemon.process.keeper", str(places.directory.resolve())]
     # The work may look at its environment. The daemon's key is not for it.
     env = {name: value for name, value in os.environ.items() if not name.startswith("TASKYARD_")}
-    with places.log.open("wb") as log:
+    with open(places.log, "wb", opener=open_private) as log:
         keeper = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

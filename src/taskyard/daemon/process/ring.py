@@ -11,13 +11,15 @@ import struct
 from pathlib import Path
 from typing import Final
 
+from taskyard.files.private import open_private
+
 HEAD: Final = struct.Struct("<QQQ")
 """Written, claimed, capacity."""
 
 
 class RingWriter:
     def __init__(self, path: Path, capacity: int) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        self._file = open_private(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         self._capacity = capacity
         self._written = 0
         self._say(0)

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from taskyard.daemon.process.removal import remove_tree
+from taskyard.files.private import make_private_directory, open_private
 
 FILES_MAX: Final = 20_000
 """Looked at. A checkout with more is listed as far as this."""
@@ -54,7 +55,7 @@ class Workspaces:
 
     def make(self, name: str) -> Path:
         """An empty one. `begin` when everything is in it that the work shall find."""
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(self._directory)
         path = self._directory / name
         self._remove(name)  # of a launch that failed
         path.mkdir(mode=0o700)
@@ -68,7 +69,8 @@ class Workspaces:
 
     def begin(self, name: str) -> None:
         """Remember what is there, also for a daemon that adopts the work."""
-        (self._directory / (name + _BEFORE)).write_bytes(msgspec.msgpack.encode(_listing(self._directory / name)))
+        with open(self._directory / (name + _BEFORE), "wb", opener=open_private) as file:
+            file.write(msgspec.msgpack.encode(_listing(self._directory / name)))
 
     def changed(self, name: str) -> list[str]:
         """Which files the work made, changed or removed: relative paths in order, at most `CHANGED_MAX`."""

@@ -11,6 +11,7 @@ from typing import Final
 
 import apsw
 
+from taskyard.files.private import open_private
 from taskyard.store.port import StoreRefused
 from taskyard.store.sqlite.migrate import APPLICATION_ID, SCHEMA_VERSION, is_empty
 
@@ -85,7 +86,7 @@ def take_lock(file: Path) -> int:
         raise StoreRefused(f"The directory {file.parent} does not exist. Create it, or name another.")
     path = file.with_name("hub.lock")
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise StoreRefused(
             f"{path} cannot be written ({error.strerror}). Make the directory {file.parent} writable "

@@ -20,7 +20,7 @@ from taskyard.store.new_file import remove_partial, sync_directory, sync_file
 from taskyard.store.port import StoreRefused
 from taskyard.store.records import checksum, columns_of
 from taskyard.store.sqlite import checks
-from taskyard.store.sqlite.engine import PAGE_BYTES, check_structure
+from taskyard.store.sqlite.engine import PAGE_BYTES, check_structure, make_private
 from taskyard.store.sqlite.faults import BREAKING, translated
 from taskyard.store.sqlite.image import identity_of, task_of
 from taskyard.store.sqlite.migrate import APPLICATION_ID, SCHEMA_VERSION, migrate, version_of
@@ -166,8 +166,7 @@ def made(file: Path, *, keep_secret: Callable[[bytes], None]) -> Iterator[NewSql
         partial = file.with_name(f".{file.name}.copy")
         remove_partial(partial)
         try:
-            # For its owner only, from the first instant.
-            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            make_private(partial)
             connection = apsw.Connection(str(partial))
             try:
                 new = _begun(connection, keep_secret)

@@ -8,7 +8,7 @@ work gets lost. It happens between commits (`tend`), where nobody waits for it.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, Self
@@ -16,7 +16,8 @@ from typing import Final, Self
 import apsw
 
 from taskyard.core.changes import Batch
-from taskyard.store.new_file import sync_directory
+from taskyard.files.private import close_to_others, open_private
+from taskyard.store.new_file import SQLITE_SUFFIXES, sync_directory
 from taskyard.store.port import Figures, Identity, Image, Reader, StoreBroken, StoreRefused
 from taskyard.store.records import checksum
 from taskyard.store.sqlite import checks
@@ -96,9 +97,13 @@ class SqliteStore:
 
     def _connect(self, *, new_era: bool) -> None:
         try:
+            make_private(self._file)
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
             self._open = connection = apsw.Connection(str(self._file), flags=flags, vfs=self._vfs)
             self._configure(connection)
+            for suffix in SQLITE_SUFFIXES:
+                # Those of an earlier version; SQLite gives a new log the mode of its database.
+                close_to_others(self._file.with_name(f"{self._file.name}{suffix}"))
             migrate(connection)
             check_structure(connection)
             with connection:
@@ -254,7 +259,14 @@ def check_structure(connection: apsw.Connection) -> None:
             raise apsw.CorruptError(str(found))
 
 
+def make_private(file: Path) -> None:
+    """Make a missing database file for its owner only; SQLite would go by the umask. What cannot be made it reports."""
+    with suppress(OSError):
+        os.close(open_private(file, os.O_RDWR | os.O_CREAT | os.O_EXCL))
+
+
 def copy_database(source_file: Path, target_file: Path, *, vfs: str | None) -> None:
+    make_private(target_file)
     source = apsw.Connection(str(source_file), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
     target = apsw.Connection(str(target_file))
     try:

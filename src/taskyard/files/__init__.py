@@ -1,0 +1,1 @@
+"""Files on disk that every part of Taskyard may make: who can read them."""
