@@ -1,9 +1,12 @@
 """How many tasks there are of each status, from what an engine counts without looking at each of them."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from taskyard.store.paging import ID_MAX
 from taskyard.vocabulary import ENDED, Status
+
+_WORDS: Final = frozenset(Status)
 
 
 def whose_of(user_id: str | None) -> dict[str, str]:
@@ -13,7 +16,8 @@ def whose_of(user_id: str | None) -> dict[str, str]:
 
 def by_status(hot: int, history: int, others: Iterable[tuple[str, int]]) -> dict[Status, int]:
     """Of all that are hot and all that have ended. `others` says it of every status but the two that most have."""
-    counts = {Status(status): count for status, count in others}
+    # A damaged row may name no status. It is counted among those that most have, so that the total is right.
+    counts = {Status(status): count for status, count in others if status in _WORDS}
     ended = sum(count for status, count in counts.items() if status in ENDED)
     counts[Status.QUEUED] = hot - (sum(counts.values()) - ended)
     counts[Status.COMPLETED] = history - ended

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from taskyard.store.port import LogPiece
+from taskyard.store.port import LogPiece, RecordDamaged
 from taskyard.store.records import verified
 
 
@@ -20,4 +20,8 @@ def log_asked(task_id: str, attempt: int | None, after: tuple[int, int], bytes_m
 
 def log_piece(task_id: str, row: Sequence[Any]) -> LogPiece:
     attempt, n, at, text, crc = row
-    return LogPiece(attempt, n, at, verified(text, crc, attempt, n, at, of=f"the log of task {task_id}").decode())
+    name = f"the log of task {task_id}"
+    try:
+        return LogPiece(attempt, n, at, verified(text, crc, attempt, n, at, of=name).decode())
+    except UnicodeDecodeError as error:
+        raise RecordDamaged(f"{name} cannot be read: {error}") from error

@@ -37,6 +37,19 @@ class StoreBroken(Exception):
     """The disk or the file cannot be trusted any more: stop the process, repeat nothing."""
 
 
+class RecordDamaged(StoreBroken):
+    """A stored value is not what was written, though the engine can read it. Only if a hub decides by it the process
+    stops; else the request that needs it is answered with an error.
+
+    `task_id` names the task whose record, body, checkpoint or result it is. None: no decision needs it; it is of a log,
+    of the audit, of figures.
+    """
+
+    def __init__(self, what: str, *, task_id: str | None = None) -> None:
+        super().__init__(what)
+        self.task_id = task_id
+
+
 class StoreRefused(Exception):
     """The store cannot be opened as it is. The message says what to do; nothing was changed."""
 
@@ -97,6 +110,8 @@ class StoredTask(Struct):
     outcome: bytes | None = None
     late: list[LateResult] = field(default_factory=list)
     archived: bool = False
+    damaged: str | None = None
+    """What of it is damaged; then only its row's columns are known, and the rest is empty."""
 
 
 class Load(Struct):
@@ -107,7 +122,7 @@ class Load(Struct):
     body: bytes
     checkpoint: bytes | None
     parents: list[StoredTask]
-    """The dependencies that ended, in order, with their outcomes."""
+    """The dependencies that ended, in order, with their outcomes; one of them may be damaged."""
 
 
 class TaskFilter(Struct, kw_only=True):
@@ -133,6 +148,8 @@ class TaskFilter(Struct, kw_only=True):
     down_to: str | None = None
     """A cursor too: the last that is looked at (`Reader.search_end`)."""
     limit: int = 50
+    shows_damaged: bool = False
+    """Whether an ended task that is damaged is shown as such (`StoredTask.damaged`) instead of being raised."""
 
 
 class Numbered(Struct):
@@ -167,7 +184,8 @@ class LogPiece(NamedTuple):
 class Reader(Protocol):
     """Reads committed state. Every look-up of a person's things names that person.
 
-    Each call sees one commit's state throughout. `StoreBroken` if what it finds is not what was written.
+    Each call sees one commit's state throughout. `RecordDamaged` if a value is not what was written, `StoreBroken` if
+    more than that is wrong.
     """
 
     def find(self, *, user_id: str | None, task: str) -> StoredTask | None:

@@ -14,7 +14,8 @@ import msgspec
 
 from taskyard.core.changes import AuditRecord, DaemonRecord, Event, KeyRecord, TaskRow, UserRecord
 from taskyard.core.task import Task
-from taskyard.store.port import StoreBroken
+from taskyard.store.port import RecordDamaged
+from taskyard.vocabulary import ref_of
 
 T = TypeVar("T")
 
@@ -27,6 +28,7 @@ KEY: Final = msgspec.json.Decoder(KeyRecord)
 DAEMON: Final = msgspec.json.Decoder(DaemonRecord)
 AUDIT: Final = msgspec.json.Decoder(AuditRecord)
 _EVENTS: Final = msgspec.msgpack.Decoder(list[Event])
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
 
 encode: Final = _json.encode
 
@@ -38,15 +40,15 @@ def encode_events(events: list[Event]) -> bytes:
 def decode_events(content: bytes, *, seq: int) -> list[Event]:
     try:
         return _EVENTS.decode(content)
-    except msgspec.MsgspecError as error:
-        raise StoreBroken(f"the events of commit {seq} cannot be read: {error}") from error
+    except _UNREADABLE as error:
+        raise RecordDamaged(f"the events of commit {seq} cannot be read: {error}") from error
 
 
-def decode_record(decoder: msgspec.json.Decoder[T], record: bytes, *, of: str) -> T:
+def decode_record(decoder: msgspec.json.Decoder[T], record: bytes, *, of: str, task_id: str | None = None) -> T:
     try:
         return decoder.decode(record)
-    except msgspec.MsgspecError as error:
-        raise StoreBroken(f"the record of {of} cannot be read: {error}") from error
+    except _UNREADABLE as error:
+        raise RecordDamaged(f"the record of {of} cannot be read: {error}", task_id=task_id) from error
 
 
 def checksum(content: bytes, *facts: object) -> int:
@@ -54,11 +56,16 @@ def checksum(content: bytes, *facts: object) -> int:
     return crc32(content, crc32(repr(facts).encode())) if facts else crc32(content)
 
 
-def verified(content: object, crc: object, *facts: object, of: str) -> bytes:
+def verified(content: object, crc: object, *facts: object, of: str, task_id: str | None = None) -> bytes:
     """The content, if all of it is still what was written: a damaged row may hold anything."""
     if not isinstance(content, bytes) or checksum(content, *facts) != crc:
-        raise StoreBroken(f"{of} is not what was written: its checksum differs")
+        raise RecordDamaged(f"{of} is not what was written: its checksum differs", task_id=task_id)
     return content
+
+
+def task_named(id_: str, number: object) -> str:
+    """A task as messages name it: by its id, and by the ref that its owner knows."""
+    return f"task {id_} ({ref_of(number)})" if isinstance(number, int) else f"task {id_}"
 
 
 Columns = tuple[str, str, int, str, str, str, str, str, str | None, str | None]

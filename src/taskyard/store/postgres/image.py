@@ -7,11 +7,11 @@ import msgspec
 
 from taskyard.core.changes import Kept
 from taskyard.core.task import Task
-from taskyard.store.port import Identity, Image, StoreBroken
+from taskyard.store.port import Identity, Image, RecordDamaged
 from taskyard.store.postgres.arrays import escaped, ids, unescaped
 from taskyard.store.postgres.session import Row, Session
 from taskyard.store.postgres.statements import SQL
-from taskyard.store.records import DAEMON, KEY, TASK, USER, columns_of, decode_record, verified
+from taskyard.store.records import DAEMON, KEY, TASK, USER, columns_of, decode_record, task_named, verified
 from taskyard.vocabulary import Keeps
 
 T = TypeVar("T")
@@ -22,11 +22,14 @@ TASKS_PER_QUERY: Final = 10_000
 
 def task_of(row: Row) -> Task:
     """The task of a row of `anywhere`: place, the columns of `columns_of`, record, crc."""
-    name = f"task {row[1]}"
-    task = decode_record(TASK, verified(row[11], row[12], of=f"the record of {name}"), of=name)
+    name, id_ = task_named(row[1], row[3]), row[1]
+    record = verified(row[11], row[12], of=f"the record of {name}", task_id=id_)
+    task = decode_record(TASK, record, of=name, task_id=id_)
     columns = columns_of(task)
     if columns != row[1:11] and tuple(map(_as_written, columns)) != row[1:11]:
-        raise StoreBroken(f"the row of {name} does not agree with its record")
+        # The record is whole, so it says best which task this is.
+        named = task_named(task.id, task.number)
+        raise RecordDamaged(f"the row of {named} does not agree with its record", task_id=task.id)
     return task
 
 

@@ -5,14 +5,18 @@ between two calls, or during one, is dialled again once: reading twice is readin
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import partial
 from itertools import islice
 from typing import Final, TypeVar
+
+from psycopg.errors import InvalidTextRepresentation
 
 from taskyard.core.changes import AuditRecord, LateResult
 from taskyard.core.commands import Known
 from taskyard.core.endings import KEEPS_KEY
 from taskyard.core.task import Task
 from taskyard.store.counts import by_status, whose_of
+from taskyard.store.damage import found_by_searching, naming, refuse_other_keys, with_damaged
 from taskyard.store.log_pieces import log_asked, log_piece
 from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
 from taskyard.store.port import (
@@ -21,6 +25,7 @@ from taskyard.store.port import (
     Load,
     LogPiece,
     Numbered,
+    RecordDamaged,
     StoreBroken,
     StoredTask,
     TaskFilter,
@@ -125,13 +130,10 @@ class PostgresReader:
         return self._read(lambda session: _loads(session, ids))
 
     def tasks(self, query: TaskFilter) -> list[StoredTask]:
-        def look(session: Session) -> list[StoredTask]:
-            page = list_rows(session, query)
-            if query.user_id is not None:
-                _refuse_strays((unescaped(row[2]) for row in page), {query.user_id})
-            return _stored(session, page)
-
-        return self._read(look)
+        try:
+            return self._read(lambda session: _listed(session, query))
+        except InvalidTextRepresentation as error:
+            raise found_by_searching(query, lambda each: self._read(lambda session: _listed(session, each))) from error
 
     def search_end(self, query: TaskFilter) -> str | None:
         return self._read(lambda session: search_end(session, query))
@@ -164,7 +166,8 @@ class PostgresReader:
     def task_events(self, task: Task) -> list[Numbered]:
         asked = {"seqs": numbers(task.trail)}
         rows = self._ask(lambda session: session.rows(SQL["commits_of"], asked))
-        return [found for found in _events_of(rows) if found.event.task_id == task.id]
+        with naming(task):
+            return [found for found in _events_of(rows) if found.event.task_id == task.id]
 
     def has_old(self, *, ended_before: int, events_before: int) -> bool:
         def look(session: Session) -> bool:
@@ -220,7 +223,7 @@ def _by_ids(session: Session, asked: Sequence[str], *, user_id: str | None) -> l
     if not asked:
         return []
     rows = session.rows(SQL["tasks_by_id"], {"ids": texts(asked), "user_id": user_id}, prepare=True)
-    _refuse_strays((unescaped(row[1]) for row in rows), frozenset(asked))
+    _refuse_strays(rows, [unescaped(row[1]) for row in rows], frozenset(asked))
     return rows
 
 
@@ -228,7 +231,7 @@ def _by_numbers(session: Session, asked: Sequence[int], *, user_id: str) -> list
     if not asked:
         return []
     rows = session.rows(SQL["tasks_by_number"], {"numbers": numbers(asked), "user_id": user_id}, prepare=True)
-    _refuse_strays(((unescaped(row[2]), row[3]) for row in rows), {(user_id, number) for number in asked})
+    _refuse_strays(rows, [(unescaped(row[2]), row[3]) for row in rows], {(user_id, number) for number in asked})
     return rows
 
 
@@ -247,7 +250,7 @@ def _known_keys(session: Session, tasks: dict[str, Task], *, user_id: str, keys:
     rows = session.rows(SQL["holders_of_keys"], asked, prepare=True)
     holders = {unescaped(key): id_ for key, id_ in rows}
     found = {task.id: task for task in map(task_of, _by_ids(session, list(holders.values()), user_id=user_id))}
-    _refuse_strays(holders.items(), {(key, task.id) for task in found.values() if (key := task.key) in keys})
+    refuse_other_keys(holders, found)
     tasks.update(found)
     return holders
 
@@ -256,7 +259,8 @@ def _loads(session: Session, ids: tuple[str, ...]) -> dict[str, Load]:
     rows = [row for row in _by_ids(session, ids, user_id=None) if row[0] == HOT]
     tasks = list(map(task_of, rows))
     parents = [part.id for task in tasks for part in task.depends or () if part.outcome is not None]
-    ended = {stored.task.id: stored for stored in _stored(session, _by_ids(session, parents, user_id=None))}
+    past = with_damaged(_by_ids(session, parents, user_id=None), read=partial(_stored, session), task_of=task_of)
+    ended = {stored.task.id: stored for stored in past}
     hot = [task.id for task in tasks]
     bodies = _bodies_in(session, rows)
     checkpoints = _checkpoints(session, hot)
@@ -274,10 +278,19 @@ def _loads(session: Session, ids: tuple[str, ...]) -> dict[str, Load]:
 # --- what belongs to tasks ---
 
 
+def _listed(session: Session, query: TaskFilter) -> list[StoredTask]:
+    rows = list_rows(session, query)
+    if query.user_id is not None:
+        _refuse_strays(rows, [unescaped(row[2]) for row in rows], {query.user_id})
+    read = partial(_stored, session)
+    return with_damaged(rows, read=read, task_of=task_of) if query.shows_damaged else read(rows)
+
+
 def _stored(session: Session, rows: list[Row]) -> list[StoredTask]:
     """Tasks with all that belongs to them, in the order given."""
     if not rows:
         return []
+    tasks = list(map(task_of, rows))
     bodies = _bodies_in(session, rows)
     outcomes = _outcomes_in(session, rows)
     late = _late_results(session, [row[1] for row in rows])
@@ -289,13 +302,17 @@ def _stored(session: Session, rows: list[Row]) -> list[StoredTask]:
             late=late.get(task.id, []),
             archived=row[0] == ARCHIVE,
         )
-        for row, task in zip(rows, map(task_of, rows), strict=True)
+        for row, task in zip(rows, tasks, strict=True)
     ]
 
 
 def _bodies_in(session: Session, rows: list[Row]) -> dict[str, bytes]:
     """The body of each row of `anywhere`: most lie in it."""
-    here = {row[1]: verified(row[13], row[14], of=f"the body of task {row[1]}") for row in rows if row[13] is not None}
+    here = {
+        row[1]: verified(row[13], row[14], of=f"the body of task {row[1]}", task_id=row[1])
+        for row in rows
+        if row[13] is not None
+    }
     elsewhere = [row[1] for row in rows if row[13] is None]
     return here | _bodies(session, elsewhere) if elsewhere else here
 
@@ -304,14 +321,16 @@ def _bodies(session: Session, asked: Sequence[str]) -> dict[str, bytes]:
     found = _contents(session, SQL["bodies_of"], asked, of="body")
     for id_ in asked:
         if id_ not in found:
-            raise StoreBroken(f"task {id_} has lost its body")
+            raise RecordDamaged(f"task {id_} has lost its body", task_id=id_)
     return found
 
 
 def _outcomes_in(session: Session, rows: list[Row]) -> dict[str, bytes]:
     """The outcome of each row of `anywhere` that has one: most lie in it."""
     here = {
-        row[1]: verified(row[15], row[16], of=f"the outcome of task {row[1]}") for row in rows if row[15] is not None
+        row[1]: verified(row[15], row[16], of=f"the outcome of task {row[1]}", task_id=row[1])
+        for row in rows
+        if row[15] is not None
     }
     elsewhere = [row[1] for row in rows if row[15] is None]
     return here | _contents(session, SQL["outcomes_of"], elsewhere, of="outcome") if elsewhere else here
@@ -319,7 +338,7 @@ def _outcomes_in(session: Session, rows: list[Row]) -> dict[str, bytes]:
 
 def _contents(session: Session, statement: Statement, asked: Sequence[str], *, of: str) -> dict[str, bytes]:
     rows = session.rows(statement, {"ids": texts(asked)}, prepare=True)
-    return {id_: verified(content, crc, of=f"the {of} of task {id_}") for id_, content, crc in rows}
+    return {id_: verified(content, crc, of=f"the {of} of task {id_}", task_id=id_) for id_, content, crc in rows}
 
 
 def _checkpoints(session: Session, asked: Sequence[str]) -> dict[str, bytes]:
@@ -330,7 +349,7 @@ def _late_results(session: Session, asked: Sequence[str]) -> dict[str, list[Late
     late: dict[str, list[LateResult]] = {}
     rows = session.rows(SQL["late_results_of"], {"ids": texts(asked)}, prepare=True)
     for task_id, attempt, at, content, crc in rows:
-        body = verified(content, crc, attempt, at, of=f"the late result of task {task_id}")
+        body = verified(content, crc, attempt, at, of=f"the late result of task {task_id}", task_id=task_id)
         late.setdefault(task_id, []).append(LateResult(task_id=task_id, attempt=attempt, at=at, body=body))
     return late
 
@@ -367,8 +386,10 @@ def _events_of(rows: Iterable[Row]) -> Iterator[Numbered]:
             yield Numbered(epoch=epoch, seq=seq, index=index, event=event)
 
 
-def _refuse_strays(found: Iterable[T], asked: Set[T]) -> None:
-    """Rows that nobody asked for: an index may be damaged."""
-    for each in found:
+def _refuse_strays(rows: list[Row], found: Sequence[T], asked: Set[T]) -> None:
+    """Rows that were not asked for: an index may be damaged."""
+    for row, each in zip(rows, found, strict=True):
         if each not in asked:
+            # If only this row is damaged, that is all there is to say.
+            task_of(row)
             raise StoreBroken(f"an index leads to the row of {each}, which was not asked for")

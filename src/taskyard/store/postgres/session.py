@@ -21,6 +21,7 @@ from taskyard.store.port import StoreRefused
 from taskyard.store.postgres.arrays import Blobs, Numbers, Texts, escaped, teach, words
 from taskyard.store.postgres.faults import translated
 from taskyard.store.postgres.statements import SQL, Statement
+from taskyard.store.postgres.text import LenientText, read_leniently
 
 Value = str | int | float | bytes | bool | Texts | Numbers | Blobs | None
 Row = tuple[Any, ...]
@@ -118,7 +119,12 @@ class Session:
     ) -> list[Row]:
         """All that the statement gives back."""
         cursor = self._run(statement, parameters or {}, prepare=prepare)
-        return cursor.fetchall() if cursor.description else []
+        if not cursor.description:
+            return []
+        try:
+            return cursor.fetchall()
+        except UnicodeDecodeError:
+            return read_leniently(cursor)
 
     def change(self, statement: Statement, parameters: Mapping[str, Value] | None = None) -> int:
         """How many rows the statement wrote."""
@@ -132,6 +138,7 @@ class Session:
     def stream(self, statement: Statement) -> Iterator[Row]:
         """Row by row, of however many; nothing else may be asked before they are all read."""
         with self._closing_what_is_lost(), self._connection.cursor() as cursor:
+            cursor.adapters.register_loader("text", LenientText)
             yield from cursor.stream(statement.text, binary=True)
 
     @property

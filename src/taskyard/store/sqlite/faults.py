@@ -11,7 +11,7 @@ from typing import Final
 
 import apsw
 
-from taskyard.store.port import StoreBroken, StoreUnavailable
+from taskyard.store.port import RecordDamaged, StoreBroken, StoreUnavailable
 
 PASSING: Final = (apsw.FullError, apsw.BusyError, apsw.LockedError, apsw.NoMemError, apsw.CantOpenError)
 BREAKING: Final = (
@@ -27,6 +27,8 @@ def translated() -> Iterator[None]:
         yield
     except PASSING as error:
         raise StoreUnavailable(str(error)) from error
-    except (*BREAKING, UnicodeDecodeError) as error:
-        # Text that is no text: what was written was.
+    except BREAKING as error:
         raise StoreBroken(str(error)) from error
+    except UnicodeDecodeError as error:
+        # We only write valid UTF-8.
+        raise RecordDamaged(f"a text in the database is not UTF-8: {error}") from error

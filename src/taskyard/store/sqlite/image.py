@@ -9,9 +9,21 @@ import msgspec
 from taskyard.core.changes import Kept
 from taskyard.core.eras import next_epoch
 from taskyard.core.task import Task
-from taskyard.store.port import Identity, Image, StoreBroken
-from taskyard.store.records import DAEMON, KEY, TASK, USER, checksum, columns_of, decode_record, encode, verified
+from taskyard.store.port import Identity, Image, RecordDamaged
+from taskyard.store.records import (
+    DAEMON,
+    KEY,
+    TASK,
+    USER,
+    checksum,
+    columns_of,
+    decode_record,
+    encode,
+    task_named,
+    verified,
+)
 from taskyard.store.sqlite.statements import SQL
+from taskyard.store.sqlite.text import leniently
 from taskyard.vocabulary import Keeps
 
 T = TypeVar("T")
@@ -22,10 +34,13 @@ IDS_PER_QUERY_MAX = 10_000
 
 def task_of(row: tuple[Any, ...]) -> Task:
     """The task of a row of `anywhere`: place, the columns of `columns_of`, record, crc."""
-    name = f"task {row[1]}"
-    task = decode_record(TASK, verified(row[11], row[12], of=f"the record of {name}"), of=name)
+    name, id_ = task_named(row[1], row[3]), row[1]
+    record = verified(row[11], row[12], of=f"the record of {name}", task_id=id_)
+    task = decode_record(TASK, record, of=name, task_id=id_)
     if columns_of(task) != row[1:11]:
-        raise StoreBroken(f"the row of {name} does not agree with its record")
+        # The record is whole, so it says best which task this is.
+        named = task_named(task.id, task.number)
+        raise RecordDamaged(f"the row of {named} does not agree with its record", task_id=task.id)
     return task
 
 
@@ -62,7 +77,7 @@ def begin_epoch(connection: apsw.Connection, *, new_cluster_id: str, new_era: bo
 def load_image(connection: apsw.Connection) -> Image:
     identity = identity_of(connection)
     assert identity is not None, "the store was opened"
-    tasks = [task_of(row) for row in connection.execute(SQL["every_hot_task"])]
+    tasks = _hot_tasks(connection)
     return Image(
         identity=identity,
         tasks=tasks,
@@ -76,6 +91,14 @@ def load_image(connection: apsw.Connection) -> Image:
             for kind, name, record, crc in connection.execute(SQL["every_kept"])
         ],
     )
+
+
+def _hot_tasks(connection: apsw.Connection) -> list[Task]:
+    try:
+        return [task_of(row) for row in connection.execute(SQL["every_hot_task"])]
+    except UnicodeDecodeError:
+        # For the name of the task whose row is damaged.
+        return [task_of(row) for row in leniently(connection, SQL["every_hot_task"])]
 
 
 def _records(decoder: msgspec.json.Decoder[T], rows: Iterable[tuple[Any, ...]], *, of: str) -> list[T]:

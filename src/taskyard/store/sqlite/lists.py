@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import apsw
 
-from taskyard.core.task import Task
 from taskyard.store.paging import HISTORY, HOT, asked_of, is_broad, is_of_few, newest_end, places_of
-from taskyard.store.port import StoreBroken, TaskFilter
-from taskyard.store.sqlite.image import json_of, task_of
+from taskyard.store.port import TaskFilter
+from taskyard.store.sqlite.image import json_of
 from taskyard.store.sqlite.statements import SQL
+from taskyard.store.sqlite.text import fetched
 from taskyard.vocabulary import ENDED, Status
 
 SORTED_ROWS_MAX: Final = 2_000
@@ -30,20 +30,14 @@ _BY_NUMBER: Final = SQL["list_by_number"]
 _Walk = tuple[str, dict[str, str | int | None]]
 
 
-def list_tasks(connection: apsw.Connection, query: TaskFilter) -> list[tuple[int, Task]]:
-    """One page, newest first, each task with its place."""
+def list_rows(connection: apsw.Connection, query: TaskFilter) -> list[tuple[Any, ...]]:
+    """One page of rows of `anywhere`, newest first."""
     asked = asked_of(query)
     walks = _walks(connection, query)
-    rows: list[tuple[Any, ...]] = [
-        row for statement, more in walks for row in connection.execute(statement, {**asked, **more})
-    ]
+    rows = [row for statement, more in walks for row in fetched(connection, statement, {**asked, **more})]
     column = 1 if query.user_id is None else 3
     rows.sort(key=lambda row: row[column], reverse=True)
-    page = [(row[0], task_of(row)) for row in rows[: query.limit]]
-    for _, task in page:
-        if query.user_id not in (None, task.user_id):
-            raise StoreBroken(f"an index of user {query.user_id} leads to task {task.id} of another")
-    return page
+    return rows[: query.limit]
 
 
 def search_end(connection: apsw.Connection, query: TaskFilter) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import apsw
 
@@ -16,6 +16,7 @@ from taskyard.core.commands import Known
 from taskyard.core.endings import KEEPS_KEY
 from taskyard.core.task import Task
 from taskyard.store.counts import by_status, whose_of
+from taskyard.store.damage import found_by_searching, naming, refuse_other_keys, with_damaged
 from taskyard.store.log_pieces import log_asked, log_piece
 from taskyard.store.paging import ARCHIVE, HOT, NUMBER_MAX, number_of
 from taskyard.store.port import (
@@ -24,6 +25,7 @@ from taskyard.store.port import (
     Load,
     LogPiece,
     Numbered,
+    RecordDamaged,
     StoreBroken,
     StoredTask,
     TaskFilter,
@@ -31,14 +33,15 @@ from taskyard.store.port import (
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
 from taskyard.store.sqlite.faults import translated
 from taskyard.store.sqlite.image import json_of, position_of, task_of
-from taskyard.store.sqlite.lists import list_tasks, search_end
+from taskyard.store.sqlite.lists import list_rows, search_end
 from taskyard.store.sqlite.statements import SQL
+from taskyard.store.sqlite.text import Row, fetched
 from taskyard.vocabulary import Status
 
 BUSY_MS_MAX: Final = 1_000
 
 T = TypeVar("T")
-_Rows = Iterable[tuple[Any, ...]]
+_Rows = Iterable[Row]
 
 
 class SqliteReader:
@@ -81,7 +84,7 @@ class SqliteReader:
         self, *, user_id: str | None, ids: tuple[str, ...], refs: tuple[str, ...], keys: tuple[str, ...]
     ) -> Known:
         with self._snapshot():
-            tasks = {task.id: task for _, task in self._by_ids(ids, user_id=user_id)}
+            tasks = {task.id: task for task in map(task_of, self._by_ids(ids, user_id=user_id))}
             by_ref: dict[str, str] = {}
             by_key: dict[str, str] = {}
             if user_id is not None:
@@ -91,7 +94,8 @@ class SqliteReader:
 
     def _known_refs(self, tasks: dict[str, Task], *, user_id: str, refs: tuple[str, ...]) -> dict[str, str]:
         numbers = {ref: number for ref in refs if (number := number_of(ref)) is not None}
-        found = {task.number: task for _, task in self._by_numbers(list(numbers.values()), user_id=user_id)}
+        rows = self._by_numbers(list(numbers.values()), user_id=user_id)
+        found = {task.number: task for task in map(task_of, rows)}
         tasks.update((task.id, task) for task in found.values())
         return {ref: found[number].id for ref, number in numbers.items() if number in found}
 
@@ -99,22 +103,23 @@ class SqliteReader:
         if not keys:
             return {}
         asked = {"user_id": user_id, "keys": json_of(keys), "keeping": json_of(sorted(KEEPS_KEY))}
-        holders: dict[str, str] = dict(self._connection.execute(SQL["holders_of_keys"], asked))
-        found = {task.id: task for _, task in self._by_ids(list(holders.values()), user_id=user_id)}
-        _refuse_strays(holders.items(), {(key, task.id) for task in found.values() if (key := task.key) in keys})
+        holders: dict[str, str] = dict(fetched(self._connection, SQL["holders_of_keys"], asked))
+        found = {task.id: task for task in map(task_of, self._by_ids(list(holders.values()), user_id=user_id))}
+        refuse_other_keys(holders, found)
         tasks.update(found)
         return holders
 
     def keys_used(self, *, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
         user_id, key = after
         with self._snapshot():
-            return list(self._connection.execute(SQL["keys_used"], {"user_id": user_id, "key": key, "limit": limit}))
+            return fetched(self._connection, SQL["keys_used"], {"user_id": user_id, "key": key, "limit": limit})
 
     def loads(self, ids: tuple[str, ...]) -> dict[str, Load]:
         with self._snapshot():
-            tasks = [task for place, task in self._by_ids(ids, user_id=None) if place == HOT]
+            tasks = [task_of(row) for row in self._by_ids(ids, user_id=None) if row[0] == HOT]
             parents = [part.id for task in tasks for part in task.depends or () if part.outcome is not None]
-            ended = {stored.task.id: stored for stored in self._stored(self._by_ids(parents, user_id=None))}
+            rows = self._by_ids(parents, user_id=None)
+            ended = {stored.task.id: stored for stored in with_damaged(rows, read=self._stored, task_of=task_of)}
             hot = [task.id for task in tasks]
             bodies = self.bodies(hot)
             checkpoints = self._checkpoints(hot)
@@ -130,7 +135,21 @@ class SqliteReader:
 
     def tasks(self, query: TaskFilter) -> list[StoredTask]:
         with self._snapshot():
-            return self._stored(list_tasks(self._connection, query))
+            try:
+                rows = list_rows(self._connection, query)
+            except apsw.SQLError as error:
+                if "malformed JSON" not in str(error):
+                    raise
+                raise found_by_searching(query, self._listed) from error
+            return self._listed_of(query, rows)
+
+    def _listed(self, query: TaskFilter) -> list[StoredTask]:
+        return self._listed_of(query, list_rows(self._connection, query))
+
+    def _listed_of(self, query: TaskFilter, rows: list[Row]) -> list[StoredTask]:
+        if query.user_id is not None:
+            _refuse_strays(rows, [row[2] for row in rows], {query.user_id})
+        return with_damaged(rows, read=self._stored, task_of=task_of) if query.shows_damaged else self._stored(rows)
 
     def search_end(self, query: TaskFilter) -> str | None:
         with self._snapshot():
@@ -140,29 +159,28 @@ class SqliteReader:
         dead = (Status.PERMANENTLY_FAILED,)
         return self.tasks(TaskFilter(user_id=user_id, statuses=dead, limit=limit, before=before))
 
-    def _by_ids(self, ids: Sequence[str], *, user_id: str | None) -> list[tuple[int, Task]]:
+    def _by_ids(self, ids: Sequence[str], *, user_id: str | None) -> list[Row]:
         if not ids:
             return []
-        asked = {"ids": json_of(ids), "user_id": user_id}
-        placed = _placed(self._connection.execute(SQL["tasks_by_id"], asked))
-        _refuse_strays((task.id for _, task in placed), frozenset(ids))
-        return placed
+        rows = fetched(self._connection, SQL["tasks_by_id"], {"ids": json_of(ids), "user_id": user_id})
+        _refuse_strays(rows, [row[1] for row in rows], frozenset(ids))
+        return rows
 
-    def _by_numbers(self, numbers: Sequence[int], *, user_id: str) -> list[tuple[int, Task]]:
+    def _by_numbers(self, numbers: Sequence[int], *, user_id: str) -> list[Row]:
         if not numbers:
             return []
-        asked = {"numbers": json_of(numbers), "user_id": user_id}
-        placed = _placed(self._connection.execute(SQL["tasks_by_number"], asked))
-        _refuse_strays(((task.user_id, task.number) for _, task in placed), {(user_id, number) for number in numbers})
-        return placed
+        rows = fetched(self._connection, SQL["tasks_by_number"], {"numbers": json_of(numbers), "user_id": user_id})
+        _refuse_strays(rows, [(row[2], row[3]) for row in rows], {(user_id, number) for number in numbers})
+        return rows
 
     # --- what belongs to tasks ---
 
-    def _stored(self, placed: list[tuple[int, Task]]) -> list[StoredTask]:
+    def _stored(self, rows: list[Row]) -> list[StoredTask]:
         """Tasks with all that belongs to them, in the order given."""
-        if not placed:
+        if not rows:
             return []
-        ids = [task.id for _, task in placed]
+        tasks = list(map(task_of, rows))
+        ids = [task.id for task in tasks]
         bodies = self.bodies(ids)
         outcomes = self._contents(SQL["outcomes_of"], ids, of="outcome")
         late = self._late_results(ids)
@@ -172,28 +190,28 @@ class SqliteReader:
                 body=bodies[task.id],
                 outcome=outcomes.get(task.id),
                 late=late.get(task.id, []),
-                archived=place == ARCHIVE,
+                archived=row[0] == ARCHIVE,
             )
-            for place, task in placed
+            for row, task in zip(rows, tasks, strict=True)
         ]
 
     def bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
         bodies = self._contents(SQL["bodies_of"], ids, of="body")
         for id_ in ids:
             if id_ not in bodies:
-                raise StoreBroken(f"task {id_} has lost its body")
+                raise RecordDamaged(f"task {id_} has lost its body", task_id=id_)
         return bodies
 
     def _contents(self, statement: str, ids: Sequence[str], *, of: str) -> dict[str, bytes]:
         rows = self._connection.execute(statement, {"ids": json_of(ids)})
-        return {id_: verified(content, crc, of=f"the {of} of task {id_}") for id_, content, crc in rows}
+        return {id_: verified(content, crc, of=f"the {of} of task {id_}", task_id=id_) for id_, content, crc in rows}
 
     def _late_results(self, ids: Sequence[str]) -> dict[str, list[LateResult]]:
         late: dict[str, list[LateResult]] = {}
         for task_id, attempt, at, content, crc in self._connection.execute(
             SQL["late_results_of"], {"ids": json_of(ids)}
         ):
-            body = verified(content, crc, attempt, at, of=f"the late result of task {task_id}")
+            body = verified(content, crc, attempt, at, of=f"the late result of task {task_id}", task_id=task_id)
             late.setdefault(task_id, []).append(LateResult(task_id=task_id, attempt=attempt, at=at, body=body))
         return late
 
@@ -212,7 +230,7 @@ class SqliteReader:
         with self._snapshot():
             whose = whose_of(user_id)
             [(hot, history)] = self._connection.execute(SQL["count_all"], whose)
-            return by_status(hot, history, self._connection.execute(SQL["count_by_status"], whose))
+            return by_status(hot, history, fetched(self._connection, SQL["count_by_status"], whose))
 
     def request(self, name: str) -> bytes | None:
         with self._snapshot():
@@ -256,7 +274,8 @@ class SqliteReader:
     def task_events(self, task: Task) -> list[Numbered]:
         with self._snapshot():
             rows = self._connection.execute(SQL["commits_of"], {"seqs": json_of(task.trail)})
-            return [found for found in _events_of(rows) if found.event.task_id == task.id]
+            with naming(task):
+                return [found for found in _events_of(rows) if found.event.task_id == task.id]
 
     def has_old(self, *, ended_before: int, events_before: int) -> bool:
         with self._snapshot():
@@ -275,14 +294,12 @@ class SqliteReader:
             ]
 
 
-def _placed(rows: _Rows) -> list[tuple[int, Task]]:
-    return [(row[0], task_of(row)) for row in rows]
-
-
-def _refuse_strays(found: Iterable[T], asked: Set[T]) -> None:
-    """Rows that nobody asked for: an index of a long past is not walked at the start, and may be damaged."""
-    for each in found:
+def _refuse_strays(rows: list[Row], found: Sequence[T], asked: Set[T]) -> None:
+    """Rows that were not asked for: an index of a long past is not walked at the start, and may be damaged."""
+    for row, each in zip(rows, found, strict=True):
         if each not in asked:
+            # If only this row is damaged, that is all there is to say.
+            task_of(row)
             raise StoreBroken(f"an index leads to the row of {each}, which was not asked for")
 
 
