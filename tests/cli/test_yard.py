@@ -89,20 +89,21 @@ def test_the_doctor_tells_what_it_found(cli: Cli, monkeypatch: pytest.MonkeyPatc
     from taskyard.hub.findings import Finding, Health
 
     finding = Finding("disk", Health(state), "12 GB free")
-    asked: list[tuple[str | None, ...]] = []
+    asked: list[tuple[str | bool | None, ...]] = []
 
-    def examine(data: str | None, config: str | None, database: str | None) -> list[Any]:
-        asked.append((data, config, database))
+    def examine(data: str | None, config: str | None, database: str | None, *, deep: bool) -> list[Any]:
+        asked.append((data, config, database, deep))
         return [finding]
 
     stand_in(monkeypatch, "taskyard.hub.doctor", examine=examine)
     width = max(len(state), len("STATE"))
-    assert cli("doctor", "--data", "here", "--config", "yard.toml", "--database", "postgresql://db/yard") == (
+    options = ("--data", "here", "--config", "yard.toml", "--database", "postgresql://db/yard", "--deep")
+    assert cli("doctor", *options) == (
         code,
         f"CHECK  {'STATE'.ljust(width)}  FOUND\ndisk   {state.ljust(width)}  12 GB free\n",
         "",
     )
-    assert asked == [("here", "yard.toml", "postgresql://db/yard")]
+    assert asked == [("here", "yard.toml", "postgresql://db/yard", True)]
     assert json.loads(cli("doctor", "--json").out) == [{"name": "disk", "state": state, "detail": "12 GB free"}]
 
 

@@ -1,22 +1,30 @@
 """`taskyard doctor` finds each planted fault, and changes nothing."""
 
+import json
 import os
 import shutil
 import socket
+import threading
 from collections import namedtuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import apsw
 import pytest
 
-from taskyard.hub import doctor
+from taskyard.hub import deep_doctor, doctor
 from taskyard.hub.doctor import examine
 from taskyard.hub.findings import Finding, Health
 from taskyard.store.postgres import Candidate, Lease, PostgresStore
 from taskyard.store.postgres.session import Session
 from taskyard.store.sqlite.engine import SqliteStore
+from tests.support.damage import KINDS, Damager
+from tests.support.engines import Engine
 from tests.support.ports import free_port
 from tests.support.postgres import cluster, lent_yard
+from tests.support.records import Yard, a_task, ended
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -48,7 +56,7 @@ def found(data: Path, name: str) -> Finding:
 
 def test_a_sound_yard_has_nothing_wrong(data: Path) -> None:
     assert {finding.name: finding.state for finding in examine(str(data))} == dict.fromkeys(
-        ("python", "sqlite", "clock", "data", "disk", "database", "settings", "files", "port"), Health.OK
+        ("python", "sqlite", "clock", "data", "disk", "database", "records", "settings", "files", "port"), Health.OK
     )
 
 
@@ -171,9 +179,108 @@ def test_it_reads_the_settings_that_a_hub_would_read(data: Path, monkeypatch: py
     assert found(data, "settings").state is Health.FAILED
 
 
+# --- its records ---
+
+
+@pytest.fixture
+def hurt(data: Path) -> str:
+    """The id of an ended task whose record is damaged."""
+    task = ended(a_task(number=1))
+    with SqliteStore(data / "taskyard.db", new_cluster_id="c_test") as store:
+        yard = Yard.of(store)
+        yard.has(task)
+        yard.reader.close()
+    Damager(Engine.SQLITE, str(data / "taskyard.db")).do(KINDS["a record with other bytes"], id=task.id)
+    return task.id
+
+
+def test_each_damaged_record_is_named(data: Path, hurt: str) -> None:
+    finding = found(data, "records")
+    assert finding.state is Health.FAILED
+    assert finding.detail == (
+        f"the record of task {hurt} (T-001) is not what was written: its checksum differs; restore a backup"
+    )
+
+
+def test_of_very_many_damaged_ones_some_are_named(data: Path, hurt: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deep_doctor, "NAMED_MAX", 0)
+    assert found(data, "records").detail == "more than 0 are damaged; the others are not named"
+
+
+def test_a_page_that_cannot_be_read_is_said_of_the_records_too(data: Path) -> None:
+    content = bytearray((data / "taskyard.db").read_bytes())
+    content[8192 * 2 :] = b"\xff" * (len(content) - 8192 * 2)
+    (data / "taskyard.db").write_bytes(content)
+    assert found(data, "records").detail.startswith("they could not all be read: ")
+
+
+def test_a_large_database_is_read_only_when_that_is_asked_for(
+    data: Path, hurt: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "CHECKED_WHOLE_BYTES_MAX", 0)
+    finding = found(data, "records")
+    assert finding == Finding(
+        "records",
+        Health.OK,
+        "no running hub has met a damaged one; `taskyard doctor --deep` reads them all",
+    )
+    (deep,) = (one for one in examine(str(data), deep=True) if one.name == "records")
+    assert hurt in deep.detail
+
+
+@pytest.mark.parametrize("said", [b'{"status":"ready","damaged_records":2}', b'{"status":"ready"}', b"[]", b"?"])
+def test_a_running_hub_is_asked_what_it_has_met(data: Path, monkeypatch: pytest.MonkeyPatch, said: bytes) -> None:
+    monkeypatch.setattr(doctor, "CHECKED_WHOLE_BYTES_MAX", 0)
+    with answering(said) as url:
+        (data / "credentials.json").write_text(json.dumps({"hub": url, "key": "tyk_x"}))
+        finding = found(data, "records")
+    if b"2" in said:
+        told = f"found 2 damaged by the hub at {url}; `taskyard doctor --deep` names them"
+        assert finding == Finding("records", Health.FAILED, told)
+    else:
+        assert finding.state is Health.OK
+
+
+@contextmanager
+def answering(said: bytes) -> Iterator[str]:
+    """A server that answers this, whatever it is asked."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_the_records_of_a_server_are_read_too(data: Path) -> None:
+    url = lent_yard()
+    task = ended(a_task(number=1))
+    with PostgresStore(url, new_cluster_id="c_test", candidate=Candidate("h_1")) as store:
+        yard = Yard.of(store)
+        yard.has(task)
+        yard.reader.close()
+        Damager(Engine.POSTGRES, url).do(KINDS["a record with other bytes"], id=task.id)
+        (finding,) = (one for one in examine(str(data), None, url, deep=True) if one.name == "records")
+    assert finding.state is Health.FAILED
+    assert task.id in finding.detail
+
+
 # --- a yard on a server ---
 
-SERVER = ("database", "database clock", "schema", "leader")
+SERVER = ("database", "database clock", "schema", "leader", "records")
 
 
 def found_on(url: str, data: Path) -> dict[str, Finding]:

@@ -1,6 +1,7 @@
 """A damaged row of the past is an error that names its task, and nothing else; on both databases."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,10 @@ from taskyard.core.changes import AuditRecord, LogChunk
 from taskyard.core.task import Dependency
 from taskyard.store.port import Reader, RecordDamaged, Store, StoredTask, StoreRefused, TaskFilter
 from taskyard.store.postgres import Candidate, PostgresStore
+from taskyard.store.postgres import dump as in_postgres
+from taskyard.store.records import checksum
 from taskyard.store.sqlite import SqliteStore
+from taskyard.store.sqlite import dump as in_sqlite
 from taskyard.vocabulary import Status
 from tests.support.damage import AUDIT, KINDS, LINES, LOG, Damager, Kind
 from tests.support.engines import Engine
@@ -185,3 +189,59 @@ def test_a_damaged_row_of_what_is_hot_is_never_shown_and_stops_a_start(place: Pl
     if kind in OF_THE_ROW:
         with pytest.raises(StoreRefused, match=an_id(4)):
             place.yard.store.load()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_damaged_row_is_found_by_reading_all(place: Place, kind: str) -> None:
+    with looked_at(place) as yard:
+        assert list(yard.damage()) == []
+    place.hurt(KINDS[kind])
+    for other in (LOG, AUDIT, LINES):
+        place.damager.do(other, seq=place.yard.began + 1)
+    with looked_at(place) as yard:
+        found = [str(damaged) for damaged in yard.damage()]
+    assert len(found) == 4, found
+    assert HURT in found[0]
+    assert [next(word for word in ("logs", "commits", "audit") if word in said) for said in found[1:]] == [
+        "logs",
+        "commits",
+        "audit",
+    ]
+
+
+def test_what_has_its_checksum_and_cannot_be_read_is_found_too(place: Place) -> None:
+    rubbish = b"\xff"
+    for table, column, sql in (("log_chunk", "text", "attempt = 1"), ("audit", "record", "n > 0")):
+        facts = {"log_chunk": "attempt, n, at", "audit": "n"}[table]
+        crc = checksum(rubbish, *place.damager.read(f"SELECT {facts} FROM {table}"))
+        place.damager.do(
+            (
+                f"UPDATE {table} SET {column} = x'ff', crc = {crc} WHERE {sql}",
+                f"UPDATE {table} SET {column} = '\\xff', crc = {crc} WHERE {sql}",
+            )
+        )
+    seq, epoch = place.damager.read("SELECT seq, epoch FROM commit_log ORDER BY seq DESC LIMIT 1")
+    crc = checksum(rubbish, seq, epoch)
+    place.damager.do(
+        (
+            f"UPDATE commit_log SET events = x'ff', crc = {crc} WHERE seq = {seq}",
+            f"UPDATE commit_log SET events = '\\xff', crc = {crc} WHERE seq = {seq}",
+        )
+    )
+    with looked_at(place) as yard:
+        assert sorted(str(damaged).partition(" cannot be read")[0] for damaged in yard.damage()) == [
+            "one of the logs ('01970000-0000-7000-8000-000000000002')",
+            f"the events of commit {seq}",
+            f"the record of one of the audit entries ({place.damager.read('SELECT n FROM audit')[0]})",
+        ]
+    for ask in (
+        lambda reader: reader.audit(subject=None, limit=9, before=None),
+        lambda reader: reader.log(task_id=HURT, attempt=None),
+        lambda reader: reader.events_after(epoch=epoch, seq=place.yard.began, index=0, limit=9),
+    ):
+        assert "cannot be read" in str(refused(ask, place.reader))
+
+
+def looked_at(place: Place) -> AbstractContextManager[in_sqlite.SqliteYard | in_postgres.PostgresYard]:
+    engine, where = place.damager.engine, place.damager.place
+    return in_sqlite.looked_at(Path(where)) if engine is Engine.SQLITE else in_postgres.looked_at(where)

@@ -1,6 +1,6 @@
 """Damage to a yard's database, on either engine and while it is open: as flipped bits on its disk would do it."""
 
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 import apsw
@@ -59,21 +59,34 @@ class Damager:
     """Writes to a database past its hub."""
 
     def __init__(self, engine: Engine, place: str) -> None:
-        self._engine = engine
-        self._place = place
+        self.engine = engine
+        self.place = place
 
     def do(self, kind: Kind, *, table: str = "history", id: str = "", seq: int = 0) -> None:
-        statement = kind[self._engine is Engine.POSTGRES].format(table=table, id=id, seq=seq)
-        if self._engine is Engine.SQLITE:
-            connection = apsw.Connection(self._place)
+        statement = kind[self.engine is Engine.POSTGRES].format(table=table, id=id, seq=seq)
+        if self.engine is Engine.SQLITE:
+            connection = apsw.Connection(self.place)
             connection.set_busy_timeout(5_000)
             connection.execute(statement)
             assert connection.changes() > 0, statement
             connection.close()
             return
-        with psycopg.connect(self._place, autocommit=True) as server:
+        with psycopg.connect(self.place, autocommit=True) as server:
             server.execute("SET search_path = taskyard")
             # Bytes become text as they are, which no other way allows.
             server.execute("CREATE CAST (bytea AS text) WITHOUT FUNCTION")
             assert server.execute(statement.encode()).rowcount > 0, statement
             server.execute("DROP CAST (bytea AS text)")
+
+    def read(self, question: str) -> tuple[Any, ...]:
+        """The first row of the answer."""
+        if self.engine is Engine.SQLITE:
+            connection = apsw.Connection(self.place)
+            row: tuple[Any, ...] | None = connection.execute(question).fetchone()
+            connection.close()
+        else:
+            with psycopg.connect(self.place, autocommit=True) as server:
+                server.execute("SET search_path = taskyard")
+                row = server.execute(question.encode()).fetchone()
+        assert row is not None, question
+        return row

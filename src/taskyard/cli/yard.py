@@ -332,13 +332,14 @@ def doctor(
     data: DataOption = None,
     config: ConfigOption = None,
     database: DatabaseOption = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Read every record of the database too.")] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Check this installation and its data. Exits with 1 if something is wrong."""
     from taskyard.hub.doctor import examine
     from taskyard.hub.findings import Health
 
-    findings = examine(data, config, database)
+    findings = examine(data, config, database, deep=deep)
     if as_json:
         output.say_json(findings)
     else:

@@ -32,6 +32,7 @@ from taskyard.gateway.call import (
     Stream,
     address_of,
     not_recognised,
+    record_damaged,
 )
 from taskyard.gateway.daemon_socket import DaemonSocket
 from taskyard.gateway.dashboard import PLACE, Dashboard
@@ -44,7 +45,7 @@ from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import ROUTES, SOCKET_PATH, SOCKET_POLICY
 from taskyard.gateway.sign_in import REQUEST_HEADER
 from taskyard.gateway.sizes import bytes_max
-from taskyard.store.port import BadCursor
+from taskyard.store.port import BadCursor, RecordDamaged
 from taskyard.vocabulary import Refusal
 from taskyard.vocabulary import Scope as KeyScope
 from taskyard.wire import problems
@@ -60,6 +61,8 @@ ESCAPED_SLASH: Final = re.compile(rb"%2f", re.IGNORECASE)
 ROUTE: Final = "taskyard.route"
 # Where a request's method and path, as the table has them, are noted once they are known.
 NO_ROUTE: Final = ("", "")
+REFUSED: Final = (RequestRefused, BadCursor, Unavailable, RecordDamaged)
+# What is raised below instead of an answer; all else is a fault.
 NOTHING_THERE: Final = "There is nothing at this address."
 
 log = logging.getLogger(__name__)
@@ -111,13 +114,9 @@ class GatewayApp:
         """What the caller is told, be it a problem."""
         try:
             return await self._answer(scope, receive)
-        except RequestRefused as refused:
-            self.door.malformed += refused.code is Refusal.BAD_REQUEST
-            return _refusal(refused)
-        except BadCursor:
-            return _refusal(bad_cursor())
-        except Unavailable as unavailable:
-            return _unavailable(unavailable)
+        except REFUSED as refused:
+            self.door.malformed += isinstance(refused, RequestRefused) and refused.code is Refusal.BAD_REQUEST
+            return _told_of(refused)
         except Exception:
             # A fault of ours stays one caller's, who is answered all the same.
             log.exception("a request failed", extra={"method": scope["method"]})
@@ -208,11 +207,8 @@ class GatewayApp:
         await receive()
         try:
             principal = await self._socket_caller(scope)
-        except RequestRefused as refused:
-            await deny(_refusal(refused), send)
-            return
-        except Unavailable as unavailable:
-            await deny(_unavailable(unavailable), send)
+        except REFUSED as refused:
+            await deny(_told_of(refused), send)
             return
         short_cut = scope.get("extensions", {}).get(SHORT_CUT)
         await DaemonSocket(self.door, principal, receive, send, short_cut).serve()
@@ -309,6 +305,14 @@ def _invalid(error: msgspec.ValidationError, kind: Any) -> RequestRefused:
 
 
 # Answers.
+
+
+def _told_of(refused: RequestRefused | BadCursor | Unavailable | RecordDamaged) -> Reply:
+    if isinstance(refused, RequestRefused):
+        return _refusal(refused)
+    if isinstance(refused, Unavailable):
+        return _unavailable(refused)
+    return _refusal(record_damaged(refused) if isinstance(refused, RecordDamaged) else bad_cursor())
 
 
 def _refusal(refused: RequestRefused) -> Reply:

@@ -11,6 +11,7 @@ from taskyard.gateway.auth import Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.news import user_called
 from taskyard.gateway.port import Hub
 from taskyard.gateway.pressure import shown
+from taskyard.store.port import RecordDamaged, StoredTask
 from taskyard.vocabulary import EVERYBODY, Refusal
 from taskyard.vocabulary import Scope as KeyScope
 from taskyard.wire.frames import Backpressure
@@ -91,6 +92,15 @@ def task_not_found() -> RequestRefused:
     return RequestRefused(Refusal.TASK_NOT_FOUND, NO_SUCH_TASK)
 
 
+def record_damaged(damaged: RecordDamaged) -> RequestRefused:
+    what = str(damaged)
+    return RequestRefused(
+        Refusal.RECORD_DAMAGED,
+        f"{what[0].upper()}{what[1:]}. Nothing else is affected. Restore the database from a backup to read it again; "
+        "`taskyard doctor --deep` lists every damaged record.",
+    )
+
+
 class Empty(Struct, forbid_unknown_fields=True):
     """No body, or `{}`."""
 
@@ -159,6 +169,12 @@ class Call(Generic[Q]):
         """As the server gave it: for whoever asks this gateway again in the caller's place."""
         self.gone = gone
         """Returns when the caller has hung up."""
+
+    def note_damaged(self, found: Iterable[StoredTask]) -> None:
+        """Count those that are shown as damaged."""
+        for stored in found:
+            if stored.damaged is not None:
+                self.hub.damage.note(stored.damaged)
 
     async def hear_of_named(self) -> None:
         """Before anything else, so that `user_id` knows whom an admin names, though another gateway just made them."""

@@ -43,6 +43,9 @@ def _of_parent(task: Task, parent: StoredTask, room: int) -> tuple[ContextInput,
         result_summary=of.summary,
         included_at=instant_or_none(at or of.completed_at),
     )
+    if parent.damaged is not None:
+        entry.note = f"The result cannot be read: {parent.damaged}."
+        return entry, 0
     result = result_of(parent.outcome)
     if result is None:
         return entry, 0

@@ -19,7 +19,7 @@ from taskyard.gateway.call import Call, Empty, OfUser, RequestRefused, Stream
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.present import SOFT, event_answer
 from taskyard.gateway.rest.tasks import find
-from taskyard.store.port import Numbered, Reader
+from taskyard.store.port import Numbered, Reader, RecordDamaged
 from taskyard.vocabulary import EventName, Refusal
 from taskyard.wire.fields import Name
 from taskyard.wire.problems import FieldError
@@ -197,7 +197,11 @@ async def _replayed(call: Call[EventQuery], listener: Listener, after: Place) ->
     """From the store, until the store has no more and the buffer holds everything since."""
     while not listener.is_over:
         listener.overflowed = False
-        page = await call.hub.read(_page_after(after))
+        try:
+            page = await call.hub.read(_page_after(after))
+        except RecordDamaged:
+            # What happened then cannot be told any more.
+            page = None
         if page is None:
             identity = call.hub.identity
             after = (identity.epoch, identity.seq, 0)

@@ -29,15 +29,15 @@ LEVELS: Final = tuple(Pressure)
 _process: Final = ProcessCollector(registry=None)
 
 
-def exposition(figures: Figures, requests: Requests, malformed: int, *, accept: str) -> tuple[bytes, str]:
+def exposition(figures: Figures, requests: Requests, *, malformed: int, damaged: int, accept: str) -> tuple[bytes, str]:
     """The text and its media type: OpenMetrics for whoever asks for it, else the format 0.0.4.
 
     `requests` are those that the hub that is asked has answered, `malformed` counts those that broke the rules of
-    HTTP; the process is its own, too.
+    HTTP, `damaged` the records that it met; the process is its own, too.
     """
     encode, media_type = choose_encoder(accept)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collected([*_families(figures, requests, malformed)]))
+    registry.register(_Collected([*_families(figures, requests, malformed=malformed, damaged=damaged)]))
     registry.register(_process)
     return encode(registry), media_type
 
@@ -56,13 +56,14 @@ class _Collected:
         return self._families
 
 
-def _families(figures: Figures, requests: Requests, malformed: int) -> Iterable[Metric]:
+def _families(figures: Figures, requests: Requests, *, malformed: int, damaged: int) -> Iterable[Metric]:
     yield from _tasks(figures)
     yield from _fleet(figures)
     yield _histogram("commit_tasks", "Rows of tasks in one commit.", figures.commit_rows)
     yield _histogram("commit_seconds", "How long the store took for one commit.", figures.commit_ms, S_PER_MS)
     lag = "How late the event loop called whoever asked to be called, looked at once a second."
     yield _histogram("event_loop_lag_seconds", lag, figures.loop_lag_ms, S_PER_MS)
+    yield _counter("damaged_records", "Damaged records of the past that were met.", (), {(): damaged})
     yield _counter(
         "http_requests",
         "Answered requests; a route that does not exist is empty.",

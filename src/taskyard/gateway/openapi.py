@@ -18,7 +18,13 @@ _ALWAYS: Final = (Refusal.INVALID_INPUT, Refusal.FORBIDDEN, Refusal.BAD_REQUEST,
 _WITH_KEY: Final = (Refusal.UNAUTHENTICATED, Refusal.RATE_LIMITED)
 _WITH_BODY: Final = (Refusal.TOO_LARGE, Refusal.REQUEST_TIMEOUT)
 _OF_USER: Final = (Refusal.USER_NOT_FOUND,)
-_BY_HUB: Final = (Refusal.OVERLOADED, Refusal.STORE_UNAVAILABLE, Refusal.OUTCOME_UNKNOWN, Refusal.NO_LEADER)
+_BY_HUB: Final = (
+    Refusal.RECORD_DAMAGED,
+    Refusal.OVERLOADED,
+    Refusal.STORE_UNAVAILABLE,
+    Refusal.OUTCOME_UNKNOWN,
+    Refusal.NO_LEADER,
+)
 _BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
 _NAMES: Final = re.compile(r"\{(\w+)\}")
 

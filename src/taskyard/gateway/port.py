@@ -97,8 +97,20 @@ class Subscriber(Protocol):
         """Another hub leads now, and what happened meanwhile went by: it has to come anew and read what it missed."""
 
 
+class Damage(Protocol):
+    """The damaged records that this hub has met."""
+
+    count: int
+
+    def note(self, what: str) -> None:
+        """One was shown as damaged instead of being raised."""
+
+
 class Hub(Protocol):
     """The door to the hub."""
+
+    @property
+    def damage(self) -> Damage: ...
 
     @property
     def identity(self) -> Identity:
@@ -111,7 +123,7 @@ class Hub(Protocol):
     def directory(self) -> Directory: ...
 
     async def ask(self, command: Command) -> Answered:
-        """Once committed. Raises `Unavailable`."""
+        """Once committed. Raises `Unavailable`, or `RecordDamaged` if it needs a damaged record of the past."""
 
     async def submit(self, command: SubmitTasks) -> tuple[Answered, Forecast | None]:
         """As `ask`; with where the task stands and when it will presumably start, if it is one and waits."""
@@ -124,7 +136,7 @@ class Hub(Protocol):
         """What was told and waits to be decided, as far as this process knows."""
 
     async def read(self, look: Callable[[Reader], T]) -> T:
-        """Run `look` on a reading thread."""
+        """Run `look` on a reading thread. Raises `RecordDamaged` if what it needs is damaged, and is of the past."""
 
     def attach(self, session: Session) -> None:
         """Before the first `tell` of a socket: where its effects go."""

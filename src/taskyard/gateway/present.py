@@ -19,7 +19,7 @@ from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Trouble
 from taskyard.gateway.context_input import context_input_of
 from taskyard.gateway.views import ProgressView
 from taskyard.store.port import Load, Numbered, StoredTask
-from taskyard.vocabulary import CONTENT_KEY_PREFIX, HELD, EventName, ref_of
+from taskyard.vocabulary import CONTENT_KEY_PREFIX, HELD, EventName, Refusal, ref_of
 from taskyard.wire.fields import NULL, instant_of, instant_or_none, ms_of
 from taskyard.wire.people import AuditAnswer
 from taskyard.wire.submission import Execution, Requirements, Source
@@ -97,6 +97,9 @@ def task_answer(
         answer.progress = ProgressAnswer(progress.percent, progress.message)
     if checkpoint is not None:
         answer.checkpoint = Raw(checkpoint)
+    if stored.damaged is not None:
+        answer.error = ErrorAnswer(Refusal.RECORD_DAMAGED, stored.damaged, False, None)
+        answer.failure_reason = f"{Refusal.RECORD_DAMAGED}: {stored.damaged}"
     if in_list:
         _cut(answer)
     else:

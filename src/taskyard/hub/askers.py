@@ -8,7 +8,7 @@ import msgspec
 
 from taskyard.core.effects import Answer, Effect, Reply
 from taskyard.gateway.port import RETRY_AFTER_S, Answered, Unavailable
-from taskyard.store.port import StoredTask
+from taskyard.store.port import RecordDamaged, StoredTask
 from taskyard.vocabulary import Refusal
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -68,9 +68,12 @@ class Askers:
                 future.set_result((reply.answer, tasks))
 
     def refuse(self, number: int, code: Refusal) -> None:
+        self.fail(number, Unavailable(code, RETRY_AFTER_S))
+
+    def fail(self, number: int, error: Unavailable | RecordDamaged) -> None:
         for future in (self._waiting.pop(number, None), *self._forget(number)):
             if future is not None and not future.done():
-                future.set_exception(Unavailable(code, RETRY_AFTER_S))
+                future.set_exception(error)
 
     def refuse_replies(self, effects: Iterable[Effect], code: Refusal) -> None:
         for effect in effects:

@@ -14,32 +14,53 @@ from typing import Final
 import apsw
 
 from taskyard.hub.databases import database_of
+from taskyard.hub.deep_doctor import heard_of, read_all
 from taskyard.hub.findings import Finding, Health
 from taskyard.hub.main import address_of, file_of, profile_of
 from taskyard.hub.server_doctor import examine_server
 from taskyard.hub.settings import BadSettings, read_settings, under_profile
-from taskyard.hub.yard import DATABASE, CannotStart, exposures
-from taskyard.sdk.credentials import data_directory
+from taskyard.hub.yard import CREDENTIALS, DATABASE, CannotStart, exposures
+from taskyard.sdk.credentials import data_directory, read_credentials
+from taskyard.sdk.errors import CredentialsMissing
 from taskyard.store.port import StoreRefused
 from taskyard.store.sqlite.checks import refuse_old_sqlite
+from taskyard.store.sqlite.dump import looked_at
+from taskyard.store.sqlite.engine import CHECKED_WHOLE_BYTES_MAX
 
 PYTHON_MIN: Final = (3, 11)
 FREE_BYTES_MIN: Final = 512 * 1024 * 1024
 YEAR_MIN: Final = 2024
 
 
-def examine(data: str | None, config: str | None = None, database: str | None = None) -> list[Finding]:
+def examine(
+    data: str | None, config: str | None = None, database: str | None = None, *, deep: bool = False
+) -> list[Finding]:
+    """`deep`: read every record."""
     directory = data_directory(data).resolve()
-    return [*(check(directory) for check in CHECKS), *_databases(directory, database), _settings(directory, config)]
+    found = _databases(directory, database, deep=deep)
+    return [*(check(directory) for check in CHECKS), *found, _settings(directory, config)]
 
 
-def _databases(data: Path, database: str | None) -> list[Finding]:
+def _databases(data: Path, database: str | None, *, deep: bool) -> list[Finding]:
     """Of the one that a hub would use that is started here now."""
     try:
         url = database_of(database)
     except CannotStart as wrong:
         return [Finding("database", Health.FAILED, str(wrong))]
-    return [_database(data)] if url is None else list(examine_server(url))
+    return [_database(data), *_records(data, deep=deep)] if url is None else list(examine_server(url, deep=deep))
+
+
+def _records(data: Path, *, deep: bool) -> list[Finding]:
+    """A small database is read whole in any case."""
+    path = data / DATABASE
+    if not path.exists():
+        return []
+    if deep or path.stat().st_size <= CHECKED_WHOLE_BYTES_MAX:
+        return list(read_all(looked_at(path)))
+    try:
+        return [heard_of([read_credentials(data / CREDENTIALS).hub])]
+    except CredentialsMissing:
+        return [heard_of(())]
 
 
 def _python(_: Path) -> Finding:

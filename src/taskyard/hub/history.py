@@ -17,7 +17,7 @@ from taskyard.gateway.samples import Sample, decode_sample, encode_sample, merge
 from taskyard.hub.metrics import Metrics
 from taskyard.hub.observe import Log
 from taskyard.store import port
-from taskyard.store.port import Reader, Store, StoreUnavailable
+from taskyard.store.port import Reader, RecordDamaged, Store, StoreUnavailable
 from taskyard.vocabulary import DaemonStatus, EventName, Level
 from taskyard.wire.metrics import HOUR_S, MINUTE_S
 
@@ -74,7 +74,8 @@ class History:
                 port.Figures(HOUR_S, hour_at, encode_sample(merged([*others, sample]))),
             )
             await self._hub.write_beside(lambda store: store.keep_figures(written, kept=_kept(at)))
-        except (StoreUnavailable, Unavailable) as error:
+        except (StoreUnavailable, Unavailable, RecordDamaged) as error:
+            # For an hour in which one minute is damaged, its later minutes are missing too.
             self._log.say("figures.unkept", level="warning", reason=str(error))
 
     async def _sample(self) -> Sample:

@@ -19,6 +19,7 @@ from taskyard.gateway.figures import Figures
 from taskyard.gateway.port import RETRY_AFTER_S, Answered, Session, Subscriber, Unavailable
 from taskyard.hub.askers import read_answer
 from taskyard.hub.clock import read_clock
+from taskyard.hub.damage import Damage
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, heirs, idle_because, overview_of, ties, why_of
 from taskyard.hub.history import History
@@ -46,7 +47,7 @@ from taskyard.hub.views import (
     usage_view,
     usage_views,
 )
-from taskyard.store.port import Identity, Reader, Store, StoreBroken, StoreUnavailable
+from taskyard.store.port import Identity, Reader, RecordDamaged, Store, StoreBroken, StoreUnavailable
 from taskyard.vocabulary import ENDED, Refusal, Status
 from taskyard.vocabulary.notices import DeliveryStatus
 
@@ -68,6 +69,7 @@ class Hub(Stamps):
         clock: Callable[[], Now] = read_clock,
         traces: Traces | None = None,
         outbound: Outbound | None = None,
+        damage: Damage | None = None,
     ) -> None:
         super().__init__(secret)
         self._settings = settings
@@ -83,7 +85,8 @@ class Hub(Stamps):
         self._clock = clock
         self._sweep = Sweep(self, clock, every_s=sweep_s)
         self.keep_for(archive_after_s=archive_after_s, events_s=events_s, daemons_s=daemons_s)
-        self._readers = Readers(store.reader)
+        self.damage = damage or Damage(log)
+        self._readers = Readers(store.reader, self.damage)
         self._spent = Spent()
         self._outbox = Outbox(settings, log, self._tokens, self._readers)
         self._loop = Loop(store, settings, log, self._outbox, self._readers, mint=self._mint, clock=clock)
@@ -229,6 +232,9 @@ class Hub(Stamps):
         except StoreUnavailable as error:
             raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
         except StoreBroken as error:
+            if isinstance(error, RecordDamaged) and error.task_id not in self.state.tasks:
+                # The hub decides nothing by it: the request is answered with the error, and the hub goes on.
+                raise
             # What is not what was written is never served, and nothing is built upon it.
             self._loop.fail(error)
             raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error

@@ -12,14 +12,14 @@ from typing import Final
 import msgspec
 
 from taskyard.core.changes import Batch
-from taskyard.core.commands import Command
+from taskyard.core.commands import Command, HearEnded, Known
 from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
 from taskyard.core.state import State
 from taskyard.hub.readers import Readers
 from taskyard.hub.revisit import known_of
 from taskyard.hub.used_keys import FIT, UsedKeys
-from taskyard.store.port import Reader
+from taskyard.store.port import Reader, RecordDamaged
 
 KEYS_PER_PAGE: Final = 1000
 # About 2 ms of the loop's time.
@@ -64,9 +64,26 @@ class Looks:
         wanted: Lookup | None = lookup
         for _ in range(ROUNDS_MAX):
             if wanted is not None:
+                if isinstance(command, HearEnded):
+                    for readable, found in await self._readable(wanted, core.state):
+                        command.known = merge(command.known, readable, found)
+                    return
                 found = await self._readers.read(partial(known_of, wanted))
                 command.known = merge(command.known, wanted, found)  # type: ignore[union-attr]
                 wanted = self.wanted(core.state, command)
+
+    async def _readable(self, lookup: Lookup, state: State) -> list[tuple[Lookup, Known]]:
+        """Of ended tasks that open ones wait for, those that can be read: for a damaged one they go on waiting."""
+        try:
+            return [(lookup, await self._readers.read(partial(known_of, lookup)))]
+        except RecordDamaged as damaged:
+            if damaged.task_id in state.tasks:
+                raise
+        if len(lookup.ids) == 1:
+            return []
+        middle = len(lookup.ids) // 2
+        halves = (msgspec.structs.replace(lookup, ids=part) for part in (lookup.ids[:middle], lookup.ids[middle:]))
+        return [found for half in halves for found in await self._readable(half, state)]
 
     # The keys of what has ended.
 

@@ -39,7 +39,7 @@ from taskyard.hub.outbox import Outbox
 from taskyard.hub.readers import Readers
 from taskyard.hub.revisit import events_between, newest_id, state_of
 from taskyard.store.committer import Committer, Release
-from taskyard.store.port import Identity, Store, StoreBroken, StoreFenced, StoreUnavailable
+from taskyard.store.port import Identity, RecordDamaged, Store, StoreBroken, StoreFenced, StoreUnavailable
 from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
@@ -74,6 +74,7 @@ class Loop:
         self._log = log
         self._outbox = outbox
         outbox.on_room = self._decide
+        outbox.on_undeliverable = self.tell
         self._readers = readers
         self._mint = mint
         self._clock = clock
@@ -265,6 +266,11 @@ class Loop:
         except StoreUnavailable as error:
             self._log.say("store.unread", level="warning", reason=str(error))
             self._give_up(core, command)
+        except RecordDamaged as damaged:
+            if damaged.task_id in core.state.tasks:
+                raise
+            # A daemon is not answered: it keeps what it told, for a hub that can read the record.
+            self._outbox.askers.fail(getattr(command, "reply_to", 0), damaged)
         finally:
             inbox.looked_up(command)
         self._decide()

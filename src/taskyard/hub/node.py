@@ -20,6 +20,7 @@ from taskyard.gateway.port import RETRY_AFTER_S, Unavailable
 from taskyard.gateway.views import HubView
 from taskyard.hub.beside import Beside
 from taskyard.hub.clock import SharedClock, read_clock
+from taskyard.hub.damage import Damage
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.leadership import Leadership
@@ -114,7 +115,7 @@ class Node(Switchboard):
         version: str,
         traces: Traces | None,
     ) -> None:
-        super().__init__(settings, lambda: PostgresReader(database), secret=secret)
+        super().__init__(settings, lambda: PostgresReader(database), secret=secret, damage=Damage(log))
         self._hub: Hub | None = None
         """The one that leads here, if one does."""
         self._data = data
@@ -224,7 +225,15 @@ class Node(Switchboard):
             mirror=self._standby.hand_out(),
         )
         clock = self._clock.read
-        hub = Hub(store, self._own_settings, self._log, secret=self._secret, clock=clock, traces=self._traces)
+        hub = Hub(
+            store,
+            self._own_settings,
+            self._log,
+            secret=self._secret,
+            clock=clock,
+            traces=self._traces,
+            damage=self.damage,
+        )
         hub.members = self._members
         if self._keeps:
             hub.keep_for(**self._keeps)

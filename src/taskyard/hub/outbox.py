@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
+from taskyard.core.commands import FailTask
 from taskyard.core.effects import (
     Answer,
     AskProbe,
@@ -24,7 +25,7 @@ from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.observe import Log
 from taskyard.hub.progress import ProgressBoard
 from taskyard.hub.readers import Readers
-from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, HandedContext, Packed, Parcel, packed
+from taskyard.hub.release import CLOSE_CODES, Bodies, Frames, HandedContext, Packed, Parcel, failed, packed
 from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Release
 from taskyard.store.port import Identity, Numbered, StoredTask, StoreUnavailable
@@ -57,6 +58,8 @@ class Outbox:
         """Called when a release that others waited behind is out."""
         self.on_failure: Callable[[BaseException], None] = lambda error: None
         """Called when a release cannot leave: those behind it never will."""
+        self.on_undeliverable: Callable[[FailTask], None] = lambda failed: None
+        """Called for work that cannot be sent, because what it depends on is damaged."""
         self.on_probe: Callable[[AskProbe], None] = lambda probe: None
         """Called with a request that a schedule wants made."""
         self.observers: list[Callable[[Batch], None]] = []
@@ -223,6 +226,9 @@ class Outbox:
             self.progress.note(progressed)
         for probe in contents.probes:
             self.on_probe(probe)
+        for execute, what in contents.undeliverable:
+            self._readers.damage.note(what)
+            self.on_undeliverable(failed(execute, what))
         if contents.replies:
             written = Written(batch)
             for reply in contents.replies:

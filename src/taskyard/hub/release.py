@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.core.commands import FailTask
 from taskyard.core.effects import (
     Acknowledge,
     AcknowledgeBeat,
@@ -27,12 +28,13 @@ from taskyard.core.effects import (
     Welcome,
 )
 from taskyard.core.settings import Settings
-from taskyard.core.task import Task
+from taskyard.core.task import Failure, Task
 from taskyard.gateway.present import execute_frame
 from taskyard.gateway.pressure import shown
 from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Release
 from taskyard.store.port import Identity, Load, Reader
+from taskyard.vocabulary import ErrorCode
 from taskyard.wire import frames
 
 BODIES_BYTES_MAX: Final = 32 * 1024 * 1024
@@ -90,6 +92,8 @@ class Packed(Struct):
     replies: list[Reply]
     progressed: list[Progressed]
     probes: list[AskProbe]
+    undeliverable: list[tuple[Execute, str]]
+    """Work of which a parent is damaged, with what is: it is not sent."""
 
 
 class Parcel:
@@ -157,13 +161,16 @@ class Parcel:
 def packed(parcel: Parcel, frames: "Frames") -> Packed:
     """All of it is at hand."""
     release, loads, frame_of = parcel.release, parcel.loads, frames.of
-    found = Packed({}, [], [], [], [])
+    found = Packed({}, [], [], [], [], [])
     outgoing = found.outgoing
     for effect in release.effects:
         # The frequent ones first: this runs per task.
         if isinstance(effect, Execute):
             # One that ended before its body was read (cancelled in a later commit) is not sent.
-            if effect.task_id in loads:
+            damage = damage_of(loads.get(effect.task_id))
+            if damage is not None:
+                found.undeliverable.append((effect, damage))
+            elif effect.task_id in loads:
                 outgoing.setdefault(effect.session, []).append(frame_of(effect, release.seq, loads))
         elif isinstance(effect, Reply):
             found.replies.append(effect)
@@ -176,6 +183,19 @@ def packed(parcel: Parcel, frames: "Frames") -> Packed:
             if isinstance(effect, CloseSession):
                 found.closing.append(effect)
     return found
+
+
+def damage_of(load: Load | None) -> str | None:
+    """What is damaged of the parents that a task is to be told about, if anything is."""
+    if load is None or not load.parents:
+        return None
+    return next((parent.damaged for parent in load.parents if parent.damaged is not None), None)
+
+
+def failed(sent: Execute, damage: str) -> FailTask:
+    """The attempt fails for good, as if its daemon had found out: without the result it would do something else."""
+    error = Failure(ErrorCode.DEPENDENCY_DAMAGED, f"It cannot be told what it depends on: {damage}.", retryable=False)
+    return FailTask(sent.daemon_id, sent.task_id, sent.attempt, error)
 
 
 class Frames:

@@ -49,5 +49,5 @@ def events_between(here: Identity, seq: int, reader: Reader) -> list[Numbered]:
 
 def newest_id(reader: Reader) -> str | None:
     """Of all tasks that are not archived."""
-    newest = reader.tasks(TaskFilter(user_id=None, limit=1))
+    newest = reader.tasks(TaskFilter(user_id=None, limit=1, shows_damaged=True))
     return newest[0].task.id if newest else None

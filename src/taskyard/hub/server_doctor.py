@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from taskyard.hub.clock import read_clock
+from taskyard.hub.deep_doctor import heard_of, read_all
 from taskyard.hub.findings import Finding, Health
 from taskyard.store.port import StoreRefused, StoreUnavailable
 from taskyard.store.postgres.checks import Server, address_of, check_without_schema, connect_or_refuse
+from taskyard.store.postgres.dump import looked_at
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import Lease
 from taskyard.store.postgres.migrate import refuse_other_schema, version_of
@@ -19,8 +21,8 @@ HEARD_MS_MAX: Final = 5_000
 # Hubs say once a second that they are there.
 
 
-def examine_server(url: str) -> Iterator[Finding]:
-    """One finding after the other, until one cannot be made."""
+def examine_server(url: str, *, deep: bool = False) -> Iterator[Finding]:
+    """One finding after the other, until one cannot be made. `deep`: every record is read."""
     name = "database"
     try:
         with connect_or_refuse(url, purpose="doctor", timeout_s=ASK_S) as session:
@@ -31,7 +33,12 @@ def examine_server(url: str) -> Iterator[Finding]:
             refuse_other_schema(version, url=session.url)
             yield Finding(name, Health.OK, f"version {version}")
         name = "leader"
-        yield _leader(url)
+        found, heard = _leader(url)
+        yield found
+        if deep:
+            yield from read_all(looked_at(url))
+        else:
+            yield heard_of(heard)
     except (StoreRefused, StoreUnavailable) as error:
         yield Finding(name, Health.FAILED, str(error))
 
@@ -54,17 +61,18 @@ def _clock(session: Session) -> Finding:
     return Finding("database clock", Health.OK, f"{abs(ahead_ms)} ms from this machine's")
 
 
-def _leader(url: str) -> Finding:
+def _leader(url: str) -> tuple[Finding, list[str]]:
+    """And where the hubs are that were heard of."""
     lease = Lease(url, Candidate("doctor"))
     try:
         holder = lease.holder()
         heard = [hub for hub in lease.hubs() if hub.seen_ms_ago <= HEARD_MS_MAX]
     finally:
         lease.close()
+    urls = [hub.url for hub in heard]
     hubs = "1 hub is there" if len(heard) == 1 else f"{len(heard)} hubs are there"
     if holder is not None and holder.left_ms > 0:
         at = next((hub.url for hub in heard if hub.id == holder.id), holder.address)
-        return Finding("leader", Health.OK, f"{holder.id} at {at} leads (epoch {holder.epoch}); {hubs}")
-    return Finding(
-        "leader", Health.WARNING if heard else Health.OK, f"nobody leads; {hubs if heard else 'no hub runs'}"
-    )
+        return Finding("leader", Health.OK, f"{holder.id} at {at} leads (epoch {holder.epoch}); {hubs}"), urls
+    state = Health.WARNING if heard else Health.OK
+    return Finding("leader", state, f"nobody leads; {hubs if heard else 'no hub runs'}"), urls

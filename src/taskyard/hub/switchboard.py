@@ -15,12 +15,13 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import RETRY_AFTER_S, Answered, Directory, Session, Subscriber, Unavailable
 from taskyard.hub.clock import read_clock
+from taskyard.hub.damage import Damage
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.link.views import LiveViews
 from taskyard.hub.link.wire import LinkLost
 from taskyard.hub.readers import Readers
 from taskyard.hub.stamps import Stamps
-from taskyard.store.port import Identity, Reader, StoreBroken, StoreUnavailable
+from taskyard.store.port import Identity, Reader, RecordDamaged, StoreBroken, StoreUnavailable
 from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
@@ -70,7 +71,9 @@ class Leader(Protocol):
 
 
 class Switchboard(Stamps, LiveViews):
-    def __init__(self, settings: Settings, open_reader: Callable[[], Reader], *, secret: bytes) -> None:
+    def __init__(
+        self, settings: Settings, open_reader: Callable[[], Reader], *, secret: bytes, damage: Damage | None = None
+    ) -> None:
         """`settings` are those of this hub's file: they hold until a leader says which do."""
         super().__init__(secret)
         self._leader: Leader | None = None
@@ -84,7 +87,8 @@ class Switchboard(Stamps, LiveViews):
         self._waits: dict[str, BeginWait] = {}
         """Tasks that wait for their sub-tasks through this gateway: no leader knows it but from us."""
         self._catching_up: asyncio.Task[None] | None = None
-        self._readers = Readers(open_reader)
+        self.damage = damage or Damage()
+        self._readers = Readers(open_reader, self.damage)
         self.is_prepared = True
         """False while whoever starts it still makes what a first caller needs."""
 
@@ -255,6 +259,8 @@ class Switchboard(Stamps, LiveViews):
     async def read(self, look: Callable[[Reader], T]) -> T:
         try:
             return await self._readers.read(look)
+        except RecordDamaged:
+            raise
         except (StoreUnavailable, StoreBroken) as error:
             raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
 

@@ -64,7 +64,7 @@ def find_credentials(
     path = data_directory(data, environment=environment) / FILE_NAME
     if key:
         return Credentials(hub=_address(hub or _hub_of(path)), key=_key(key))
-    stored = _read(path)
+    stored = read_credentials(path)
     # A key is for the hub it came from. Sending it to another one that was named would hand it over.
     if hub and hub.rstrip("/") != stored.hub.rstrip("/"):
         raise CredentialsMissing(
@@ -95,7 +95,7 @@ def _key(text: str) -> str:
 def _hub_of(path: Path) -> str:
     """The hub of the data directory, for a key that was given without one."""
     try:
-        return _read(path).hub
+        return read_credentials(path).hub
     except CredentialsMissing:
         return DEFAULT_HUB
 
@@ -117,7 +117,8 @@ def _is_address(text: str) -> bool:
         return False
 
 
-def _read(path: Path) -> CredentialsFile:
+def read_credentials(path: Path) -> CredentialsFile:
+    """What the file of a data directory holds. `CredentialsMissing` says why it cannot be read."""
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):

@@ -12,6 +12,7 @@
         ├── Limited         too much or too many; `retry_after` says when to come back
         ├── Conflict        it cannot be done to the thing as it stands now
         ├── Invalid         the request itself is wrong; `errors` names the fields
+        ├── Damaged         a stored record can no longer be read; `detail` names it, and an operator has to restore it
         └── Unavailable     the hub cannot answer now; the clients retry this by themselves when it is safe
 
 The class follows from the problem's code, by one table. A code that this version does not know falls back
@@ -108,6 +109,10 @@ class Invalid(Refused):
     pass
 
 
+class Damaged(Refused):
+    pass
+
+
 class Unavailable(Refused):
     pass
 
@@ -152,6 +157,7 @@ BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.IDEMPOTENCY_KEY_REUSED: Invalid,
     Refusal.RATE_LIMITED: Limited,
     Refusal.BACKPRESSURE: Limited,
+    Refusal.RECORD_DAMAGED: Damaged,
     Refusal.NO_LEADER: Unavailable,
     Refusal.OVERLOADED: Unavailable,
     Refusal.STORE_UNAVAILABLE: Unavailable,

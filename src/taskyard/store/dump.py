@@ -8,11 +8,12 @@ restores makes them anew by the same rule, which is here.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from taskyard.core.task import Task
-from taskyard.store.port import Identity, StoreBroken
-from taskyard.store.records import TASK, checksum, decode_record, verified
+from taskyard.store.port import Identity, RecordDamaged, StoreBroken
+from taskyard.store.records import TASK, checksum, decode_events, decode_record, verified
 
 Value = str | int | bytes | None
 Row = tuple[Value, ...]
@@ -100,28 +101,77 @@ def summary_of(identity: Identity, batch_id: str | None, counts: Iterable[int]) 
     return Summary(identity=identity, batch_id=batch_id, counts=by_name)
 
 
-def checksum_of(kind: Kind) -> Callable[[Row], int]:
+def checksum_of(kind: Kind) -> Callable[[Row], int | None]:
     """How the checksum of a row of this kind is made."""
     names = list(kind.columns)
     at = None if kind.content is None else names.index(kind.content)
     facts = [names.index(name) for name in kind.facts]
 
-    def of(row: Row) -> int:
+    def of(row: Row) -> int | None:
+        """None: there is nothing to make one of; the row is damaged."""
         content = b"" if at is None else row[at]
-        assert isinstance(content, bytes)
-        return checksum(content, *(row[each] for each in facts))
+        return checksum(content, *(row[each] for each in facts)) if isinstance(content, bytes) else None
 
     return of
 
 
-def believed(kind: Kind, rows: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
-    """Rows without the checksum that each ends with. `StoreBroken` if one is not what was written."""
+Believe = Callable[[tuple[Any, ...]], Row]
+"""A row as it is read, and without the checksums in it. `RecordDamaged` if it is not what was written."""
+
+
+def believer_of(kind: Kind) -> Believe:
     of = checksum_of(kind)
-    for *values, crc in rows:
+
+    def believe(found: tuple[Any, ...]) -> Row:
+        *values, crc = found
         row = tuple(values)
         if of(row) != crc:
-            raise StoreBroken(f"one of the {kind.label} ({row[0]!r}) is not what was written: its checksum differs")
-        yield row
+            raise RecordDamaged(f"one of the {kind.label} ({row[0]!r}) is not what was written: its checksum differs")
+        return row
+
+    return believe
+
+
+def damage_in(kind: Kind, rows: Iterable[tuple[Any, ...]], believe: Believe) -> Iterator[RecordDamaged]:
+    """What is damaged among these rows; also what has its checksum and cannot be read all the same."""
+    read = _READ.get(kind.name)
+    for row in rows:
+        try:
+            believed = believe(row)
+            if read is not None:
+                read(kind, believed)
+        except RecordDamaged as damaged:
+            yield damaged
+
+
+def _read_json(kind: Kind, row: Row) -> None:
+    for content in row:
+        if isinstance(content, bytes):
+            decode_record(_JSON, content, of=f"one of the {kind.label} ({row[0]!r})")
+
+
+def _read_events(_kind: Kind, row: Row) -> None:
+    seq, *_, events = row
+    assert isinstance(seq, int)
+    assert isinstance(events, bytes)
+    decode_events(events, seq=seq)
+
+
+def _read_text(kind: Kind, row: Row) -> None:
+    *_, text = row
+    assert isinstance(text, bytes)
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        raise RecordDamaged(f"one of the {kind.label} ({row[0]!r}) cannot be read: {error}") from error
+
+
+_JSON: Final = msgspec.json.Decoder()
+_READ: Final[Mapping[str, Callable[[Kind, Row], None]]] = {
+    **{kind.name: _read_json for kind in (*TASKS, CHECKPOINTS, LATE_RESULTS, USERS, KEYS, DAEMONS, AUDIT)},
+    COMMITS.name: _read_events,
+    LOGS.name: _read_text,
+}
 
 
 def task_row(kind: Kind, task: Task, record: bytes, completed_at: int | None, *contents: object) -> Row:
@@ -129,7 +179,7 @@ def task_row(kind: Kind, task: Task, record: bytes, completed_at: int | None, *c
     checksum."""
     body, body_crc, outcome, outcome_crc = contents
     if body is None:
-        raise StoreBroken(f"task {task.id} has lost its body")
+        raise RecordDamaged(f"task {task.id} has lost its body", task_id=task.id)
     ended = () if kind is ACTIVE_TASKS else (completed_at,)
     return (
         task.id,

@@ -188,8 +188,9 @@ class Reader(Protocol):
     more than that is wrong.
     """
 
-    def find(self, *, user_id: str | None, task: str) -> StoredTask | None:
-        """By id or ref (`T-001`, which needs a user). Hot, then history, then archive."""
+    def find(self, *, user_id: str | None, task: str, shows_damaged: bool = False) -> StoredTask | None:
+        """By id or ref (`T-001`, which needs a user). Hot, then history, then archive. `shows_damaged` as in a
+        `TaskFilter`."""
 
     def known(
         self, *, user_id: str | None, ids: tuple[str, ...], refs: tuple[str, ...], keys: tuple[str, ...]
@@ -216,7 +217,7 @@ class Reader(Protocol):
         is looked for among those, and of one correlation or parent all are looked through."""
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
-        """In the order and with the cursors of `tasks`."""
+        """In the order and with the cursors of `tasks`; those that are damaged are shown as such."""
 
     def events_after(self, *, epoch: int, seq: int, index: int, limit: int) -> list[Numbered] | None:
         """In order, after that place; None when it is not on the log, or not any more (then: `resync`).

@@ -179,5 +179,7 @@ class DaemonAnswer(Struct, kw_only=True):
     idle_because: str | None = None
 
 
-class HealthAnswer(Struct):
+class HealthAnswer(Struct, omit_defaults=True):
     status: str
+    damaged_records: int = 0
+    """How many damaged records of the past this hub has met since its start; `taskyard doctor --deep` names them."""

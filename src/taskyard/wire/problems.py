@@ -58,6 +58,7 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.MODEL_NOT_ROUTED: Row(422, "No queue serves this model"),
     Refusal.IDEMPOTENCY_KEY_REUSED: Row(422, "The idempotency key was used with other content"),
     Refusal.RATE_LIMITED: Row(429, "Too many requests"),
+    Refusal.RECORD_DAMAGED: Row(500, "A stored record is damaged"),
     Refusal.BACKPRESSURE: Row(503, "The queue is too long"),
     Refusal.NO_LEADER: Row(503, "No hub leads at the moment"),
     Refusal.OVERLOADED: Row(503, "The hub has more to do than it can hold"),

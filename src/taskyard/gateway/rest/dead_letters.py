@@ -84,6 +84,7 @@ async def list_dead_letters(call: Call[DeadLetterQuery], _body: Empty) -> Reply:
         newest = await call.hub.read(lambda reader: _newest(reader, user_id, before))
     wanted = [one for one in newest if query.fingerprint in (None, fingerprint_of(one))]
     page = wanted[: query.limit]
+    call.note_damaged(page)
     answers = []
     for one in page:
         answer = task_answer(one, in_list=True)

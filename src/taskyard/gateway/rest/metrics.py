@@ -79,8 +79,10 @@ def _quantile(counted: Mapping[int, int], part: float) -> float | None:
 
 async def expose(call: Call[Empty], _body: Empty) -> Reply:
     accept = call.headers.get(b"accept", b"").decode("latin-1")
-    door = call.door
-    text, media_type = exposition(await call.hub.figures(), door.requests, door.malformed, accept=accept)
+    figures, door = await call.hub.figures(), call.door
+    text, media_type = exposition(
+        figures, door.requests, malformed=door.malformed, damaged=call.hub.damage.count, accept=accept
+    )
     return Reply(text, media_type=media_type)
 
 

@@ -24,7 +24,7 @@ async def health(call: Call[Empty], _body: Empty) -> Reply:
 async def readiness(call: Call[Empty], _body: Empty) -> Reply:
     if not await call.hub.takes_work():
         raise RequestRefused(Refusal.STORE_UNAVAILABLE, "The hub does not take work at the moment.", retry_after_s=1)
-    return Reply(HealthAnswer("ready"))
+    return Reply(HealthAnswer("ready", call.hub.damage.count))
 
 
 async def landing(call: Call[LandingQuery], _body: Empty) -> Reply:

@@ -116,7 +116,7 @@ def _gather(reader: Reader, user_id: str, since: int, until: int) -> Gathered:
     letters = reader.dead_letters(user_id=user_id, limit=LETTERS_MAX, before=None)
     found, before = Gathered(letters), None
     for _ in range(LOOKED_AT_MAX // PAGE_MAX):
-        page = reader.tasks(TaskFilter(user_id=user_id, before=before, limit=PAGE_MAX))
+        page = reader.tasks(TaskFilter(user_id=user_id, before=before, limit=PAGE_MAX, shows_damaged=True))
         for stored in page:
             _take(found, stored, since, until)
         if len(page) < PAGE_MAX:

@@ -79,8 +79,10 @@ async def list_tasks(call: Call[TaskQuery], _body: Empty) -> Reply:
         archived=query.archived,
         before=place_of(query.cursor),
         limit=query.limit + 1,
+        shows_damaged=True,
     )
     found, after = await call.hub.read(partial(_list, wanted, query.limit))
+    call.note_damaged(found)
     progress = await _progress(call, found)
     answers = [task_answer(one, progress=progress.get(one.task.id), in_list=True) for one in found]
     return Reply(answers, headers=[] if after is None else link_to_next(call.path, query, after))
@@ -114,7 +116,7 @@ def _list(wanted: TaskFilter, limit: int, reader: Reader) -> tuple[list[StoredTa
 
 def _meant(wanted: TaskFilter, reader: Reader) -> StoredTask | None:
     """The task whose id or ref is the very text that is sought, if it is one of those."""
-    found = reader.find(user_id=wanted.user_id, task=wanted.text or "")
+    found = reader.find(user_id=wanted.user_id, task=wanted.text or "", shows_damaged=True)
     if found is None or found.archived is not wanted.archived:
         return None
     task = found.task
@@ -186,6 +188,7 @@ async def whole(call: Call[Q], user_id: str, task_id: str) -> Reply:
     shown = await call.hub.read(lambda reader: _look(reader, user_id, task_id))
     if shown is None:
         raise task_not_found()
+    call.note_damaged(shown.parents)
     progress = await _progress(call, [shown.stored])
     return Reply(
         task_answer(
@@ -209,7 +212,8 @@ def _look(reader: Reader, user_id: str, task_id: str) -> Shown | None:
     if stored is None:
         return None
     ended = (one.id for one in stored.task.depends or () if one.outcome is not None)
-    parents = [found for one in ended if (found := reader.find(user_id=user_id, task=one)) is not None]
+    looked_up = (reader.find(user_id=user_id, task=one, shows_damaged=True) for one in ended)
+    parents = [found for found in looked_up if found is not None]
     return Shown(stored, parents, reader.checkpoint(task_id) if stored.task.checkpoint else None)
 
 

@@ -110,11 +110,12 @@ class Answered(Message):
 
 
 class Unanswered(Message):
-    """`Unavailable`, to whoever asked."""
+    """`Unavailable`, or `RecordDamaged` with its message in `detail`."""
 
     id: int
     code: str
     retry_after_s: int
+    detail: str = ""
 
 
 class Failed(Message):

@@ -17,7 +17,7 @@ from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.link import messages as m
 from taskyard.hub.link.views import VALUES, LiveViews
 from taskyard.hub.link.wire import LinkLost, Wire
-from taskyard.store.port import Identity, Numbered
+from taskyard.store.port import Identity, Numbered, RecordDamaged
 from taskyard.vocabulary import Refusal
 
 GREETING_S: Final = 10.0
@@ -167,6 +167,8 @@ class Remote(LiveViews):
                     self._settle(number, message)
                 case m.Shown(number, value):
                     self._settle(number, value)
+                case m.Unanswered(number, Refusal.RECORD_DAMAGED, _, detail):
+                    self._settle(number, RecordDamaged(detail))
                 case m.Unanswered(number, code, retry_after_s):
                     self._settle(number, Unavailable(code, retry_after_s))
                 case m.Failed(number):

@@ -24,7 +24,7 @@ from taskyard.hub.link import messages as m
 from taskyard.hub.link.views import ARGUMENTS
 from taskyard.hub.link.wire import Wire
 from taskyard.hub.observe import Log
-from taskyard.store.port import Numbered
+from taskyard.store.port import Numbered, RecordDamaged
 from taskyard.vocabulary import SESSIONS_PER_GATEWAY, Refusal
 
 PEERS_MAX: Final = 256
@@ -271,6 +271,9 @@ class Peer:
             return
         if isinstance(error, Unavailable):
             self.post(m.Unanswered(id, error.code, error.retry_after_s))
+            return
+        if isinstance(error, RecordDamaged):
+            self.post(m.Unanswered(id, Refusal.RECORD_DAMAGED, 0, str(error)))
             return
         # Said here, since whoever asked cannot see where.
         self._log.fault("link.failed", error, level="error")

@@ -67,7 +67,7 @@ class MemoryReader:
             archived=task.id in disk.archive,
         )
 
-    def find(self, *, user_id: str | None, task: str) -> StoredTask | None:
+    def find(self, *, user_id: str | None, task: str, shows_damaged: bool = False) -> StoredTask | None:
         row = self._row(task, user_id=user_id) or self._row(self._id_of(task, user_id=user_id) or "", user_id=user_id)
         return None if row is None else self._stored(row)
 

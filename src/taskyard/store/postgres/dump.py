@@ -6,13 +6,25 @@ for others when it is committed, or not at all.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import resources
 from typing import Final
 from zlib import crc32
 
 from taskyard.store import dump
-from taskyard.store.dump import Kind, RestoredTask, Row, Summary, checksum_of, restored, summary_of, task_row
-from taskyard.store.port import StoreRefused
+from taskyard.store.dump import (
+    Believe,
+    Kind,
+    RestoredTask,
+    Row,
+    Summary,
+    believer_of,
+    checksum_of,
+    restored,
+    summary_of,
+    task_row,
+)
+from taskyard.store.port import RecordDamaged, StoreRefused
 from taskyard.store.postgres.arrays import blobs, numbers, unescaped, words
 from taskyard.store.postgres.checks import address_of, check_server, connect_or_refuse
 from taskyard.store.postgres.commit import inline
@@ -81,13 +93,14 @@ class PostgresYard:
         return summary_of(identity, batch_id, counts)
 
     def rows(self) -> Iterator[tuple[Kind, Row]]:
-        for kind, read, _ in _TASKS:
+        for kind, read, believe in _readers():
             for row in self._session.stream(read):
-                # Place and ten columns, the record and its checksum, when it ended, its contents.
-                yield kind, task_row(kind, task_of(row), row[11], *row[13:])
-        for kind, read, _ in _TABLES:
-            for row in dump.believed(kind, map(_unescaped, self._session.stream(read))):
-                yield kind, row
+                yield kind, believe(row)
+
+    def damage(self) -> Iterator[RecordDamaged]:
+        """Every row that is not what was written. `StoreBroken` if the server itself cannot read on."""
+        for kind, read, believe in _readers():
+            yield from dump.damage_in(kind, self._session.stream(read), believe)
 
 
 class NewPostgresYard(PostgresYard):
@@ -166,6 +179,22 @@ class NewPostgresYard(PostgresYard):
         self._session.run_script("COMMIT")
 
 
+def _readers() -> Iterator[tuple[Kind, Statement, Believe]]:
+    for kind, read, _ in _TASKS:
+        yield kind, read, partial(_task_row, kind)
+    for kind, read, _ in _TABLES:
+        yield kind, read, partial(_row, believer_of(kind))
+
+
+def _task_row(kind: Kind, row: Row) -> Row:
+    # Place and ten columns, the record and its checksum, when it ended, its contents.
+    return task_row(kind, task_of(row), row[11], *row[13:])  # type: ignore[arg-type]
+
+
+def _row(believe: Believe, row: Row) -> Row:
+    return believe(_unescaped(row))
+
+
 def _unescaped(row: Row) -> Row:
     return tuple(unescaped(value) if isinstance(value, str) else value for value in row)
 
@@ -206,6 +235,13 @@ def opened(url: str) -> Iterator[PostgresYard]:
         if identity_of(session) is None:
             raise StoreRefused(f"{address_of(url)} is of no yard: no hub has ever opened it. There is nothing to copy.")
         yield PostgresYard(session, secret=secret)
+
+
+@contextmanager
+def looked_at(url: str) -> Iterator[PostgresYard]:
+    """The yard in this database, beside the hubs that use it: nothing is locked or changed."""
+    with connect_or_refuse(url, purpose="doctor", timeout_s=COPY_S, settings=_COPYING) as session, session.snapshot():
+        yield PostgresYard(session, secret=b"")
 
 
 @contextmanager

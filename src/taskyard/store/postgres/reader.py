@@ -94,13 +94,13 @@ class PostgresReader:
 
     # --- tasks ---
 
-    def find(self, *, user_id: str | None, task: str) -> StoredTask | None:
+    def find(self, *, user_id: str | None, task: str, shows_damaged: bool = False) -> StoredTask | None:
         def look(session: Session) -> StoredTask | None:
             found = _by_ids(session, [task], user_id=user_id)
             number = number_of(task)
             if not found and number is not None and user_id is not None:
                 found = _by_numbers(session, [number], user_id=user_id)
-            return next(iter(_stored(session, found)), None)
+            return next(iter(_shown(session, found, shows_damaged=shows_damaged)), None)
 
         return self._read(look)
 
@@ -140,7 +140,7 @@ class PostgresReader:
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
         dead = (Status.PERMANENTLY_FAILED,)
-        return self.tasks(TaskFilter(user_id=user_id, statuses=dead, limit=limit, before=before))
+        return self.tasks(TaskFilter(user_id=user_id, statuses=dead, limit=limit, before=before, shows_damaged=True))
 
     def checkpoint(self, task_id: str) -> bytes | None:
         return self._ask(lambda session: _checkpoints(session, [task_id])).get(task_id)
@@ -259,7 +259,7 @@ def _loads(session: Session, ids: tuple[str, ...]) -> dict[str, Load]:
     rows = [row for row in _by_ids(session, ids, user_id=None) if row[0] == HOT]
     tasks = list(map(task_of, rows))
     parents = [part.id for task in tasks for part in task.depends or () if part.outcome is not None]
-    past = with_damaged(_by_ids(session, parents, user_id=None), read=partial(_stored, session), task_of=task_of)
+    past = _shown(session, _by_ids(session, parents, user_id=None), shows_damaged=True)
     ended = {stored.task.id: stored for stored in past}
     hot = [task.id for task in tasks]
     bodies = _bodies_in(session, rows)
@@ -282,8 +282,12 @@ def _listed(session: Session, query: TaskFilter) -> list[StoredTask]:
     rows = list_rows(session, query)
     if query.user_id is not None:
         _refuse_strays(rows, [unescaped(row[2]) for row in rows], {query.user_id})
+    return _shown(session, rows, shows_damaged=query.shows_damaged)
+
+
+def _shown(session: Session, rows: list[Row], *, shows_damaged: bool) -> list[StoredTask]:
     read = partial(_stored, session)
-    return with_damaged(rows, read=read, task_of=task_of) if query.shows_damaged else read(rows)
+    return with_damaged(rows, read=read, task_of=task_of) if shows_damaged else read(rows)
 
 
 def _stored(session: Session, rows: list[Row]) -> list[StoredTask]:

@@ -6,7 +6,8 @@ so a copy that was cut off has left nothing that a hub would open.
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -15,15 +16,27 @@ from zlib import crc32
 import apsw
 
 from taskyard.store import dump
-from taskyard.store.dump import Kind, RestoredTask, Row, Summary, checksum_of, restored, summary_of, task_row
+from taskyard.store.dump import (
+    Believe,
+    Kind,
+    RestoredTask,
+    Row,
+    Summary,
+    believer_of,
+    checksum_of,
+    restored,
+    summary_of,
+    task_row,
+)
 from taskyard.store.new_file import remove_partial, sync_directory, sync_file
-from taskyard.store.port import StoreRefused
+from taskyard.store.port import RecordDamaged, StoreRefused
 from taskyard.store.records import checksum, columns_of
 from taskyard.store.sqlite import checks
 from taskyard.store.sqlite.engine import PAGE_BYTES, check_structure, make_private
 from taskyard.store.sqlite.faults import BREAKING, translated
 from taskyard.store.sqlite.image import identity_of, task_of
 from taskyard.store.sqlite.migrate import APPLICATION_ID, SCHEMA_VERSION, migrate, version_of
+from taskyard.store.sqlite.text import leniently
 from taskyard.store.statements import named_statements
 
 SQL: Final = named_statements(resources.files(__package__).joinpath("dump.sql").read_text())
@@ -65,13 +78,21 @@ class SqliteYard:
 
     def rows(self) -> Iterator[tuple[Kind, Row]]:
         with translated():
-            for kind, read, _ in _TASKS:
+            for kind, read, believe in self._readers():
                 for row in self._connection.execute(read):
-                    # Place and ten columns, the record and its checksum, when it ended, its contents.
-                    yield kind, task_row(kind, task_of(row), row[11], *row[13:])
-            for kind, read, _ in _TABLES:
-                for believed in dump.believed(kind, self._connection.execute(read)):
-                    yield kind, believed
+                    yield kind, believe(row)
+
+    def damage(self) -> Iterator[RecordDamaged]:
+        """Every row that is not what was written. `StoreBroken` if SQLite itself cannot read on."""
+        with translated():
+            for kind, read, believe in self._readers():
+                yield from dump.damage_in(kind, leniently(self._connection, read), believe)
+
+    def _readers(self) -> Iterator[tuple[Kind, str, Believe]]:
+        for kind, read, _ in _TASKS:
+            yield kind, read, partial(_task_row, kind)
+        for kind, read, _ in _TABLES:
+            yield kind, read, believer_of(kind)
 
 
 class NewSqliteYard(SqliteYard):
@@ -115,6 +136,11 @@ class NewSqliteYard(SqliteYard):
         self.is_whole = True
 
 
+def _task_row(kind: Kind, row: tuple[Any, ...]) -> Row:
+    # Place and ten columns, the record and its checksum, when it ended, its contents.
+    return task_row(kind, task_of(row), row[11], *row[13:])
+
+
 def _row_of(task: RestoredTask) -> Row:
     row = (*columns_of(task.task), task.record, crc32(task.record))
     return row if task.completed_at is None else (*row, task.completed_at, task.task.key)
@@ -153,6 +179,14 @@ def _refuse_unreadable(file: Path, connection: apsw.Connection) -> None:
         check_structure(connection)
     except BREAKING as error:
         raise StoreRefused(f"{file} is damaged ({error}). Restore the last backup, then copy that.") from error
+
+
+@contextmanager
+def looked_at(file: Path) -> Iterator[SqliteYard]:
+    """The yard in this file, beside a hub that may use it: nothing is locked, refused or changed."""
+    with translated(), closing(apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        yield SqliteYard(connection)
 
 
 @contextmanager

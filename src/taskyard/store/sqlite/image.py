@@ -94,11 +94,12 @@ def load_image(connection: apsw.Connection) -> Image:
 
 
 def _hot_tasks(connection: apsw.Connection) -> list[Task]:
+    statement = SQL["every_hot_task"]
     try:
-        return [task_of(row) for row in connection.execute(SQL["every_hot_task"])]
+        return [task_of(row) for row in connection.execute(statement)]
     except UnicodeDecodeError:
         # For the name of the task whose row is damaged.
-        return [task_of(row) for row in leniently(connection, SQL["every_hot_task"])]
+        return [task_of(row) for row in leniently(connection, statement)]
 
 
 def _records(decoder: msgspec.json.Decoder[T], rows: Iterable[tuple[Any, ...]], *, of: str) -> list[T]:

@@ -72,13 +72,13 @@ class SqliteReader:
 
     # --- tasks ---
 
-    def find(self, *, user_id: str | None, task: str) -> StoredTask | None:
+    def find(self, *, user_id: str | None, task: str, shows_damaged: bool = False) -> StoredTask | None:
         with self._snapshot():
             found = self._by_ids([task], user_id=user_id)
             number = number_of(task)
             if not found and number is not None and user_id is not None:
                 found = self._by_numbers([number], user_id=user_id)
-            return next(iter(self._stored(found)), None)
+            return next(iter(self._shown(found, shows_damaged=shows_damaged)), None)
 
     def known(
         self, *, user_id: str | None, ids: tuple[str, ...], refs: tuple[str, ...], keys: tuple[str, ...]
@@ -119,7 +119,7 @@ class SqliteReader:
             tasks = [task_of(row) for row in self._by_ids(ids, user_id=None) if row[0] == HOT]
             parents = [part.id for task in tasks for part in task.depends or () if part.outcome is not None]
             rows = self._by_ids(parents, user_id=None)
-            ended = {stored.task.id: stored for stored in with_damaged(rows, read=self._stored, task_of=task_of)}
+            ended = {stored.task.id: stored for stored in self._shown(rows, shows_damaged=True)}
             hot = [task.id for task in tasks]
             bodies = self.bodies(hot)
             checkpoints = self._checkpoints(hot)
@@ -149,7 +149,10 @@ class SqliteReader:
     def _listed_of(self, query: TaskFilter, rows: list[Row]) -> list[StoredTask]:
         if query.user_id is not None:
             _refuse_strays(rows, [row[2] for row in rows], {query.user_id})
-        return with_damaged(rows, read=self._stored, task_of=task_of) if query.shows_damaged else self._stored(rows)
+        return self._shown(rows, shows_damaged=query.shows_damaged)
+
+    def _shown(self, rows: list[Row], *, shows_damaged: bool) -> list[StoredTask]:
+        return with_damaged(rows, read=self._stored, task_of=task_of) if shows_damaged else self._stored(rows)
 
     def search_end(self, query: TaskFilter) -> str | None:
         with self._snapshot():
@@ -157,7 +160,7 @@ class SqliteReader:
 
     def dead_letters(self, *, user_id: str | None, limit: int, before: str | None) -> list[StoredTask]:
         dead = (Status.PERMANENTLY_FAILED,)
-        return self.tasks(TaskFilter(user_id=user_id, statuses=dead, limit=limit, before=before))
+        return self.tasks(TaskFilter(user_id=user_id, statuses=dead, limit=limit, before=before, shows_damaged=True))
 
     def _by_ids(self, ids: Sequence[str], *, user_id: str | None) -> list[Row]:
         if not ids:
