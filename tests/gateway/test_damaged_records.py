@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -55,11 +56,22 @@ async def test_the_problem_names_the_task_and_what_to_do(owner: Client, ids: lis
         "status": 500,
         "title": "A stored record is damaged",
         "code": "RECORD_DAMAGED",
-        "detail": f"The record of task {ids[0]} (T-001) is not what was written: its checksum differs. Nothing else is "
-        "affected. Restore the database from a backup to read it again; `taskyard doctor --deep` lists every damaged "
-        "record.",
+        "detail": f"The record of task {ids[0]} (T-001) is not what was written: its checksum differs. Restore the "
+        "database from a backup to read it again; `taskyard doctor --deep` lists every damaged record.",
     }
     assert "retry-after" not in answer.headers
+
+
+@pytest.mark.parametrize("what", ["body", "outcome"])
+async def test_what_has_its_checksum_and_cannot_be_read_is_damaged_too(
+    hub: GatewayHub, owner: Client, ids: list[str], damage: Damager, what: str
+) -> None:
+    statement = f"UPDATE {{table}} SET content = x'5b5d', crc = {crc32(b'[]')} WHERE id = '{{id}}'"
+    damage.do((statement, statement), table=what, id=ids[0])
+    answer = await owner.get(f"{TASKS}/T-001")
+    assert (answer.status, answer.json["code"]) == (500, "RECORD_DAMAGED")
+    assert answer.json["detail"].startswith(f"The {what} of task {ids[0]} (T-001) cannot be read: ")
+    assert hub.damage.count == 1
 
 
 async def test_of_anothers_task_nothing_is_told(bob: Client, ids: list[str], damage: Damager) -> None:

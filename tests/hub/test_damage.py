@@ -11,8 +11,11 @@ from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.effects import Submitted
 from taskyard.core.task import Failure
 from taskyard.gateway.port import Unavailable
+from taskyard.hub import looks
 from taskyard.hub.damage import REMEMBERED_MAX, Damage
+from taskyard.hub.looks import Looks
 from taskyard.hub.observe import Log
+from taskyard.hub.readers import Readers
 from taskyard.store.port import RecordDamaged, Store, StoreBroken
 from taskyard.store.postgres import Candidate, PostgresStore
 from taskyard.store.sqlite import SqliteStore
@@ -207,6 +210,32 @@ async def test_a_minute_of_figures_that_is_damaged_is_passed_over() -> None:
         await scene.hub.history.keep()
         assert (await scene.log.line("figures.unkept"))["data"]["reason"] == "the figures of 60000"
         assert scene.hub.ready
+
+
+@pytest.mark.parametrize("damaged", [1, 4])
+async def test_keys_that_follow_a_damaged_one_are_gathered_or_else_all_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: int
+) -> None:
+    # Given keys in the order of their bytes, where what is shown of a damaged one would come after others
+    monkeypatch.setattr(looks, "KEYS_PER_PAGE", 2)
+    yard = Yard(Engine.SQLITE, tmp_path)
+    keys = ["a", "b", "b\u00e9", "c"]
+    async with yard.hub() as scene:
+        ids = [await done(scene, key=key) for key in keys]
+        for place, task_id in [(1, ids[1])] if damaged == 1 else enumerate(ids):
+            statement = f"UPDATE history SET idempotency_key = CAST(x'6{place + 1}80' AS TEXT) WHERE id = '{{id}}'"
+            yard.hurt(task_id, (statement, statement))
+
+        # When they are gathered
+        readers = Readers(scene.store.reader)
+        gathered = Looks(readers)
+        await gathered.gather_keys()
+
+        # Then a key that is whole is looked for, and one that was never used is only if nothing is known
+        state = scene.hub.state
+        assert gathered.wanted(state, scene.submission(key="b\u00e9")) is not None
+        assert (gathered.wanted(state, scene.submission(key="new")) is None) is (damaged == 1)
+        readers.close()
 
 
 def test_of_very_many_the_count_goes_on_and_the_log_does_not() -> None:

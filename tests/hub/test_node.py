@@ -16,11 +16,14 @@ from taskyard.gateway.port import Unavailable
 from taskyard.hub import clock, leadership, node
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
-from taskyard.hub.node import POSITION, Node, open_node
+from taskyard.hub.node import Node, open_node
 from taskyard.hub.observe import Log
-from taskyard.store.port import StoreRefused
+from taskyard.hub.yard import POSITION
+from taskyard.store.port import RecordDamaged, StoreRefused
 from taskyard.store.postgres.migrate import SCHEMA_VERSION
 from taskyard.vocabulary import EPOCHS_PER_ERA, DaemonStatus, Refusal
+from tests.support.damage import KINDS, Damager
+from tests.support.engines import Engine
 from tests.support.hub_scene import USER, WAIT_S, ALog, Scene
 from tests.support.postgres import Cluster, cluster
 from tests.support.room import without_rates
@@ -288,3 +291,26 @@ async def test_hubs_go_on_while_the_database_is_brought_to_the_next_schema_and_t
         assert administer("SELECT count(*) FROM taskyard.archive") == [(3,)]
     async with place.hub("c") as third:
         assert [await third.status(task_id) for task_id in (before, meanwhile, after)] == ["cancelled"] * 3
+
+
+async def test_a_damaged_row_stops_the_hub_that_leads_if_it_decides_by_it_and_only_then(place: Place) -> None:
+    damage = Damager(Engine.POSTGRES, place.server.url(place.database))
+    async with place.hub() as scene:
+        await scene.a_user()
+        hot, ended = await scene.submit(type="later"), await scene.submit(type="later")
+        await scene.cancel(ended)
+        await scene.submit(type="later")
+        damage.do(KINDS["a record with other bytes"], id=ended)
+        with pytest.raises(RecordDamaged, match=ended):
+            await scene.status(ended)
+        with pytest.raises(RecordDamaged, match=ended):
+            await scene.ask(scene.submission(depends_on=(ended,)))
+        assert scene.hub.damage.count == 1, "its gateway's and its own count are one"
+        assert not scene.hub.failure.done()
+
+        damage.do(KINDS["a record with other bytes"], table="task", id=hot)
+        with pytest.raises(Unavailable, match="STORE_UNAVAILABLE"):
+            await scene.status(hot)
+        async with asyncio.timeout(WAIT_S):
+            with pytest.raises(RecordDamaged, match=hot):
+                await scene.hub.failure

@@ -53,6 +53,7 @@ def test_what_an_earlier_version_left_open_is_closed_and_so_is_its_directory(tmp
     for name in ("taskyard.db", "taskyard.db-wal", "hub.lock", "hub.log", "hub.old.log", "token.secret", "hub.id"):
         (tmp_path / name).touch(mode=0o644)
     (tmp_path / "daemons").mkdir(mode=0o755)
+    (tmp_path / ".taskyard.db.copy").touch(mode=0o600)
     (tmp_path / "taskyard.toml").touch(mode=0o640)
     tmp_path.chmod(0o755)
 

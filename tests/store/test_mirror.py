@@ -10,6 +10,8 @@ from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.mirror import Mirror
 from taskyard.store.postgres.reader import PostgresReader
 from taskyard.vocabulary import EventName, Status
+from tests.support.damage import LOG, Damager
+from tests.support.engines import Engine
 from tests.support.postgres import lent_yard
 from tests.support.records import Yard, a_task, an_event, assigned, ended
 
@@ -58,6 +60,17 @@ def test_a_mirror_begins_with_the_whole_table_and_follows_what_it_is_told(watche
     watched.write(ended=[ended(second)])
     assert watched.mirror.in_order() == watched.as_loaded()
     assert [task.id for task in watched.mirror.in_order()] == [first.id, third.id]
+
+
+def test_a_mirror_that_needs_a_damaged_commit_reads_the_whole_table(watched: Watched) -> None:
+    first, second = a_task(), a_task()
+    watched.write(created=[first, second])
+    watched.refresh()
+    watched.write(told=False, ended=[ended(second)])
+    Damager(Engine.POSTGRES, watched.url).do(LOG, seq=watched.yard.identity.seq)
+    assert watched.reader.missed(watched.mirror.seq).since == 0
+    watched.refresh()
+    assert [task.id for task in watched.mirror.in_order()] == [first.id]
 
 
 def test_a_mirror_that_missed_commits_says_so_and_reads_just_those(watched: Watched) -> None:

@@ -115,12 +115,19 @@ class GatewayApp:
         try:
             return await self._answer(scope, receive)
         except REFUSED as refused:
-            self.door.malformed += isinstance(refused, RequestRefused) and refused.code is Refusal.BAD_REQUEST
+            self._count(refused)
             return _told_of(refused)
         except Exception:
             # A fault of ours stays one caller's, who is answered all the same.
             log.exception("a request failed", extra={"method": scope["method"]})
             return _fault()
+
+    def _count(self, refused: Exception) -> None:
+        """For metrics: what is wrong with the request, or with what it asked for."""
+        if isinstance(refused, RecordDamaged):
+            self.door.hub.damage.note(str(refused))
+        elif isinstance(refused, RequestRefused):
+            self.door.malformed += refused.code is Refusal.BAD_REQUEST
 
     async def _answer(self, scope: Scope, receive: Receive) -> Reply | Stream:
         headers = fields_of(scope)

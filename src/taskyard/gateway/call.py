@@ -96,8 +96,8 @@ def record_damaged(damaged: RecordDamaged) -> RequestRefused:
     what = str(damaged)
     return RequestRefused(
         Refusal.RECORD_DAMAGED,
-        f"{what[0].upper()}{what[1:]}. Nothing else is affected. Restore the database from a backup to read it again; "
-        "`taskyard doctor --deep` lists every damaged record.",
+        f"{what[0].upper()}{what[1:]}. Restore the database from a backup to read it again; `taskyard doctor --deep` "
+        "lists every damaged record.",
     )
 
 

@@ -7,7 +7,7 @@ adds are written before its first field and nothing is parsed.
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -18,7 +18,8 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Trouble
 from taskyard.gateway.context_input import context_input_of
 from taskyard.gateway.views import ProgressView
-from taskyard.store.port import Load, Numbered, StoredTask
+from taskyard.store.port import Load, Numbered, RecordDamaged, StoredTask
+from taskyard.store.records import task_named
 from taskyard.vocabulary import CONTENT_KEY_PREFIX, HELD, EventName, Refusal, ref_of
 from taskyard.wire.fields import NULL, instant_of, instant_or_none, ms_of
 from taskyard.wire.people import AuditAnswer
@@ -38,6 +39,8 @@ from taskyard.wire.tasks import (
     TaskAnswer,
     TaskSaid,
 )
+
+T = TypeVar("T")
 
 SOFT: Final = frozenset({EventName.TASK_PROGRESS, EventName.TASK_LOG})
 """Told to whoever watches, not kept: these have no place in the log."""
@@ -77,7 +80,7 @@ def task_answer(
     in_list: bool = False,
 ) -> TaskAnswer:
     task, newest = stored.task, stored.task.newest
-    said = _said_of(task, _content.decode(stored.body))
+    said = _said_of(task, _read(_content, stored.body, "body", task))
     answer = TaskAnswer(*astuple(said), created_at=instant_of(task.created_at))
     answer.raised_from = task.asked
     _tell_times(answer, task)
@@ -236,7 +239,7 @@ def _tell_trouble(answer: TaskAnswer, trouble: Trouble) -> None:
 
 
 def _tell_end(answer: TaskAnswer, task: Task, raw: bytes | None) -> None:
-    outcome = _NO_OUTCOME if raw is None else _outcome.decode(raw)
+    outcome = _NO_OUTCOME if raw is None else _read(_outcome, raw, "outcome", task)
     answer.result = _value(outcome.result)
     answer.result_summary = task.summary
     answer.files_changed = outcome.files_changed or []
@@ -244,6 +247,15 @@ def _tell_end(answer: TaskAnswer, task: Task, raw: bytes | None) -> None:
     if task.error is not None:
         answer.error = error_answer(task.error)
         answer.failure_reason = f"{task.error.code}: {task.error.message}"
+
+
+def _read(decoder: msgspec.json.Decoder[T], content: bytes, what: str, task: Task) -> T:
+    """What is stored has its checksum; it may have been written by a version with other bounds, or by none of ours."""
+    try:
+        return decoder.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        named = task_named(task.id, task.number)
+        raise RecordDamaged(f"the {what} of {named} cannot be read: {error}", task_id=task.id) from error
 
 
 def _object(raw: Raw | UnsetType) -> Raw:

@@ -9,7 +9,7 @@ from typing import Final
 from taskyard.hub.beside import Beside
 from taskyard.hub.looks import Looks
 from taskyard.hub.observe import Log
-from taskyard.store.port import StoreUnavailable
+from taskyard.store.port import RecordDamaged, StoreUnavailable
 
 TEND_EVERY: Final = 64
 # Commits between two looks at the store's log: a look costs as much as a small commit.
@@ -48,5 +48,5 @@ class Chores:
         """Until they are there, each key is looked for in the store."""
         try:
             await self._looks.gather_keys()
-        except StoreUnavailable as error:
+        except (StoreUnavailable, RecordDamaged) as error:
             self._log.say("store.unread", level="warning", reason=str(error))

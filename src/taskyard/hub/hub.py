@@ -232,12 +232,16 @@ class Hub(Stamps):
         except StoreUnavailable as error:
             raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
         except StoreBroken as error:
-            if isinstance(error, RecordDamaged) and error.task_id not in self.state.tasks:
-                # The hub decides nothing by it: the request is answered with the error, and the hub goes on.
-                raise
-            # What is not what was written is never served, and nothing is built upon it.
-            self._loop.fail(error)
-            raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
+            self.judge(error)
+            raise
+
+    def judge(self, error: StoreBroken) -> None:
+        """Stop and raise `Unavailable` if the hub decides by what cannot be read. Else only its reader hears of it."""
+        if isinstance(error, RecordDamaged) and error.task_id not in self.state.tasks:
+            return
+        # What is not what was written is never served, and nothing is built upon it.
+        self._loop.fail(error)
+        raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
 
     async def write_beside(self, work: Callable[[Store], None]) -> None:
         await self._loop.write_beside(work)

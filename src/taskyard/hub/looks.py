@@ -25,6 +25,10 @@ KEYS_PER_PAGE: Final = 1000
 # About 2 ms of the loop's time.
 
 
+DAMAGED: Final = "\ufffd"
+# Stands in the place of bytes that cannot be read: a text that has it may not be where it would be in order.
+
+
 class Looks:
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
@@ -113,7 +117,11 @@ class Looks:
                     return
                 coming.add(page)
                 is_more = len(page) == KEYS_PER_PAGE
-                after = page[-1] if is_more else after
+                if is_more and (legible := [pair for pair in page if DAMAGED not in "".join(pair)]):
+                    after = legible[-1]
+                elif is_more:
+                    # There is no telling where to go on. Each key is looked for in the store instead.
+                    return
             self._used, self._fit = coming, max(FIT, 2 * coming.count)
         finally:
             if self._coming is coming:

@@ -73,8 +73,7 @@ class Loop:
         self._settings = settings
         self._log = log
         self._outbox = outbox
-        outbox.on_room = self._decide
-        outbox.on_undeliverable = self.tell
+        outbox.on_room, outbox.on_undeliverable = self._decide, self.tell
         self._readers = readers
         self._mint = mint
         self._clock = clock

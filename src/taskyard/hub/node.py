@@ -31,7 +31,7 @@ from taskyard.hub.standby import Standby
 from taskyard.hub.switchboard import Leader, Switchboard
 from taskyard.hub.traces import Traces
 from taskyard.hub.yard import HUB_ID, POSITION, CannotStart, write_private
-from taskyard.store.port import Holder, Identity, StoreUnavailable
+from taskyard.store.port import Holder, Identity, Reader, RecordDamaged, StoreUnavailable
 from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import HubSeen, Lease
@@ -212,6 +212,14 @@ class Node(Switchboard):
             await self._hub.change_settings(settings, names)
             self._links.adopt(settings)
         self._own_settings = settings
+
+    async def read(self, look: Callable[[Reader], T]) -> T:
+        try:
+            return await super().read(look)
+        except RecordDamaged as damaged:
+            if self._hub is not None:
+                self._hub.judge(damaged)
+            raise
 
     # Leading.
 

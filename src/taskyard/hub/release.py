@@ -34,7 +34,7 @@ from taskyard.gateway.pressure import shown
 from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Release
 from taskyard.store.port import Identity, Load, Reader
-from taskyard.vocabulary import ErrorCode
+from taskyard.vocabulary import ErrorCode, Status
 from taskyard.wire import frames
 
 BODIES_BYTES_MAX: Final = 32 * 1024 * 1024
@@ -186,10 +186,11 @@ def packed(parcel: Parcel, frames: "Frames") -> Packed:
 
 
 def damage_of(load: Load | None) -> str | None:
-    """What is damaged of the parents that a task is to be told about, if anything is."""
+    """What is damaged of the results that a task is to be given, if anything is."""
     if load is None or not load.parents:
         return None
-    return next((parent.damaged for parent in load.parents if parent.damaged is not None), None)
+    given = {part.id for part in load.task.depends or () if part.outcome is Status.COMPLETED}
+    return next((one.damaged for one in load.parents if one.damaged is not None and one.task.id in given), None)
 
 
 def failed(sent: Execute, damage: str) -> FailTask:

@@ -34,6 +34,7 @@ HUB_ID: Final = "hub.id"
 POSITION: Final = "position.json"
 LOG_FILE: Final = "hub.log"
 DAEMONS: Final = "daemons"
+PROBE: Final = ".writable"
 KEY_PREFIX: Final = "tyk_"
 ADMIN_KEY: Final = "TASKYARD_ADMIN_KEY"
 """The variable with the admin key of a yard that a hub joins."""
@@ -48,7 +49,8 @@ _WRITTEN: Final = frozenset(
         *(Path(name).with_suffix(".new").name for name in _KEPT),
     }
 )
-_BELONGS: Final = _WRITTEN | {FILE_NAME, DAEMONS}
+# What a start or a copy that was cut off may have left is of no use, and no reason to leave the directory open.
+_BELONGS: Final = _WRITTEN | {FILE_NAME, DAEMONS, PROBE, *(f".{DATABASE}.copy{suffix}" for suffix in SQLITE_SUFFIXES)}
 
 HEX: Final = "hex:"
 """Before a secret that is no text."""
@@ -71,7 +73,7 @@ def prepare(data: Path) -> None:
     """Make the directory if need be, readable by its owner only; and close what an earlier version left open in it."""
     try:
         make_private_directory(data)
-        probe = data / ".writable"
+        probe = data / PROBE
         probe.touch()
         probe.unlink()
         close_directory(data, written=_WRITTEN.__contains__, belongs=_BELONGS.__contains__)

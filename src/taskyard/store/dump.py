@@ -166,7 +166,8 @@ def _read_text(kind: Kind, row: Row) -> None:
         raise RecordDamaged(f"one of the {kind.label} ({row[0]!r}) cannot be read: {error}") from error
 
 
-_JSON: Final = msgspec.json.Decoder()
+# Well-formed is enough: an earlier version stored text that is not UTF-8 where it looked at none of it.
+_JSON: Final = msgspec.json.Decoder(msgspec.Raw)
 _READ: Final[Mapping[str, Callable[[Kind, Row], None]]] = {
     **{kind.name: _read_json for kind in (*TASKS, CHECKPOINTS, LATE_RESULTS, USERS, KEYS, DAEMONS, AUDIT)},
     COMMITS.name: _read_events,

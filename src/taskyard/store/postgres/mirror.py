@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.core.task import Task
-from taskyard.store.port import StoreBroken
+from taskyard.store.port import RecordDamaged
 from taskyard.store.postgres.image import commits_from, every_task, position_of, task_of
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import SQL
@@ -78,11 +78,19 @@ def read_missed(session: Session, since: int) -> Missed:
     seq = position_of(session)
     if since and seq - since <= COMMITS_MISSED_MAX:
         commits = commits_from(session, since + 1, rows_max=COMMITS_MISSED_MAX)
-        if len(commits) == seq - since:
+        # Where the log was cut or is damaged, the table has it all.
+        if len(commits) == seq - since and (ended := _all_ended_in(commits)) is not None:
             tasks = [task_of(row) for row in session.rows(SQL["hot_tasks_since"], {"seq": since})]
             stay = {task.id for task in tasks}
-            return Missed(since, seq, tasks, [task_id for task_id in _ended_in(commits) if task_id not in stay])
+            return Missed(since, seq, tasks, [task_id for task_id in ended if task_id not in stay])
     return Missed(0, seq, list(every_task(session)), [])
+
+
+def _all_ended_in(commits: Iterable[tuple[int, int, bytes, int]]) -> list[str] | None:
+    try:
+        return list(_ended_in(commits))
+    except RecordDamaged:
+        return None
 
 
 def _ended_in(commits: Iterable[tuple[int, int, bytes, int]]) -> Iterator[str]:
@@ -96,11 +104,7 @@ def _ended_in(commits: Iterable[tuple[int, int, bytes, int]]) -> Iterator[str]:
 def hot_tasks(session: Session, mirror: Mirror | None) -> list[Task]:
     """Every task of the hot table, oldest first: from the mirror and what came after it, else from the table."""
     if mirror is not None and mirror.seq:
-        try:
-            mirror.take(read_missed(session, mirror.seq))
-        except StoreBroken:
-            # What the mirror needs of the log is damaged; the table may not be.
-            return list(every_task(session))
+        mirror.take(read_missed(session, mirror.seq))
         if len(mirror) == session.rows(SQL["count_hot"])[0][0]:
             return mirror.in_order()
     return list(every_task(session))

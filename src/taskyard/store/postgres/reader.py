@@ -133,7 +133,7 @@ class PostgresReader:
         try:
             return self._read(lambda session: _listed(session, query))
         except InvalidTextRepresentation as error:
-            raise found_by_searching(query, lambda each: self._read(lambda session: _listed(session, each))) from error
+            raise found_by_searching(query, self.tasks) from error
 
     def search_end(self, query: TaskFilter) -> str | None:
         return self._read(lambda session: search_end(session, query))
@@ -259,8 +259,8 @@ def _loads(session: Session, ids: tuple[str, ...]) -> dict[str, Load]:
     rows = [row for row in _by_ids(session, ids, user_id=None) if row[0] == HOT]
     tasks = list(map(task_of, rows))
     parents = [part.id for task in tasks for part in task.depends or () if part.outcome is not None]
-    past = _shown(session, _by_ids(session, parents, user_id=None), shows_damaged=True)
-    ended = {stored.task.id: stored for stored in past}
+    past = _by_ids(session, parents, user_id=None)
+    ended = {stored.task.id: stored for stored in _shown(session, past, shows_damaged=True)}
     hot = [task.id for task in tasks]
     bodies = _bodies_in(session, rows)
     checkpoints = _checkpoints(session, hot)
