@@ -110,6 +110,16 @@ class Cluster:
             assert time.monotonic() < until, "the server did not start in time"
             time.sleep(0.02)
 
+    def fill(self) -> None:
+        """What every cluster has: the user with a password, and the migrated database that others are copied from."""
+        self.administer(f"CREATE ROLE {GUARDED} LOGIN PASSWORD 'open sesame'")
+        self.administer(f"CREATE DATABASE {TEMPLATE}")
+        migrate(self.url(TEMPLATE))
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def _answers(self) -> bool:
         try:
             self.administer("SELECT 1")
@@ -203,9 +213,7 @@ def a_cluster() -> Iterator[Cluster]:
     try:
         made.make()
         made.start()
-        made.administer(f"CREATE ROLE {GUARDED} LOGIN PASSWORD 'open sesame'")
-        made.administer(f"CREATE DATABASE {TEMPLATE}")
-        migrate(made.url(TEMPLATE))
+        made.fill()
         yield made
         made.stop()
     finally:
