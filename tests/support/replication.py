@@ -56,7 +56,12 @@ class Server(Cluster):
         copy = (binary("pg_basebackup"), "-D", str(self._data), "-d", source, "-c", "fast", "--no-sync")
         stream = ("-R", "-X", "stream", "-C", "-S", self.name)
         subprocess.run(self._command(*copy, *stream), check=True, capture_output=True, cwd=self.directory)
-        self.configure(port=str(self.port), unix_socket_directories=str(self.directory))
+        self.configure(
+            port=str(self.port),
+            unix_socket_directories=str(self.directory),
+            # A standby that finds nothing to read yet would look again after five seconds.
+            wal_retrieve_retry_interval="100ms",
+        )
         self.start()
 
     @property
@@ -181,7 +186,6 @@ def a_pair(*, synchronous: bool = True) -> Iterator[Pair]:
         pair.rejoin()
         pair.replicate(synchronously=synchronous)
         yield pair
-
 
 
 def _until(condition: Callable[[], T | None], *, what: str) -> T:
