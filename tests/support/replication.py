@@ -61,8 +61,11 @@ class Server(Cluster):
             unix_socket_directories=str(self.directory),
             # A standby that finds nothing to read yet would look again after five seconds.
             wal_retrieve_retry_interval="100ms",
+            # It would sync every file of the copy before it starts: seconds on a busy disk.
+            fsync="off",
         )
         self.start()
+        self.reload("fsync", "on")
 
     @property
     def receiver(self) -> "psutil.Process | None":
