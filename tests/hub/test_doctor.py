@@ -299,6 +299,18 @@ def test_a_sound_server_has_nothing_wrong_and_its_file_is_not_asked_for(data: Pa
     assert findings["leader"].detail == "nobody leads; no hub runs"
 
 
+def test_a_server_that_promises_less_than_its_hubs_is_named_unless_that_is_meant(data: Path) -> None:
+    name = cluster().new_database()
+    cluster().administer(f"ALTER DATABASE {name} SET synchronous_commit = remote_write")
+    finding = found_on(cluster().url(name), data)["database"]
+    assert finding.state is Health.FAILED
+    assert "synchronous_commit = remote_write" in finding.detail
+    (data / "taskyard.toml").write_text('[cluster]\ndurability = "local"\n')
+    finding = found_on(cluster().url(name), data)["database"]
+    assert finding.state is Health.OK
+    assert finding.detail.endswith(", durable (synchronous_commit remote_write, [cluster] durability local)")
+
+
 def test_who_leads_is_told_with_where_and_how_many_are_there(data: Path) -> None:
     url = lent_yard()
     for name in ("h_1", "h_2"):

@@ -7,6 +7,7 @@ import pytest
 from taskyard.core.commands import CancelTask, SubmitTasks
 from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Done, Submitted
+from taskyard.gateway.port import Unavailable
 from taskyard.hub.chores import TEND_EVERY
 from taskyard.hub.outbox import Outbox
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
@@ -55,6 +56,24 @@ async def test_an_ambiguous_commit_that_happened_shows_its_task_and_a_retry_with
         assert await scene.status(task_id) is Status.QUEUED
         again = await scene.ask(scene.submission(key="order-1", digest="same"))
         assert again == Submitted((task_id,), (True,))
+
+
+async def test_what_can_be_read_of_an_ambiguous_commit_is_no_answer_before_the_state_was_loaded_with_it() -> None:
+    """It is there, and a failover could still lose it: the probe that is confirmed comes first."""
+    async with a_scene() as scene:
+        scene.held.lose_next_answer()
+        scene.held.probe_faults = [StoreUnavailable("no standby has confirmed it")]
+        command = scene.submission()
+        with pytest.raises(Unavailable) as lost:
+            await scene.hub.ask(command, request="r_1")
+        assert lost.value.code == Refusal.OUTCOME_UNKNOWN
+        assert await scene.hub.answer_given("r_1") is not None
+        with pytest.raises(Unavailable) as asked_again:
+            await scene.hub.ask(command, request="r_1", again=True)
+        assert asked_again.value.code == Refusal.OUTCOME_UNKNOWN
+        await scene.ready()
+        answer, _ = await scene.hub.ask(command, request="r_1", again=True)
+        assert isinstance(answer, Submitted)
 
 
 async def test_an_ambiguous_commit_that_happened_is_told_to_whoever_watches() -> None:

@@ -361,6 +361,7 @@ def test_of_what_changed_only_the_name_is_told(tmp_path: Path) -> None:
         ("[cluster]\nlease_s = 0.9", "cluster.lease_s"),
         ("[cluster]\nlease_s = 61", "cluster.lease_s"),
         ("[cluster]\nlink = 8421", "cluster.link"),
+        ("[cluster]\ndurability = 'some'", "cluster.durability"),
         ("[cluster]\nlink = '10.0.0.5'", "cluster.link"),
         ("[cluster]\nlink = ':8421'", "cluster.link"),
         ("[cluster]\nlink = '10.0.0.5:'", "cluster.link"),

@@ -139,14 +139,16 @@ def test_a_commit_that_nobody_can_ask_about_is_found_when_the_state_is_loaded(ya
 
 @pytest.mark.parametrize("write_s", [SOON_S])
 def test_a_commit_that_was_given_up_and_came_through_after_all_is_loaded(
-    yard: Yard, server: Cluster, database: str
+    yard: Yard, proxy: Proxy, server: Cluster, database: str
 ) -> None:
-    # Given a commit that waits for somebody's lock for longer than its hub does
+    # Given a commit that waits for somebody's lock for longer than its hub does, which cannot even tell the server so
     given_up = a_batch(yard.identity, created=[a_task()])
     with psycopg.connect(server.url(database)) as somebody:
         somebody.execute("LOCK TABLE taskyard.numbering IN EXCLUSIVE MODE")
+        proxy.close_to_new(True)
         with pytest.raises(StoreUnavailable):
             yard.store.write(given_up)
+        proxy.close_to_new(False)
         before = yard.store.load()
         assert before.identity.seq == given_up.seq - 1
         # When it is let go while the hub decides something else
@@ -161,6 +163,18 @@ def test_a_commit_that_was_given_up_and_came_through_after_all_is_loaded(
     yard.identity = yard.store.load().identity
     assert yard.identity.seq == given_up.seq
     yard.has(a_task())
+
+
+@pytest.mark.parametrize("write_s", [SOON_S])
+def test_a_commit_that_is_given_up_is_ended_on_the_server_too(yard: Yard, server: Cluster, database: str) -> None:
+    given_up = a_batch(yard.identity, created=[a_task()])
+    with psycopg.connect(server.url(database)) as somebody:
+        somebody.execute("LOCK TABLE taskyard.numbering IN EXCLUSIVE MODE")
+        with pytest.raises(StoreUnavailable):
+            yard.store.write(given_up)
+        # Where it would go on for a minute.
+        server.until_waiting(database, 0)
+    assert yard.store.load().identity.seq == given_up.seq - 1
 
 
 def test_a_place_in_the_log_that_is_contested_without_end_is_given_up_for_now(

@@ -154,7 +154,11 @@ class Pair:
 
     def promote(self) -> None:
         """The standby takes writes from now on, as `primary`. The other one goes on, or stays dead, as `standby`: stop
-        it first, or have it follow by `rejoin`."""
+        it first, or have it follow by `rejoin`. What a paused standby was sent and has not taken is lost, unless the
+        primary is there to send it again."""
+        for receiver in self._paused:
+            # Before it goes on: what lies in its socket is not read then.
+            receiver.terminate()
         self.resume()
         assert self.standby.administer("SELECT pg_promote(true, 60)") == [(True,)]
         self.primary, self.standby = self.standby, self.primary

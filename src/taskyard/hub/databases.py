@@ -5,8 +5,8 @@ from typing import Final
 
 from taskyard.hub.yard import CannotStart
 from taskyard.store.port import StoreRefused
-from taskyard.store.postgres.checks import address_of
 from taskyard.store.postgres.migrate import Migrated
+from taskyard.store.postgres.reach import address_of
 from taskyard.store.postgres.upgrade import migrate
 
 SCHEMES: Final = ("postgresql://", "postgres://")

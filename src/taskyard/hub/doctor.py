@@ -23,6 +23,7 @@ from taskyard.hub.yard import CREDENTIALS, DATABASE, CannotStart, exposures
 from taskyard.sdk.credentials import data_directory, read_credentials
 from taskyard.sdk.errors import CredentialsMissing
 from taskyard.store.port import StoreRefused
+from taskyard.store.postgres.durability import Durability
 from taskyard.store.sqlite.checks import refuse_old_sqlite
 from taskyard.store.sqlite.dump import looked_at
 from taskyard.store.sqlite.engine import CHECKED_WHOLE_BYTES_MAX
@@ -37,17 +38,19 @@ def examine(
 ) -> list[Finding]:
     """`deep`: read every record."""
     directory = data_directory(data).resolve()
-    found = _databases(directory, database, deep=deep)
+    found = _databases(directory, config, database, deep=deep)
     return [*(check(directory) for check in CHECKS), *found, _settings(directory, config)]
 
 
-def _databases(data: Path, database: str | None, *, deep: bool) -> list[Finding]:
+def _databases(data: Path, config: str | None, database: str | None, *, deep: bool) -> list[Finding]:
     """Of the one that a hub would use that is started here now."""
     try:
         url = database_of(database)
     except CannotStart as wrong:
         return [Finding("database", Health.FAILED, str(wrong))]
-    return [_database(data), *_records(data, deep=deep)] if url is None else list(examine_server(url, deep=deep))
+    if url is not None:
+        return list(examine_server(url, _durability(data, config), deep=deep))
+    return [_database(data), *_records(data, deep=deep)]
 
 
 def _records(data: Path, *, deep: bool) -> list[Finding]:
@@ -61,6 +64,14 @@ def _records(data: Path, *, deep: bool) -> list[Finding]:
         return [heard_of([read_credentials(data / CREDENTIALS).hub])]
     except CredentialsMissing:
         return [heard_of(())]
+
+
+def _durability(data: Path, config: str | None) -> Durability:
+    """As a hub is told; what is wrong with the settings is a finding of its own."""
+    try:
+        return read_settings(file_of(data, config)).cluster.durability
+    except (BadSettings, CannotStart):
+        return Durability.REPLICATED
 
 
 def _python(_: Path) -> Finding:

@@ -212,7 +212,13 @@ class Hub(Stamps):
     async def _answer_to(self, request: str) -> Answered | None:
         # First to what is under way: what is not, and came here at all, is on disk.
         under_way = self._outbox.askers.follow(request)
-        return await self.answer_given(request) if under_way is None else await under_way
+        if under_way is not None:
+            return await under_way
+        given = await self.answer_given(request)
+        if not self._loop.is_open:
+            # What can be read counts once it was loaded: until then a failover may lose it.
+            raise Unavailable(Refusal.OUTCOME_UNKNOWN, RETRY_AFTER_S)
+        return given
 
     async def answer_given(self, request: str) -> Answered | None:
         """What was answered to a request that changed something, with the tasks that it made."""

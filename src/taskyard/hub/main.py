@@ -46,7 +46,7 @@ from taskyard.hub.yard import (
 from taskyard.sdk.credentials import data_directory
 from taskyard.sdk.standard_error import tell
 from taskyard.store.port import StoreBroken, StoreRefused, StoreUnavailable
-from taskyard.store.postgres.checks import address_of as address_of_server
+from taskyard.store.postgres.reach import address_of as address_of_server
 from taskyard.store.sqlite.engine import SqliteStore
 from taskyard.vocabulary import Profile
 
@@ -262,6 +262,7 @@ async def _node(data: Path, database: str, settings: FileSettings, log: Log, tra
             version=version("taskyard"),
             link=place_of(settings.cluster.link),
             lease_s=settings.cluster.lease_s,
+            durability=settings.cluster.durability,
             traces=traces,
         )
     except OSError as error:

@@ -32,6 +32,7 @@ from taskyard.hub.switchboard import Leader, Switchboard
 from taskyard.hub.traces import Traces
 from taskyard.hub.yard import HUB_ID, POSITION, CannotStart, write_private
 from taskyard.store.port import Holder, Identity, Reader, RecordDamaged, StoreUnavailable
+from taskyard.store.postgres.durability import Durability
 from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import HubSeen, Lease
@@ -57,6 +58,7 @@ async def open_node(
     version: str,
     link: tuple[str, int],
     lease_s: float,
+    durability: Durability = Durability.REPLICATED,
     traces: Traces | None = None,
 ) -> "Node":
     """A hub on this database. `link` is where others reach it while it leads; port 0 takes a free one.
@@ -67,7 +69,7 @@ async def open_node(
     lock = take_lock(data / HUB_ID)
     try:
         hub_id = hub_id_of(data)
-        secret = await asyncio.to_thread(_introduce, database, Candidate(hub_id))
+        secret = await asyncio.to_thread(_introduce, database, Candidate(hub_id), durability)
         links = LinkServer(secret, log)
         host, port = link
         candidate = Candidate(hub_id, f"{host}:{await links.listen(host, port)}", round(lease_s * 1000))
@@ -81,6 +83,7 @@ async def open_node(
             settings=settings,
             log=log,
             version=version,
+            durability=durability,
             traces=traces,
         )
     except BaseException:  # whatever it was, the directory is not in use
@@ -88,10 +91,10 @@ async def open_node(
         raise
 
 
-def _introduce(database: str, candidate: Candidate) -> bytes:
+def _introduce(database: str, candidate: Candidate, durability: Durability) -> bytes:
     """Whether this database can be used at all; and what its hubs know each other by."""
-    PostgresStore(database, new_cluster_id="", candidate=candidate).check()
-    lease = Lease(database, candidate)
+    PostgresStore(database, new_cluster_id="", candidate=candidate, durability=durability).check()
+    lease = Lease(database, candidate, durability)
     try:
         return lease.secret()
     finally:
@@ -113,6 +116,7 @@ class Node(Switchboard):
         settings: Settings,
         log: Log,
         version: str,
+        durability: Durability,
         traces: Traces | None,
     ) -> None:
         super().__init__(settings, lambda: PostgresReader(database), secret=secret, damage=Damage(log))
@@ -128,6 +132,7 @@ class Node(Switchboard):
         self._secret = secret
         """What this yard's hubs prove themselves with."""
         self._version = version
+        self._durability = durability
         self._traces = traces
         self._own_settings = settings
         self._clock = SharedClock()
@@ -139,7 +144,7 @@ class Node(Switchboard):
         self._standby = Standby(database, log)
         self._beside = Beside(self._fail)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hubs")
-        self._peers, self._lease = Lease(database, candidate), Lease(database, candidate)
+        self._peers, self._lease = (Lease(database, candidate, durability) for _ in range(2))
         self._leadership = Leadership(
             self._lease,
             self,
@@ -231,6 +236,7 @@ class Node(Switchboard):
             candidate=replace(self._candidate, seen=self._newest()),
             lease=self._lease,
             mirror=self._standby.hand_out(),
+            durability=self._durability,
         )
         clock = self._clock.read
         hub = Hub(

@@ -7,11 +7,13 @@ from taskyard.hub.clock import read_clock
 from taskyard.hub.deep_doctor import heard_of, read_all
 from taskyard.hub.findings import Finding, Health
 from taskyard.store.port import StoreRefused, StoreUnavailable
-from taskyard.store.postgres.checks import Server, address_of, check_without_schema, connect_or_refuse
+from taskyard.store.postgres.checks import Server, check_durability, check_without_schema
 from taskyard.store.postgres.dump import looked_at
+from taskyard.store.postgres.durability import Durability
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import Lease
 from taskyard.store.postgres.migrate import refuse_other_schema, version_of
+from taskyard.store.postgres.reach import address_of, connect_or_refuse
 from taskyard.store.postgres.session import Session
 
 ASK_S: Final = 5.0
@@ -21,12 +23,14 @@ HEARD_MS_MAX: Final = 5_000
 # Hubs say once a second that they are there.
 
 
-def examine_server(url: str, *, deep: bool = False) -> Iterator[Finding]:
+def examine_server(url: str, durability: Durability, *, deep: bool = False) -> Iterator[Finding]:
     """One finding after the other, until one cannot be made. `deep`: every record is read."""
     name = "database"
     try:
         with connect_or_refuse(url, purpose="doctor", timeout_s=ASK_S) as session:
-            yield Finding(name, Health.OK, _server(url, check_without_schema(session)))
+            server = check_without_schema(session)
+            check_durability(server, durability)
+            yield Finding(name, Health.OK, _server(url, server, durability))
             yield _clock(session)
             name = "schema"
             version = version_of(session)
@@ -43,9 +47,14 @@ def examine_server(url: str, *, deep: bool = False) -> Iterator[Finding]:
         yield Finding(name, Health.FAILED, str(error))
 
 
-def _server(url: str, server: Server) -> str:
+def _server(url: str, server: Server, durability: Durability) -> str:
     version = f"{server.version // 10_000}.{server.version % 10_000}"
-    return f"{address_of(url)}, PostgreSQL {version}, durable (synchronous_commit {server.synchronous_commit})"
+    settings = [f"synchronous_commit {server.synchronous_commit}"]
+    if server.standbys:
+        settings.append(f"synchronous_standby_names {server.standbys}")
+    if durability is Durability.LOCAL:
+        settings.append("[cluster] durability local")
+    return f"{address_of(url)}, PostgreSQL {version}, durable ({', '.join(settings)})"
 
 
 def _clock(session: Session) -> Finding:

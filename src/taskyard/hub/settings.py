@@ -21,6 +21,7 @@ from taskyard.daemon.own_section import OwnSection
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.bearer import TokenReader
 from taskyard.hub.contradictions import constants_in, faults_in
+from taskyard.store.postgres.durability import Durability
 from taskyard.vocabulary import Profile
 
 NOTHING_APPLIED: Final = "Nothing of it was applied."
@@ -55,6 +56,8 @@ class Cluster(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long a leader that says nothing more is waited for."""
     link: str = "127.0.0.1:0"
     """Where the other hubs reach this one while it leads; port 0 takes a free one."""
+    durability: Durability = Durability.REPLICATED
+    """What a commit must have reached before it is acknowledged."""
 
 
 class FileSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):

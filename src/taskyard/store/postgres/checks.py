@@ -3,14 +3,14 @@
 Those that only look at values take them as arguments, which is how they are tested on one server for all.
 """
 
-from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
 
-from taskyard.store.port import StoreRefused, StoreUnavailable
+from taskyard.store.port import StoreRefused
+from taskyard.store.postgres.durability import Durability, refuse_weak
 from taskyard.store.postgres.migrate import NAMESPACE, refuse_other_schema, version_of
-from taskyard.store.postgres.session import Session, conninfo_of
+from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import SQL
 
 SERVER_MIN: Final = 130_000
@@ -18,44 +18,11 @@ POOLER_PROBES: Final = 8
 # Of a pool of five that others use too, one probe in five finds the connection that it had before.
 
 
-class Unreachable(StoreRefused, StoreUnavailable):
-    """A hub that starts is refused; one that runs tries again."""
-
-
-def connect_or_refuse(
-    url: str, *, purpose: str, timeout_s: float, settings: Mapping[str, str] | None = None
-) -> Session:
-    """A session, or what is wrong with the URL, the server, the password or the database."""
-    try:
-        return Session(url, purpose=purpose, timeout_s=timeout_s, settings=settings)
-    except StoreUnavailable as error:
-        raise Unreachable(_what_failed(address_of(url), str(error))) from error
-
-
-def address_of(url: str) -> str:
-    """Where a URL leads, without user and password."""
-    given = conninfo_of(url)
-    host = given.get("host") or given.get("hostaddr") or "the local socket"
-    return f"{host}:{given.get('port', 5432)}/{given.get('dbname', '')}"
-
-
-def _what_failed(address: str, said: str) -> str:
-    if "FATAL" in said and "database" in said and "does not exist" in said:
-        return f"{address} is not there: {said}. Create the database with `createdb`, or name another in the URL."
-    if "FATAL" in said:
-        return (
-            f"{address} does not let us in: {said}. Check the user and the password in the URL, and what the server's "
-            "pg_hba.conf says of this host."
-        )
-    return (
-        f"{address} cannot be reached: {said}. See that the server runs, that host and port in the URL are right, and "
-        "that it takes connections from here."
-    )
-
-
-def check_server(session: Session) -> None:
-    """All that a hub needs, but for who leads."""
-    check_without_schema(session)
+def check_server(session: Session, durability: Durability | None) -> None:
+    """All that a hub needs, but for who leads. `durability` None: of somebody who takes the server's own."""
+    server = check_without_schema(session)
+    if durability is not None:
+        check_durability(server, durability)
     refuse_other_schema(version_of(session), url=session.url)
 
 
@@ -65,10 +32,17 @@ class Server(Struct, frozen=True):
     version: int
     """As a number: 170002 is 17.2."""
     synchronous_commit: str
+    standbys: str
+    """Those that it names, as its setting says; empty: none."""
+
+
+def check_durability(server: Server, durability: Durability) -> None:
+    refuse_weak(synchronous_commit=server.synchronous_commit, standbys=server.standbys, durability=durability)
 
 
 def check_without_schema(session: Session) -> Server:
-    version, encoding, fsync, full_page_writes, synchronous_commit, is_replica = session.rows(SQL["read_server"])[0]
+    found = session.rows(SQL["read_server"])[0]
+    version, encoding, fsync, full_page_writes, synchronous_commit, standbys, is_replica = found
     refuse_old_server(version)
     refuse_replica(is_replica=is_replica)
     refuse_unsafe(fsync=fsync, full_page_writes=full_page_writes, synchronous_commit=synchronous_commit)
@@ -76,7 +50,7 @@ def check_without_schema(session: Session) -> Server:
     _refuse_shared_connections(session)
     for (is_ours,) in session.rows(SQL["owns_tables"]):
         refuse_other_owner(is_ours=is_ours)
-    return Server(version=version, synchronous_commit=synchronous_commit)
+    return Server(version=version, synchronous_commit=synchronous_commit, standbys=standbys)
 
 
 def refuse_old_server(version: int) -> None:
@@ -95,7 +69,7 @@ def refuse_replica(*, is_replica: bool) -> None:
 
 
 def refuse_unsafe(*, fsync: str, full_page_writes: str, synchronous_commit: str) -> None:
-    """`local` is on this server's disk, which is what is promised; a standby may have less."""
+    """Commits that are not flushed even here, whatever a hub is told to promise."""
     settings = {"fsync": fsync, "full_page_writes": full_page_writes, "synchronous_commit": synchronous_commit}
     for name, value in settings.items():
         if value == "off":

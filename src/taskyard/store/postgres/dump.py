@@ -26,13 +26,14 @@ from taskyard.store.dump import (
 )
 from taskyard.store.port import RecordDamaged, StoreRefused
 from taskyard.store.postgres.arrays import blobs, numbers, unescaped, words
-from taskyard.store.postgres.checks import address_of, check_server, connect_or_refuse
+from taskyard.store.postgres.checks import check_server
 from taskyard.store.postgres.commit import inline
-from taskyard.store.postgres.faults import Busy
+from taskyard.store.postgres.faults import Busy, Unconfirmed
 from taskyard.store.postgres.image import identity_of, task_of
 from taskyard.store.postgres.lead import standing_of
 from taskyard.store.postgres.migrate import NAMESPACE, refuse_newer_schema, version_of
 from taskyard.store.postgres.partitions import COMMITS, WEEK_MS
+from taskyard.store.postgres.reach import address_of, connect_or_refuse
 from taskyard.store.postgres.session import Session, Value
 from taskyard.store.postgres.statements import Statement, placed
 from taskyard.store.records import checksum, columns_of
@@ -176,7 +177,12 @@ class NewPostgresYard(PostgresYard):
             self._parts.update((parent, part) for part in missing)
 
     def commit(self) -> None:
-        self._session.run_script("COMMIT")
+        try:
+            self._session.run_script("COMMIT")
+        except Unconfirmed as error:
+            raise StoreRefused(
+                f"The copy was made, but {error}. See that the standby follows, and start no hub on it before it does."
+            ) from error
 
 
 def _readers() -> Iterator[tuple[Kind, Statement, Believe]]:
@@ -260,7 +266,7 @@ def made(url: str) -> Iterator[NewPostgresYard]:
 def _held(url: str, *, isolation: str) -> Iterator[tuple[Session, bytes]]:
     """A transaction in which no hub leads, nor can; with the yard's secret."""
     with connect_or_refuse(url, purpose="copy", timeout_s=COPY_S, settings=_COPYING) as session:
-        check_server(session)
+        check_server(session, None)
         refuse_newer_schema(version_of(session))
         session.run_script(f"BEGIN ISOLATION LEVEL {isolation}")
         try:

@@ -1,8 +1,8 @@
 """The PostgreSQL engine: one connection that writes while its hub leads, readers that only read.
 
-A commit is durable when `write` returns: the server has flushed its log. It is one statement that begins with the
-fence, so whoever leads no longer writes nothing. If the answer to it is lost, the log itself is asked whose commit has
-that place.
+A commit is durable when `write` returns (`durability.py`). It is one statement that begins with the fence, so whoever
+leads no longer writes nothing. If the answer to it is lost, the log itself is asked whose commit has that place. What
+is found there may be missing on a standby, so it counts once something written later is confirmed.
 """
 
 import shlex
@@ -25,14 +25,16 @@ from taskyard.store.port import (
 )
 from taskyard.store.postgres import partitions
 from taskyard.store.postgres.arrays import blobs, numbers
-from taskyard.store.postgres.checks import Unreachable, address_of, check_server, connect_or_refuse
+from taskyard.store.postgres.checks import check_server
 from taskyard.store.postgres.commit import Commit
+from taskyard.store.postgres.durability import Durability, end_abandoned_waits, settings_of
 from taskyard.store.postgres.faults import Gone
 from taskyard.store.postgres.image import load_image, position_of
 from taskyard.store.postgres.lead import Candidate, Lead, end_lease, lead_of, take_over
 from taskyard.store.postgres.lease import Lease
 from taskyard.store.postgres.mirror import Mirror, hot_tasks
 from taskyard.store.postgres.past import touches_the_past, write_past
+from taskyard.store.postgres.reach import Away, address_of, connect_or_refuse
 from taskyard.store.postgres.reader import PostgresReader
 from taskyard.store.postgres.session import Session, Value, public_url
 from taskyard.store.postgres.statements import SQL
@@ -71,9 +73,11 @@ class PostgresStore:
         candidate: Candidate,
         lease: Lease | None = None,
         mirror: Mirror | None = None,
+        durability: Durability = Durability.REPLICATED,
         write_s: float = WRITE_S,
     ) -> None:
         self._url = url
+        self._durability = durability
         self._new_cluster_id = new_cluster_id
         self._candidate = candidate
         self._lease = lease
@@ -101,10 +105,11 @@ class PostgresStore:
         if self._lead is not None:
             raise StoreRefused("This store is open already. Close it first.")
         session = self._session = connect_or_refuse(
-            self._url, purpose="writer", timeout_s=self._write_s, settings=_WRITING
+            self._url, purpose="writer", timeout_s=self._write_s, settings=self._settings
         )
         try:
-            check_server(session)
+            check_server(session, self._durability)
+            end_abandoned_waits(session)
             # Before the first row of each: those that lie elsewhere by then stay there.
             partitions.make_ahead(session, at=session.now_ms, seq=position_of(session) + 1)
             lead = take_over(
@@ -116,7 +121,7 @@ class PostgresStore:
             )
         except StoreUnavailable as error:
             self._disconnect()
-            raise Unreachable(f"{address_of(self._url)} was lost while it was opened: {error}. Try again.") from error
+            raise Away(f"{address_of(self._url)} was lost while it was opened: {error}. Try again.") from error
         except StoreBroken as error:
             self._disconnect()
             raise self._distrusted(error) from error
@@ -131,7 +136,12 @@ class PostgresStore:
     def check(self) -> None:
         """Whether this store could be opened, but for who leads it. `StoreRefused` says why not."""
         with connect_or_refuse(self._url, purpose="check", timeout_s=self._write_s) as session:
-            check_server(session)
+            check_server(session, self._durability)
+
+    @property
+    def _settings(self) -> Mapping[str, str]:
+        """Of the session that writes."""
+        return {**_WRITING, **settings_of(self._durability)}
 
     def _distrusted(self, error: StoreBroken) -> StoreRefused:
         return StoreRefused(f"{address_of(self._url)} cannot be trusted: {error}. Restore the last backup.")
@@ -140,7 +150,8 @@ class PostgresStore:
         """The connection, dialled again if it was lost."""
         if self._session is None or self._session.is_closed:
             self._session = None
-            self._session = Session(self._url, purpose="writer", timeout_s=self._write_s, settings=_WRITING)
+            self._session = Session(self._url, purpose="writer", timeout_s=self._write_s, settings=self._settings)
+            end_abandoned_waits(self._session)
         return self._session
 
     @property
@@ -166,7 +177,10 @@ class PostgresStore:
     def _load(self, session: Session) -> tuple[Lead, Image, Versions]:
         with session.snapshot(), session.patient(LOAD_S):
             lead = lead_of(session, self._led.identity)
-            return lead, load_image(session, hot_tasks(session, self._mirror)), versions_of(session)
+            loaded = lead, load_image(session, hot_tasks(session, self._mirror)), versions_of(session)
+        # What is acted upon from now on must not be missing after a failover.
+        session.confirm()
+        return loaded
 
     # --- writing ---
 
@@ -217,13 +231,17 @@ class PostgresStore:
         raise StoreUnavailable("another commit was under way at the same place of the log")
 
     def _is_written(self, batch: Batch) -> bool:
-        """What the log says. `StoreFenced` if the place is another hub's."""
-        rows = self._ready().rows(SQL["batch_at"], {"seq": batch.seq})
+        """What the log says, and confirmed if it is there. `StoreFenced` if the place is another hub's."""
+        session = self._ready()
+        rows = session.rows(SQL["batch_at"], {"seq": batch.seq})
         for epoch, batch_id in rows:
             if epoch != batch.epoch:
                 raise StoreFenced(f"another hub leads: commit {batch.seq} is of epoch {epoch}")
             if batch_id != batch.batch_id:
                 raise StoreUnavailable("a commit that was given up came through after all")
+        if rows:
+            # It can be seen here also while a standby lacks it.
+            session.confirm()
         return bool(rows)
 
     def _commit(self, batch: Batch, commit: Commit) -> int | None:

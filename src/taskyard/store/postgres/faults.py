@@ -28,6 +28,10 @@ class Gone(StoreUnavailable):
     """The connection was lost: whether a commit that was under way happened, it does not tell."""
 
 
+class Unconfirmed(StoreUnavailable):
+    """It stands on this server, and no standby has confirmed it: a failover may lose it."""
+
+
 class Busy(StoreUnavailable):
     """Somebody holds a lock for longer than we wait."""
 

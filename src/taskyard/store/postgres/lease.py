@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from taskyard.store.port import Holder, StoreFenced, StoreUnavailable
+from taskyard.store.postgres.durability import Durability, settings_of
 from taskyard.store.postgres.faults import Busy
 from taskyard.store.postgres.lead import Candidate, end_lease, standing_of
 from taskyard.store.postgres.migrate import NAMESPACE
@@ -42,8 +43,9 @@ class HubSeen(Struct, frozen=True):
 class Lease:
     """Used by one thread at a time. Every call ends, and raises `StoreUnavailable` if it cannot tell."""
 
-    def __init__(self, url: str, candidate: Candidate) -> None:
+    def __init__(self, url: str, candidate: Candidate, durability: Durability = Durability.REPLICATED) -> None:
         self._url = url
+        self._settings = settings_of(durability)
         self._candidate = candidate
         self._epoch = 0
         """Which we lead, or led last."""
@@ -179,7 +181,7 @@ class Lease:
         """On the connection that is there, or else on a new one: it may have been lost since it was last used."""
         if self._asking is None or self._asking.has_ended:
             self._hang_up()
-            self._asking = Session(self._url, purpose="lease", timeout_s=ASK_S)
+            self._asking = Session(self._url, purpose="lease", timeout_s=ASK_S, settings=self._settings)
         return question(self._asking)
 
     def _hang_up(self) -> None:

@@ -2,9 +2,10 @@
 -- themselves. The database's clock decides who leads.
 
 -- read_server
--- What a hub has to know before it trusts this server.
+-- What a hub has to know before it trusts this server: also what a session has that sets nothing by itself.
 SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'), current_setting('fsync'),
-    current_setting('full_page_writes'), current_setting('synchronous_commit'), pg_is_in_recovery();
+    current_setting('full_page_writes'), (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
+    current_setting('synchronous_standby_names'), pg_is_in_recovery();
 
 -- owns_tables
 -- Zero rows: there is no schema yet. Whoever makes and drops partitions has to own their table.
@@ -27,9 +28,21 @@ SELECT 1;
 -- check_probe_lock
 SELECT pg_backend_pid(), pg_advisory_unlock(:namespace::int, :pid::int);
 
+-- write_to_confirm
+-- A real change, so that it needs a real write; nobody reads it. What was written before is in the server's log before.
+UPDATE identity SET probes = probes + 1;
+
+-- end_abandoned_waits
+-- Zero rows: there are none. Only those of one's own role can be seen and ended.
+SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND usename = current_user AND wait_event = 'SyncRep'
+    AND application_name IN ('taskyard writer', 'taskyard lease')
+    AND query_start < clock_timestamp() - :older_ms * interval '1 millisecond';
+
 -- configure_session
--- Only what this server knows, and was built with.
-SELECT set_config(each.name, each.value, false)
+-- Only what this server knows, and was built with. A default by which commits wait for more than `on` asks is kept.
+SELECT set_config(each.name, CASE WHEN each.name = 'synchronous_commit' AND each.value = 'on' AND reset_val = 'remote_apply'
+    THEN reset_val ELSE each.value END, false)
 FROM unnest(:names, :values) AS each (name, value) JOIN pg_settings ON lower(pg_settings.name) = lower(each.name)
 WHERE pg_settings.enumvals IS NULL OR each.value = ANY (pg_settings.enumvals);
 

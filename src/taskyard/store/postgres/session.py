@@ -6,20 +6,21 @@ since nobody knows what it is in the middle of.
 """
 
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 import psycopg
-from psycopg import pq
+from psycopg import capabilities, pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import Diagnostic
 from psycopg.rows import TupleRow
 
 from taskyard.store.port import StoreRefused
 from taskyard.store.postgres.arrays import Blobs, Numbers, Texts, escaped, teach, words
-from taskyard.store.postgres.faults import translated
+from taskyard.store.postgres.faults import Unconfirmed, translated
 from taskyard.store.postgres.statements import SQL, Statement
 from taskyard.store.postgres.text import LenientText, read_leniently
 
@@ -31,6 +32,12 @@ CONNECT_S: Final = 3
 WAKE_S: Final = 0.1
 # How often the driver looks up while it waits, which is how exactly it keeps a deadline.
 LAST_WORDS_MAX: Final = 3
+CANCEL_S: Final = 1.0
+# How long the server may take to hear that a call was given up.
+CONFIRMATIONS_MAX: Final = 3
+# Each may wait for a standby as long as any call waits.
+WARNINGS: Final = "01"
+# The class of SQLSTATE, whatever language the server speaks.
 PREPARED_MAX: Final = 100
 # A commit's statement has a variant for each set of kinds of change. The least used are forgotten.
 
@@ -82,6 +89,9 @@ class Session:
             self._connection = _Connection.connect(conninfo, autocommit=True, cursor_factory=psycopg.RawCursor)
         self._connection.timeout_s = self._timeout_s = timeout_s
         self._connection.prepared_max = PREPARED_MAX
+        self._warning: str | None = None
+        """What the server said beside the success of a commit that is not confirmed yet."""
+        self._connection.add_notice_handler(self._hear)
         teach(self._connection)
         # The server gets a second more: who waits gives up first, and says so.
         ends = {"statement_timeout": f"{round(timeout_s * 1000) + 1000}ms"}
@@ -131,9 +141,37 @@ class Session:
         return self._run(statement, parameters or {}, prepare=False).rowcount
 
     def _run(self, statement: Statement, parameters: Mapping[str, Value], *, prepare: bool) -> psycopg.Cursor[TupleRow]:
+        cursor = self._execute(statement, parameters, prepare=prepare)
+        if self._warning is not None:
+            self._confirm_what_was_committed()
+        return cursor
+
+    def _execute(
+        self, statement: Statement, parameters: Mapping[str, Value], *, prepare: bool
+    ) -> psycopg.Cursor[TupleRow]:
         values = [_sent(parameters[name]) for name in statement.names]
         with self._closing_what_is_lost():
             return self._connection.execute(statement.text, values, prepare=prepare, binary=True)
+
+    def _hear(self, notice: Diagnostic) -> None:
+        if (notice.sqlstate or "").startswith(WARNINGS):
+            self._warning = notice.message_primary or "a warning"
+
+    def _confirm_what_was_committed(self) -> None:
+        """The warning may be of a statement within a transaction: then the commit is still to come."""
+        if self._connection.pgconn.transaction_status == pq.TransactionStatus.IDLE:
+            self.confirm()
+
+    def confirm(self) -> None:
+        """Return once all that this server wrote until now is as durable as a commit has to be (`durability.py`).
+        Raises `Unconfirmed` if that cannot be said."""
+        for _ in range(CONFIRMATIONS_MAX):
+            self._warning = None
+            written = self._execute(SQL["write_to_confirm"], {}, prepare=False).rowcount
+            if written and self._warning is None:
+                return
+        warning, self._warning = self._warning, None
+        raise Unconfirmed(f"it is written on this server, and no standby has confirmed it: {warning}")
 
     def stream(self, statement: Statement) -> Iterator[Row]:
         """Row by row, of however many; nothing else may be asked before they are all read."""
@@ -151,6 +189,8 @@ class Session:
         """Several statements without parameters, in the transaction that is open."""
         with self._closing_what_is_lost():
             self._connection.execute(script.encode())
+        if self._warning is not None:
+            self._confirm_what_was_committed()
 
     @contextmanager
     def _closing_what_is_lost(self) -> Iterator[None]:
@@ -160,8 +200,17 @@ class Session:
                 yield
             except psycopg.OperationalError as error:
                 if error.sqlstate is None or connection.pgconn.transaction_status == pq.TransactionStatus.ACTIVE:
-                    connection.close()
+                    self._give_up()
                 raise
+
+    def _give_up(self) -> None:
+        """Close it. If the server still works at something it is told to stop: a commit that waits for a standby looks
+        neither at the clock nor whether its client is there, and keeps its locks as long as it waits."""
+        connection = self._connection
+        if connection.pgconn.status == pq.ConnStatus.OK and capabilities.has_cancel_safe():
+            with suppress(psycopg.Error, OSError):
+                connection.cancel_safe(timeout=CANCEL_S)
+        connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -5,8 +5,9 @@ from typing import Final
 from psycopg.errors import InsufficientPrivilege
 
 from taskyard.store.port import StoreRefused, StoreUnavailable
-from taskyard.store.postgres.checks import address_of, check_without_schema, connect_or_refuse
+from taskyard.store.postgres.checks import check_without_schema
 from taskyard.store.postgres.migrate import Migrated, run_migrations
+from taskyard.store.postgres.reach import address_of, connect_or_refuse
 
 MIGRATE_S: Final = 600.0
 
@@ -16,9 +17,14 @@ def migrate(url: str) -> Migrated:
     with connect_or_refuse(url, purpose="migration", timeout_s=MIGRATE_S) as session:
         try:
             check_without_schema(session)
-            return run_migrations(session)
+            migrated = run_migrations(session)
+            # Also what an earlier run made and could not confirm.
+            session.confirm()
+            return migrated
         except StoreUnavailable as error:
-            raise StoreRefused(f"{address_of(url)} was lost meanwhile: {error}. Run this again.") from error
+            raise StoreRefused(
+                f"Whether the schema of {address_of(url)} is as it should be is not certain: {error}. Run this again."
+            ) from error
         except InsufficientPrivilege as error:
             raise StoreRefused(
                 f"{address_of(url)} does not let this user make the schema: {error.diag.message_primary}. Name in the "
