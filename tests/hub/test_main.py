@@ -12,8 +12,10 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from taskyard.gateway.routes import SOCKET_PATH
 from taskyard.hub import main
 from taskyard.hub.main import FileAndFlags, address_of, file_of, profile_of, refuse_exposure, up
 from taskyard.hub.settings import FileSettings, Gateway
@@ -22,9 +24,17 @@ from taskyard.store.sqlite import SqliteStore
 from taskyard.vocabulary import Profile
 from tests.support.engines import Engine
 from tests.support.live import START_S, free_port, wait_until
-from tests.support.postgres import lent_yard
+from tests.support.pg_proxy import Proxy, a_proxy
+from tests.support.postgres import GUARDED, cluster, lent_yard
+from tests.support.raw_http import Answer, connect, head, read_answer, request
 
 FILE = Path("taskyard.toml")
+UPGRADE = [
+    ("Connection", "Upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -191,6 +201,30 @@ def test_a_log_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "hub.log cannot be written" in capsys.readouterr().err
 
 
+def test_a_database_that_turns_the_hub_away_is_not_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = cluster()
+    for url, sentence in (
+        (f"postgresql://{GUARDED}:sesame@127.0.0.1:{server.port}/postgres", "Check user and password in the URL."),
+        (server.url("nowhere"), "Create the database with `createdb`"),
+        (server.url(server.new_database(template="template0")), "has no Taskyard schema yet"),
+    ):
+        assert start(tmp_path, database=url) == 1
+        said = capsys.readouterr().err
+        assert sentence in said
+        assert ("Check user" in said) == ("Check user" in sentence)
+        assert "waiting" not in said
+
+
+def test_a_port_in_use_is_told_although_the_database_is_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert start(tmp_path, port=taken.getsockname()[1], database="postgresql://yard@127.0.0.1:1/yard") == 1
+    assert "another program has it. Choose another --port." in capsys.readouterr().err
+
+
 def test_credentials_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "credentials.json").mkdir()
     assert start(tmp_path) == 1
@@ -255,6 +289,83 @@ def test_in_a_directory_that_others_can_look_into_its_files_are_closed_and_a_war
         line for line in map(json.loads, (data / "hub.log").read_text().splitlines()) if line["event"] == "data.exposed"
     )
     assert (line["level"], line["data"]["command"]) == ("warning", f"chmod 700 {data}")
+
+
+def test_it_waits_for_a_database_that_is_away_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    port, data, database = free_port(), tmp_path / "yard", lent_yard()
+    answers: dict[str, Answer] = {}
+
+    def look_and_let_it_come(wire: Proxy) -> None:
+        await_line(data, "database.awaited")
+        for path in ("/healthz", "/readyz", "/api/v1/tasks"):
+            answers[path] = request(port, "GET", path, key="tyk_whatever")
+        with connect(port) as daemon:
+            daemon.sendall(head("GET", SOCKET_PATH, [("Host", "here"), *UPGRADE]))
+            answers["socket"] = read_answer(daemon)
+        wire.close_to_new(False)
+        await_line(data, "hub.started")
+        answers["ready"] = request(port, "GET", "/readyz")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with a_proxy(cluster().port) as wire:
+        wire.close_to_new(True)
+        looking = threading.Thread(target=look_and_let_it_come, args=(wire,))
+        looking.start()
+        url = cluster().url(database.rpartition("/")[2], port=wire.port)
+        assert start(data, port=port, database=url) == 0
+        looking.join()
+
+    # It says in the terminal once that it waits, and whoever asks whether it lives or takes work can tell
+    said = capsys.readouterr().err
+    assert said.count("waiting for the database") == 1
+    assert "See that the server runs" in said
+    assert answers["/healthz"].status == 200
+    for path in ("/readyz", "/api/v1/tasks", "socket"):
+        assert answers[path].status == 503
+        assert answers[path].problem["code"] == "STORE_UNAVAILABLE"
+        assert "waits for its database" in answers[path].problem["detail"]
+        assert "127.0.0.1" not in answers[path].problem["detail"]
+        assert int(answers[path].headers["retry-after"]) >= 1
+    assert answers["ready"].status == 200
+    events = [json.loads(line)["event"] for line in (data / "hub.log").read_text().splitlines()]
+    assert events.index("database.awaited") < events.index("database.reached") < events.index("hub.started")
+
+
+def test_it_leaves_when_it_is_told_to_while_it_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    port, data = free_port(), tmp_path / "yard"
+
+    def stop() -> None:
+        await_line(data, "database.awaited")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    assert start(data, port=port, database="postgresql://yard@127.0.0.1:1/yard") == 0
+    stopper.join()
+    assert json.loads((data / "hub.log").read_text().splitlines()[-1])["event"] == "hub.stopped"
+    with socket.create_server(("127.0.0.1", port)):
+        pass
+
+
+def test_it_leaves_when_it_is_told_to_while_nobody_can_lead(tmp_path: Path) -> None:
+    """The database was there, and has gone before anybody led."""
+    data, database = tmp_path / "yard", lent_yard()
+
+    def cut_and_stop(wire: Proxy) -> None:
+        cluster().until_waiting(database.rpartition("/")[2], 1)
+        wire.close_to_new(True)
+        wire.cut()
+        await_line(data, "lease.unread")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with a_proxy(cluster().port) as wire, psycopg.connect(database) as somebody:
+        # Who takes the lead waits for this row.
+        somebody.execute("SELECT 1 FROM taskyard.identity FOR UPDATE")
+        cutting = threading.Thread(target=cut_and_stop, args=(wire,))
+        cutting.start()
+        url = cluster().url(database.rpartition("/")[2], port=wire.port)
+        assert start(data, port=free_port(), database=url) == 0
+        cutting.join()
 
 
 def stop_when_up(port: int, data: Path) -> None:

@@ -35,6 +35,8 @@ FILLED = ("identity", "lease", "log_start")
 """The tables in which the migrations leave a row."""
 GUARDED = "guarded"
 """A user who needs the password `open sesame`."""
+BARRED = "barred"
+"""A user who is let in nowhere."""
 
 
 def binary(name: str) -> str:
@@ -96,16 +98,17 @@ class Cluster:
         }
         with (self._data / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = {value}\n" for name, value in settings.items())
-        # One who has to give a password, and all others, who need none.
+        # One who has to give a password, one who may not come, and all others, who need none.
         rules = self._data / "pg_hba.conf"
-        rules.write_text(f"host all {GUARDED} 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
+        own = f"host all {GUARDED} 127.0.0.1/32 scram-sha-256\nhost all {BARRED} 127.0.0.1/32 reject\n"
+        rules.write_text(own + rules.read_text())
 
-    def start(self) -> None:
+    def start(self, *, wait: bool = True) -> None:
         command = [*self.prefix, *self._command(binary("postgres"), "-D", str(self._data))]
         with (self.directory / "log").open("a") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory)
         until = time.monotonic() + START_S
-        while not self._answers():
+        while wait and not self._answers():
             assert self._process.poll() is None, f"the server did not start: {(self.directory / 'log').read_text()}"
             assert time.monotonic() < until, "the server did not start in time"
             time.sleep(0.02)

@@ -6,6 +6,8 @@ import ipaddress
 import logging
 import os
 import signal
+from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -19,6 +21,7 @@ from taskyard.gateway.door import GatewaySettings
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.server import GatewayServer
 from taskyard.hub import interpreter
+from taskyard.hub.await_database import Lobby, once_there, unless_stopped
 from taskyard.hub.contradictions import PORT_MAX
 from taskyard.hub.databases import database_of
 from taskyard.hub.greeting import can_connect, greet
@@ -170,8 +173,17 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
     log = _open_log(data)
     _warn_of_readers(data, log)
     traces = open_traces(settings.telemetry.otlp_endpoint, log)
-    hub = await _hub(data, settings, log, traces, plan)
-    await _start(hub, data, plan)
+    lobby = Lobby(core_settings(settings), _gateway_settings(settings, address), partial(_listen, address=address))
+    try:
+        begin = partial(_hub, data, settings, log, traces, plan)
+        hub = await unless_stopped(stopping, _started(begin, log, lobby, data, plan))
+    finally:
+        await lobby.close()
+    if hub is None:
+        if traces is not None:
+            await asyncio.to_thread(traces.close)
+        log.say("hub.stopped")
+        return 0
     app = build_app(hub, _gateway_settings(settings, address))
     server = GatewayServer(app)
     local = LocalDaemon(data)
@@ -214,6 +226,19 @@ def _signals() -> tuple[asyncio.Event, asyncio.Event]:
     for number, event in ((signal.SIGINT, stopping), (signal.SIGTERM, stopping), (signal.SIGHUP, told)):
         asyncio.get_running_loop().add_signal_handler(number, event.set)
     return stopping, told
+
+
+async def _started(
+    begin: Callable[[], Awaitable[Hub | Node]], log: Log, lobby: Lobby, data: Path, plan: Plan
+) -> Hub | Node:
+    """A hub that leads, or follows one that does. That may take as long as the database is away."""
+    hub = await once_there(begin, log, on_wait=lobby.open)
+    try:
+        await _start(hub, data, plan)
+    except asyncio.CancelledError:
+        await hub.stop()
+        raise
+    return hub
 
 
 async def _start(hub: Hub | Node, data: Path, plan: Plan) -> None:

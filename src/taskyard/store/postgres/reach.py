@@ -7,9 +7,11 @@ passes, and is told in the server's own words.
 
 import re
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Final
 
 from msgspec import Struct
+from psycopg import ProgrammingError
 
 from taskyard.store.port import StoreRefused, StoreUnavailable
 from taskyard.store.postgres.session import Session, conninfo_of
@@ -60,7 +62,7 @@ _FAILURES: Final = tuple(
             "{address} does not let us in: {said}. Grant this role what it lacks, or name another in the URL.",
         ),
         (
-            "does not support SSL|certificate|invalid .* value",
+            r"does not support SSL|certificate|: invalid (\w+ value|port number)|bad value for",
             Unreachable,
             "{address} cannot be reached in the way that the URL asks for: {said}. Correct the parameters in the URL, "
             "or what the server offers.",
@@ -103,18 +105,21 @@ def connect_or_refuse(
     """A session, or what is wrong with the URL, the server, the password or the database."""
     try:
         return Session(url, purpose=purpose, timeout_s=timeout_s, settings=settings)
-    except StoreUnavailable as error:
+    except (StoreUnavailable, ProgrammingError) as error:
         raise unreachable(address_of(url), str(error)) from error
 
 
 def unreachable(address: str, said: str) -> Unreachable:
     """The error for what was said when this address was dialled."""
     failure = next(each for each in _FAILURES if each.said.search(said))
-    return failure.error(failure.sentence.format(address=address, said=said.removesuffix(".")))
+    return failure.error(failure.sentence.format(address=address, said=said.rstrip(".?")))
 
 
 def address_of(url: str) -> str:
     """Where a URL leads, without user and password."""
     given = conninfo_of(url)
-    host = given.get("host") or given.get("hostaddr") or "the local socket"
-    return f"{host}:{given.get('port', 5432)}/{given.get('dbname', '')}"
+    hosts = str(given.get("host") or given.get("hostaddr") or "the local socket").split(",")
+    ports = str(given.get("port") or 5432).split(",")
+    # One port may be said for all hosts, and none for some.
+    places = (f"{host}:{port or 5432}" for host, port in zip_longest(hosts, ports, fillvalue=ports[-1]))
+    return f"{','.join(places)}/{given.get('dbname', '')}"
