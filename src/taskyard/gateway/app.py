@@ -275,6 +275,12 @@ def _body(route: Route[Any, Any], raw: bytes) -> Any:
             raise RequestRefused(Refusal.INVALID_INPUT, "A JSON body is needed.")
         return route.empty_body
     plain_json.check(raw, wraps=BATCH_WRAPS if route.is_batch else WRAPS)
+    body = _decoded(route, raw)
+    plain_json.check_names(raw, route.shape)
+    return body
+
+
+def _decoded(route: Route[Any, Any], raw: bytes) -> Any:
     try:
         return route.decoder.decode(raw)
     except msgspec.ValidationError as error:

@@ -17,6 +17,8 @@ import msgspec
 from taskyard.gateway import plain_json
 from taskyard.gateway.asgi import Receive
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused, Stream
+from taskyard.gateway.duplicates import Shape, shape_of
+from taskyard.mcp.tools import TOOLS
 from taskyard.mcp.yard import Ask, Outcome, problem, refusal
 from taskyard.vocabulary import Refusal
 from taskyard.wire.invalid import faults_in, sentence_of
@@ -72,11 +74,19 @@ def _read(raw: bytes) -> tuple[McpMessage, RequestRefused | None]:
         raise plain_json.not_json() from None
     try:
         plain_json.check(raw, wraps=WRAPS)
+        plain_json.check_names(raw, _shape())
     except RequestRefused as refused:
         if body.method != TOOL_CALL:
             raise
         return body, refused
     return body, None
+
+
+@cache
+def _shape() -> Shape:
+    """What the tools read of a message."""
+    inner = {name: shape for tool in TOOLS for name, shape in shape_of(tool.takes).inner.items()}
+    return Shape({"params": Shape({"arguments": Shape(inner)})})
 
 
 @cache

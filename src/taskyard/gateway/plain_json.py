@@ -5,8 +5,10 @@ it last.
 """
 
 from taskyard.gateway.call import RequestRefused
+from taskyard.gateway.duplicates import Shape, repeated
 from taskyard.vocabulary import Refusal
 from taskyard.wire.depth import DEPTH_MAX, has_nul, has_wild_number, is_too_deep, is_utf8
+from taskyard.wire.invalid import sentence_of
 
 
 def check(raw: bytes, *, wraps: int) -> None:
@@ -19,6 +21,13 @@ def check(raw: bytes, *, wraps: int) -> None:
         raise RequestRefused(Refusal.INVALID_INPUT, "The body is not UTF-8.")
     if has_wild_number(raw):
         raise RequestRefused(Refusal.INVALID_INPUT, "A number is beyond what JSON readers can hold; send it as text.")
+
+
+def check_names(raw: bytes, shape: Shape) -> None:
+    """Of JSON that was decoded: no object that the hub reads may have two members of one name."""
+    fault = repeated(raw, shape)
+    if fault is not None:
+        raise RequestRefused(Refusal.INVALID_INPUT, sentence_of(fault), errors=(fault,))
 
 
 def too_deep() -> RequestRefused:

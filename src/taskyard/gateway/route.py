@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from taskyard.gateway.call import Call, Empty, Reply, Stream
+from taskyard.gateway.duplicates import Shape, shape_of
 from taskyard.vocabulary import Refusal, Scope
 
 B = TypeVar("B")
@@ -92,6 +93,11 @@ class Route(Generic[B, Q]):
     @cached_property
     def decoder(self) -> msgspec.json.Decoder[B]:
         return msgspec.json.Decoder(self.body)
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What of its body is read here, and not only carried."""
+        return shape_of(self.body)
 
     @property
     def place(self) -> str:

@@ -61,7 +61,8 @@ def _brackets(text: bytes) -> bytes:
 
 def has_nul(text: bytes) -> bool:
     """Whether a string in this JSON text contains U+0000, which no text column of a database takes."""
-    return b"\\u0000" in text and b"\\u0000" in text.replace(_PAIR, b"")
+    # Most texts have no backslash, and one letter is found ten times as fast as six.
+    return b"\\" in text and b"\\u0000" in text and b"\\u0000" in text.replace(_PAIR, b"")
 
 
 def without_nul(text: bytes) -> bytes:

@@ -102,6 +102,8 @@ class Submission(Struct, forbid_unknown_fields=True, kw_only=True):
     execution: Execution | None = None
 
 
+NO_OBJECT: Final = "expected an object"
+ONE_INPUT: Final = "stands for `input`; give one of them"
 INPUT_NAMES: Final = ("input", "description")
 """Exactly one of these is given."""
 
@@ -181,13 +183,18 @@ class HeartbeatReport(Struct, forbid_unknown_fields=True):
 
 def faults_of(submission: Submission) -> tuple[FieldError, ...]:
     """What is wrong with its shape beyond the types."""
-    faults = []
-    for name in ("context", "payload", "metadata"):
-        raw = getattr(submission, name)
-        if raw is not UNSET and not is_object(raw) and bytes(raw) != NULL:
-            faults.append(FieldError(name, "expected an object"))
-    if submission.input is UNSET and submission.description is UNSET:
-        faults.append(FieldError("input", "is required"))
-    elif submission.input is not UNSET and submission.description is not UNSET:
-        faults.append(FieldError("description", "stands for `input`; give one of them"))
-    return tuple(faults)
+    faults: tuple[FieldError, ...] = ()
+    if submission.context is not UNSET and _is_no_object(submission.context):
+        faults += (FieldError("context", NO_OBJECT),)
+    if submission.payload is not UNSET and _is_no_object(submission.payload):
+        faults += (FieldError("payload", NO_OBJECT),)
+    if submission.metadata is not UNSET and _is_no_object(submission.metadata):
+        faults += (FieldError("metadata", NO_OBJECT),)
+    if (submission.input is UNSET) is (submission.description is UNSET):
+        is_missing = submission.input is UNSET
+        faults += (FieldError("input", "is required"),) if is_missing else (FieldError("description", ONE_INPUT),)
+    return faults
+
+
+def _is_no_object(raw: Raw | UnsetType) -> bool:
+    return isinstance(raw, Raw) and not is_object(raw) and bytes(raw) != NULL
