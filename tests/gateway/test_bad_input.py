@@ -17,6 +17,8 @@ KIB = 1024
         (b'{"input": "a", "description": "b"}', "description"),
         (b'{"input": "a", "colour": "red"}', "colour"),
         (b'{"input": "a", "context": []}', "context"),
+        (b'{"input": "a", "payload": 1}', "payload"),
+        (b'{"input": "a", "metadata": "b"}', "metadata"),
         (b'{"input": "a", "deadline": "2030-01-01T00:00:00"}', "deadline"),
         (b'{"input": "a", "execution": {"timeout": 0}}', "execution.timeout"),
         (b'{"input": "a", "type": "' + b"x" * 256 + b'"}', "type"),
