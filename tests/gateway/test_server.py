@@ -136,6 +136,7 @@ async def test_who_reads_only_after_all_was_sent_reads_that_it_was_too_much(
         answer = await reader.read()
     writer.close()
     assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"\r\nconnection: close\r\n" in answer
     assert b'"code":"TOO_LARGE"' in answer
 
 

@@ -9,7 +9,6 @@ from urllib.parse import unquote
 import msgspec
 
 from taskyard.gateway.app import GatewayApp
-from taskyard.gateway.asgi import UNREAD
 
 Message = MutableMapping[str, Any]
 WAIT_S = 20.0
@@ -80,12 +79,10 @@ class Client:
         ]
         sent: list[Message] = []
         scope = {**_scope("http", path, _head(self.key, headers)), "method": method}
-        scope[UNREAD] = len(incoming) > 1
 
         async def receive() -> Message:
             if not incoming and (method == "GET" or hang_up is not None):
                 await (hang_up or asyncio.Event()).wait()
-            scope[UNREAD] = len(incoming) > 1
             return incoming.pop(0) if incoming else {"type": "http.disconnect"}
 
         async def send(message: Message) -> None:

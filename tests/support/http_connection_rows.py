@@ -83,6 +83,7 @@ PIPELINES: Final = [
     row("an absolute target after one", (201, 400), "9.3.2", WHOLE + head("GET http://a/ HTTP/1.1", HOST) + NEXT),
     row("a bad chunk after one", (200, 400), "9.3.2", NEXT + chunked("x\r\n") + NEXT),
     row("two Hosts after one", (200, 400), "9.3.2", NEXT + head(GET, HOST, HOST) + NEXT),
+    row("rubbish behind two Hosts", (200, 400), "9.6", NEXT + head(GET, HOST, HOST) + "rubbish\0", NEXT),
     row("close, and another", 200, "9.6", head(GET, HOST, "Connection: close") + NEXT),
     row("close and a task", 200, "9.6", head(GET, HOST, "Connection: close") + WHOLE),
     row("close in a list", 200, "9.6", head(GET, HOST, "Connection: keep-alive, close") + NEXT),

@@ -1,4 +1,4 @@
-"""How an answer leaves: whole, as a stream, or in place of a WebSocket; and what becomes of a body that is left."""
+"""How an answer leaves: whole, as a stream, or in place of a WebSocket."""
 
 import asyncio
 import logging
@@ -7,12 +7,8 @@ from typing import Final
 
 import msgspec
 
-from taskyard.gateway.asgi import KNOWN, UNREAD, Receive, Scope, Send
-from taskyard.gateway.bodies import UNREAD_BYTES_MAX, announced, discard
+from taskyard.gateway.asgi import Receive, Scope, Send
 from taskyard.gateway.call import SECURITY, Reply, Stream
-from taskyard.gateway.door import Door
-from taskyard.gateway.head import CLOSES
-from taskyard.gateway.sizes import bytes_max
 
 NO_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
@@ -20,31 +16,13 @@ log = logging.getLogger(__name__)
 _encoder: Final = msgspec.json.Encoder()
 
 
-async def send_reply(door: Door, reply: Reply, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send it; if the request's body has not ended yet, say that the connection closes, and close it."""
+async def send_reply(reply: Reply, send: Send) -> None:
     body = reply.value if isinstance(reply.value, bytes) else _encoder.encode(reply.value)
     headers = [*reply.security, *reply.headers]
     if reply.status not in NO_BODY:
         headers += [(b"content-type", reply.media_type.encode()), (b"content-length", str(len(body)).encode())]
-    is_unread = scope.get(UNREAD, False)
-    if is_unread and CLOSES not in headers:
-        headers.append(CLOSES)
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    if is_unread and (most := _discarded(door, reply, scope)):
-        await send({"type": "http.response.body", "body": body, "more_body": True})
-        await discard(receive, most, door.deadlines.unread_s)
-        body = b""
     await send({"type": "http.response.body", "body": body})
-
-
-def _discarded(door: Door, reply: Reply, scope: Scope) -> int:
-    """How many bytes of a body are read after its answer. Without a key nobody makes us read more than a request."""
-    if reply.status == HTTPStatus.REQUEST_TIMEOUT:
-        return 0
-    if scope.get(KNOWN):
-        return UNREAD_BYTES_MAX
-    most = bytes_max(door.size, is_batch=True)
-    return 0 if announced(dict(scope["headers"])) > most else most
 
 
 async def send_stream(stream: Stream, scope: Scope, receive: Receive, send: Send) -> None:

@@ -21,7 +21,7 @@ import msgspec
 from taskyard.core.outcomes import OVER
 from taskyard.gateway import docs_page, openapi, plain_json
 from taskyard.gateway.answers import deny, gone, send_reply, send_stream
-from taskyard.gateway.asgi import KNOWN, SHORT_CUT, Receive, Scope, Send
+from taskyard.gateway.asgi import KNOWN, LATE, SHORT_CUT, Receive, Scope, Send
 from taskyard.gateway.auth import NOBODY, Principal, TooManyFailures, Unrecognised
 from taskyard.gateway.bodies import read_body
 from taskyard.gateway.call import (
@@ -108,26 +108,27 @@ class GatewayApp:
         if isinstance(answer, Stream):
             await send_stream(answer, scope, receive, send)
         else:
-            await send_reply(self.door, answer, scope, receive, send)
+            await send_reply(answer, send)
 
     async def _told(self, scope: Scope, receive: Receive) -> Reply | Stream:
         """What the caller is told, be it a problem."""
         try:
             return await self._answer(scope, receive)
         except REFUSED as refused:
-            self._count(refused)
+            self._note(refused, scope)
             return _told_of(refused)
         except Exception:
             # A fault of ours stays one caller's, who is answered all the same.
             log.exception("a request failed", extra={"method": scope["method"]})
             return _fault()
 
-    def _count(self, refused: Exception) -> None:
-        """For metrics: what is wrong with the request, or with what it asked for."""
+    def _note(self, refused: Exception, scope: Scope) -> None:
+        """What metrics, and the connection's end, have to know of a refusal."""
         if isinstance(refused, RecordDamaged):
             self.door.hub.damage.note(str(refused))
         elif isinstance(refused, RequestRefused):
             self.door.malformed += refused.code is Refusal.BAD_REQUEST
+            scope[LATE] = refused.code is Refusal.REQUEST_TIMEOUT
 
     async def _answer(self, scope: Scope, receive: Receive) -> Reply | Stream:
         headers = fields_of(scope)

@@ -8,11 +8,11 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-UNREAD: Final = "taskyard.unread"
-"""Where the scope of a request says whether the end of its body is still to come."""
-
 KNOWN: Final = "taskyard.known"
-"""Where it is noted that the caller showed a credential that is good."""
+"""Where the scope of a request says that its caller showed a credential that is good."""
+
+LATE: Final = "taskyard.late"
+"""Where it says that the body had its time, and did not come."""
 
 SHORT_CUT: Final = "taskyard.short_cut"
 """The extension by which the scope of a socket offers one."""

@@ -1,16 +1,12 @@
-"""A request's body as it comes: within its bounds of size and time, and thrown away where it was refused."""
+"""A request's body as it comes: within its bounds of size and time."""
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 from taskyard.gateway.asgi import Receive
 from taskyard.gateway.call import RequestRefused
 from taskyard.vocabulary import Refusal
-
-UNREAD_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Of a known caller's body that is too large: several times what any may have. Who sends more reads no answer."""
 
 
 async def read_body(headers: Mapping[bytes, bytes], receive: Receive, bytes_max: int, deadline_s: float) -> bytes:
@@ -58,18 +54,3 @@ async def _read_parts(message: Any, receive: Receive, bytes_max: int) -> bytes:
 
 def _too_large(bytes_max: int) -> RequestRefused:
     return RequestRefused(Refusal.TOO_LARGE, f"The body is too large: at most {bytes_max:,} bytes are possible here.")
-
-
-async def discard(receive: Receive, bytes_max: int, deadline_s: float) -> None:
-    """Throw away what still comes of a body whose request is answered.
-
-    Closed before that, a caller who reads only after it has sent all would find a broken connection, not the answer.
-    """
-    left = bytes_max
-    with suppress(TimeoutError):
-        async with asyncio.timeout(deadline_s):
-            while left > 0:
-                message = await receive()
-                left -= len(message.get("body", b""))
-                if not message.get("more_body"):
-                    return

@@ -8,6 +8,7 @@ A request that arrives in one piece, as almost all do, costs no timer and a micr
 import asyncio
 from asyncio import TimerHandle
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Final
 
 import httptools
@@ -15,9 +16,11 @@ import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from taskyard.gateway import head
-from taskyard.gateway.asgi import UNREAD
+from taskyard.gateway.asgi import KNOWN, LATE
+from taskyard.gateway.bodies import announced
 from taskyard.gateway.call import RequestRefused
 from taskyard.gateway.listening import GatewayConfig
+from taskyard.gateway.sizes import bytes_max
 from taskyard.vocabulary import Refusal
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, problem
 
@@ -33,9 +36,22 @@ FRAMING_TOO_LARGE: Final = "The chunks of this body are mostly extensions or tra
 PIPELINED_MAX: Final = 64
 """Requests of one connection that wait for the answer to the one before them."""
 
+UNREAD_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Of a known caller's body that is too large: several times what any may have. Who sends more reads no answer."""
+UNHEARD_S: Final = 0.5
+"""How long a peer of which nothing more is read has to read its answer."""
 HEADER_BYTES: Final = len(": \r\n")
 
 _NOWHERE: Final[deque[tuple[bytes, bytes]]] = deque(maxlen=0)
+
+
+class _Line:
+    """The transport as answers see it: the last of them does not close it at once."""
+
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+        self.write = transport.write
+        self.is_closing = transport.is_closing
+        self.close = close
 
 
 class _Over(Exception):
@@ -61,6 +77,10 @@ class BoundedHttp(HttpToolsProtocol):
     _has_upgrade = False
     _is_over = False
     """Nothing more is taken from this connection."""
+    _keeps_alive = False
+    _end_timer: TimerHandle | None = None
+    """Set once nothing more is said."""
+    _discards = 0
     _last_words: bytes | None = None
     """What is still to be said once the requests before it are answered."""
 
@@ -68,6 +88,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._line = _Line(transport, self._end)
         if len(self.connections) > self.config.door.settings.connections_max:
             transport.abort()
             return
@@ -75,11 +96,13 @@ class BoundedHttp(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_came()
+        if self._end_timer is not None:
+            self._end_timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._is_over:
-            self.transport.pause_reading()
+            self._discard(len(data))
             return
         self._unset_keepalive_if_required()
         cycle, body_bytes = self.cycle, self._body_bytes
@@ -143,8 +166,10 @@ class BoundedHttp(HttpToolsProtocol):
         if self.expect_100_continue:
             self.expect_100_continue = self.parser.get_http_version() == "1.1"
         super().on_headers_complete()
-        if not self._has_upgrade:
-            self.scope[UNREAD] = True
+        if not self._has_upgrade and self.cycle is not None:
+            self.cycle.transport = self._line  # type: ignore[assignment]
+            # An answer that does not wait for the body is the last on this connection.
+            self._keeps_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
             # What follows the body is no part of the head that is authenticated, bounded and asked.
             self.headers = _NOWHERE
 
@@ -154,12 +179,14 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        if not self._has_upgrade and self.cycle is not None:
-            self.scope[UNREAD] = False
+        if not self._has_upgrade and self.cycle is not None and not self.cycle.response_started:
             # A trailer may say `Connection: close`, and the parser then skips all that follows.
-            self.cycle.keep_alive = self.cycle.keep_alive and self.parser.should_keep_alive()
+            self.cycle.keep_alive = self._keeps_alive and self.parser.should_keep_alive()
 
     def on_response_complete(self) -> None:
+        if self._end_timer is not None:
+            self.server_state.total_requests += 1
+            return
         was_last = not self.pipeline
         super().on_response_complete()
         if was_last and self._last_words is not None:
@@ -248,7 +275,51 @@ class BoundedHttp(HttpToolsProtocol):
     def _part(self) -> None:
         if self._last_words is not None and not self.transport.is_closing():
             self.transport.write(self._last_words)
-        self.transport.close()
+        self._end()
+
+    # The end, in stages (RFC 9112, 9.6): a reset may erase an answer that its client has not read yet.
+
+    def shutdown(self) -> None:
+        self._keeps_alive = False
+        super().shutdown()
+
+    def _end(self) -> None:
+        """Say that nothing more comes, and close when the peer has, or has sent too much or for too long."""
+        if self._end_timer is not None or self.transport.is_closing():
+            return
+        self._is_over = True
+        self._head_came()
+        self._unset_keepalive_if_required()
+        self._discards = self._discarded()
+        if self._discards:
+            self.transport.resume_reading()
+            ends_s = self.config.door.deadlines.unread_s
+        else:
+            self.transport.pause_reading()
+            ends_s = min(UNHEARD_S, self.config.door.deadlines.unread_s)
+        self._end_timer = self.loop.call_later(ends_s, self.transport.abort)
+        self.transport.write_eof()
+
+    def _discarded(self) -> int:
+        """How many bytes are read and thrown away, so that whoever sends them comes to read the answer."""
+        most = bytes_max(self.config.door.size, is_batch=True)
+        cycle = self.cycle
+        if cycle is None or not cycle.more_body:
+            return most
+        if cycle.scope.get(LATE):
+            return 0
+        if cycle.scope.get(KNOWN):
+            return UNREAD_BYTES_MAX
+        return 0 if announced(dict(cycle.scope["headers"])) > most else most
+
+    def _discard(self, received: int) -> None:
+        if self._end_timer is None:
+            # Requests before it are answered first.
+            self.transport.pause_reading()
+            return
+        self._discards -= received
+        if self._discards <= 0:
+            self.transport.abort()
 
     # The deadline of a head.
 
