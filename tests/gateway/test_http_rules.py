@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+from collections.abc import Iterator
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -12,6 +13,7 @@ from taskyard.gateway.call import RequestRefused
 from taskyard.gateway.door import Deadlines, GatewaySettings
 from taskyard.gateway.head import fields_of
 from taskyard.gateway.server import GatewayServer
+from taskyard.hub.observe import Log, Records
 from taskyard.vocabulary import Scope
 from tests.support.gateway_client import WAIT_S, Client
 from tests.support.gateway_hub import GatewayHub
@@ -178,27 +180,61 @@ async def test_a_body_that_came_whole_costs_no_connection(hub: GatewayHub) -> No
 # --- counting ----------------------------------------------------------------------------------------------
 
 
-async def test_malformed_requests_are_counted_and_have_no_line_in_the_log(
-    hub: GatewayHub, caplog: pytest.LogCaptureFixture
-) -> None:
+class Kept:
+    """A log that is kept here."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+
+    def write(self, lines: bytes) -> None:
+        self.lines.append(lines)
+
+
+@pytest.fixture
+def kept() -> Iterator[Kept]:
+    """What `hub.log` would have."""
+    sink = Kept()
+    handler = Records(Log(sink))
+    logging.getLogger().addHandler(handler)
+    yield sink
+    logging.getLogger().removeHandler(handler)
+
+
+async def test_malformed_requests_are_counted_and_have_no_line_in_the_log(hub: GatewayHub, kept: Kept) -> None:
     key = await a_key(hub, Scope.ADMIN)
     asks = (
         f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n".encode()
     )
+    to_h2 = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\n\r\n"
+    coded = post("Transfer-Encoding: gzip, chunked", body="0\r\n\r\n")
     async with serving(hub) as server:
-        with caplog.at_level(logging.WARNING):
-            for sent in (
-                b"\0",
-                b"GET / HTTP/1.1\r\n\r\n",
-                post("Transfer-Encoding: gzip, chunked", body="0\r\n\r\n"),
-                post("Host: a"),
-            ):
-                await exchanged(server, sent)
-            await exchanged(server, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\nUpgrade: h2c\r\n\r\n")
+        for sent in (
+            b"\0",
+            b"GET / HTTP/1.1\r\n\r\n",
+            coded,
+            post("Host: a"),
+            to_h2,
+            socket_asked(),
+            socket_asked("Host: a"),
+        ):
+            await exchanged(server, sent)
         (answer,) = answers_in(await exchanged(server, asks))
     families = {one.name: one for one in text_string_to_metric_families(answer.body.decode())}
-    assert families["taskyard_http_malformed_requests"].samples[0].value == 4
-    assert not caplog.records
+    assert families["taskyard_http_malformed_requests"].samples[0].value == 5
+    assert not kept.lines
+
+
+def socket_asked(*fields: str) -> bytes:
+    """Without a key."""
+    lines = [
+        "GET /api/v1/daemons/connect HTTP/1.1",
+        "Host: localhost",
+        *fields,
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+    ]
+    lines += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 # --- streams -----------------------------------------------------------------------------------------------

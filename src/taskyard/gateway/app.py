@@ -216,6 +216,7 @@ class GatewayApp:
         try:
             principal = await self._socket_caller(scope)
         except REFUSED as refused:
+            self._note(refused, scope)
             await deny(_told_of(refused), send)
             return
         short_cut = scope.get("extensions", {}).get(SHORT_CUT)

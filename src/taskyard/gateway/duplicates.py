@@ -17,8 +17,8 @@ from msgspec import Raw, Struct, inspect
 from taskyard.wire.problems import FieldError
 
 TWICE: Final = "stands more than once in its object; send it once"
+# Of an object that is taken apart to find the name: with 16 MiB that would hold up the loop for half a second.
 NAMED_BYTES_MAX: Final = 1024 * 1024
-"""Of an object that is taken apart to find which name it is: with 16 MiB that would take half a second."""
 
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _rows: Final = msgspec.json.Decoder(list[dict[str, Raw]]).decode
@@ -29,8 +29,8 @@ class Shape(Struct, frozen=True):
     """Which members of an object, or of each object in a list, are objects that the hub reads."""
 
     inner: Mapping[str, "Shape"] = {}
+    # Of an object with names of its sender's choosing: the shape of each value.
     values: "Shape | None" = None
-    """Of an object with names of its sender's choosing: what each of its values is."""
 
 
 def shape_of(type_: Any) -> Shape:
@@ -48,7 +48,7 @@ def _shape(info: inspect.Type) -> Shape | None:
         case inspect.ListType():
             return _shape(info.item_type)
         case inspect.DictType():
-            # With values of any kind it is somebody's data, not ours.
+            # With values of any kind it is a user's data.
             is_carried = isinstance(info.value_type, inspect.AnyType | inspect.CustomType)
             return None if is_carried else Shape(values=_shape(info.value_type))
         case inspect.StructType():
@@ -90,7 +90,7 @@ def _colons_of(members: dict[str, Raw], shape: Shape) -> int:
 
 
 def _fault(text: bytes, shape: Shape, path: str) -> FieldError | None:
-    """Where it is: few ask for it, so each object is taken by itself."""
+    """Find it: this is rare, so each object is taken by itself."""
     found: Iterable[FieldError | None] = ()
     if text.startswith(b"["):
         found = (_fault(bytes(item), shape, f"{path}[{index}]") for index, item in enumerate(_items(text)))

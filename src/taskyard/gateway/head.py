@@ -14,6 +14,7 @@ from taskyard.vocabulary import Refusal
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
+# Fields that decide who asks, what for, or where the request ends: with two of them, each reader may take another.
 SINGLE: Final = frozenset(
     {
         b"authorization",
@@ -29,14 +30,13 @@ SINGLE: Final = frozenset(
         b"x-taskyard-request",
     }
 )
-"""Fields that decide who asks, what for, or where the request ends: with two of them, each reader may take another."""
 TRACE_PARENT: Final = b"traceparent"
+# The field of an answer that is the last on its connection.
 CLOSES: Final = (b"connection", b"close")
-"""A field of an answer after which nothing more is read from the connection."""
 
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
+# Finds what no target may have, though the parser takes it.
 is_odd: Final = re.compile(rb"[^\x21-\x7e]|#").search
-"""Whether a target has what no target may have, though the parser takes it."""
 _ABSOLUTE: Final = re.compile(rb"https?://([^/?]+)(.*)", re.IGNORECASE)
 
 

@@ -33,15 +33,16 @@ NOT_ALONE: Final = "A WebSocket is opened on a connection that has no unanswered
 FRAMING_BYTES_MAX: Final = 64 * 1024
 FRAMING_PER_BYTE: Final = 8
 FRAMING_TOO_LARGE: Final = "The chunks of this body are mostly extensions or trailers; send larger chunks without them."
+# Requests of one connection that wait for the answer to the one before them.
 PIPELINED_MAX: Final = 64
-"""Requests of one connection that wait for the answer to the one before them."""
 
+# Of a body that is refused although its caller is known: several times what any body may have.
 UNREAD_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Of a known caller's body that is too large: several times what any may have. Who sends more reads no answer."""
+# How long a peer has to read its answer if nothing more of it is read.
 UNHEARD_S: Final = 0.5
-"""How long a peer of which nothing more is read has to read its answer."""
 HEADER_BYTES: Final = len(": \r\n")
 
+# Where trailers are appended.
 _NOWHERE: Final[deque[tuple[bytes, bytes]]] = deque(maxlen=0)
 
 
@@ -66,23 +67,24 @@ class BoundedHttp(HttpToolsProtocol):
     cycle: RequestResponseCycle | None  # type: ignore[assignment]
     scope: Any
     headers: Any
+    _line: _Line
     _head_timer: TimerHandle | None = None
     _in_head = False
+    # Of the packets that held nothing but a part of this head.
     _head_bytes = 0
-    """Of packets that held nothing but a part of this head."""
     _packet_bytes = 0
+    # Of all bodies so far.
     _body_bytes = 0
-    """Of all bodies so far."""
     _framing_bytes = 0
     _has_upgrade = False
+    # No further request is taken from this connection.
     _is_over = False
-    """Nothing more is taken from this connection."""
     _keeps_alive = False
+    # Set once nothing more is said.
     _end_timer: TimerHandle | None = None
-    """Set once nothing more is said."""
     _discards = 0
+    # A refusal that is to be said once the requests before it are answered.
     _last_words: bytes | None = None
-    """What is still to be said once the requests before it are answered."""
 
     # The connection.
 
@@ -98,6 +100,8 @@ class BoundedHttp(HttpToolsProtocol):
         self._head_came()
         if self._end_timer is not None:
             self._end_timer.cancel()
+        # Or the protocol and what its answers write to would keep each other until the collector comes.
+        self._line.close = self.transport.abort
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -301,7 +305,7 @@ class BoundedHttp(HttpToolsProtocol):
         self.transport.write_eof()
 
     def _discarded(self) -> int:
-        """How many bytes are read and thrown away, so that whoever sends them comes to read the answer."""
+        """How many bytes are read and thrown away, so that their sender comes to read the answer."""
         most = bytes_max(self.config.door.size, is_batch=True)
         cycle = self.cycle
         if cycle is None or not cycle.more_body:

@@ -19,7 +19,7 @@ from taskyard.vocabulary import Refusal
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::", "[::]", ""})
 _REMEMBERED_MAX: Final = 1000
-# As RFC 3986 has it, but for the comma: two fields that a proxy combined, or a name that no resolver knows.
+# As RFC 3986 has it, but without a comma: with one it is two fields that a proxy combined.
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]*\]|[-.~%!$&'()*+;=\w]*)(?::[0-9]*)?[ \t]*")
 
 

@@ -31,6 +31,9 @@ LEVELS: Final = {EventName.SETTINGS_REFUSED: "error", EventName.NOTIFICATION_DEA
 CARRIED: Final = ("hook_id", "code", "untold")
 """What a record of `logging` may bring beside its message: ids that we gave, codes and counts that are ours."""
 
+# What uvicorn says of each WebSocket that is refused. Without a key the log could be filled with it.
+UNTOLD: Final = frozenset({"ASGI callable returned without completing handshake."})
+
 _encoder: Final = msgspec.json.Encoder()
 # The encoder escapes what is below U+0020. These would still move a cursor, turn the writing round or end a line.
 _UNSEEN: Final = re.compile(
@@ -147,6 +150,8 @@ class Records(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         # The first line as it was written down in the code: what is put into it, or follows, may quote anybody.
         message = str(record.msg).partition("\n")[0]
+        if message in UNTOLD:
+            return
         level, error = record.levelname.lower(), record.exc_info[1] if record.exc_info else None
         data = {name: value for name in CARRIED if (value := getattr(record, name, None)) is not None}
         if error is None:
