@@ -10,8 +10,10 @@ from taskyard.core.state import User
 from taskyard.core.task import Task, Terms, Trouble
 from taskyard.core.yard_commands import ChangeSettings, OpenBreaker, PauseQueue, ResetBreaker, ResumeQueue
 from taskyard.vocabulary import SourceType
+from tests.support.breakers import CLOSED, HALF_OPEN, half_opened, now_is, probe
 from tests.support.counts import counted
 from tests.support.harness import AttemptStatus, HubHarness, Level, Status, a_draft, attempt_of
+from tests.support.suspects import two_busy_daemons
 
 LOW, HIGH, CRITICAL = Level.LOW, Level.HIGH, Level.CRITICAL
 ONE_AT_A_TIME = Settings(limits=Limits(running_per_user=1))
@@ -214,6 +216,43 @@ def test_a_breaker_that_opens_by_itself_again_lets_it_through_by_itself() -> Non
     assert child.status is Status.SCHEDULED
 
 
+def test_a_probe_is_not_what_holds_its_own_sub_tasks_while_it_waits_for_them() -> None:
+    # Given a half-open breaker whose probe makes sub-tasks of its own type, and another task that waits to be tried
+    hub = half_opened()
+    parent = hub.run(hub.submit())
+    first, second = child_of(hub, parent), child_of(hub, parent)
+    other = hub.submit()
+    assert probe(hub) == parent.id
+
+    # When it waits for them, then one at a time runs in its place, and so does what that waits for itself
+    wait(hub, parent)
+    assert (first.status, attempt_of(first).in_place) == (Status.SCHEDULED, parent.id)
+    part = child_of(hub, hub.run(first))
+    wait(hub, first, "w2")
+    assert (part.status, attempt_of(part).in_place) == (Status.SCHEDULED, first.id)
+    assert (second.status, other.status) == (Status.QUEUED, Status.QUEUED)
+
+    # And neither of them is the probe
+    hub.fail(part, code="INVALID_INPUT")
+    hub.complete(first)
+    assert second.status is Status.SCHEDULED
+    hub.complete(second)
+    assert (now_is(hub), probe(hub), other.status) == (HALF_OPEN, parent.id, Status.QUEUED)
+    hub.complete(parent)
+    assert (now_is(hub), other.status) == (CLOSED, Status.SCHEDULED)
+
+
+def test_another_probe_than_its_parent_holds_it() -> None:
+    hub = half_opened()
+    parent = hub.run(hub.submit(type="other"))
+    tried = hub.submit()
+    child = child_of(hub, parent)
+    wait(hub, parent)
+    assert (probe(hub), child.status) == (tried.id, Status.QUEUED)
+    hub.complete(tried)
+    assert child.status is Status.SCHEDULED
+
+
 def test_a_paused_queue_holds_it_and_others_of_its_siblings_go_first() -> None:
     hub, parent = a_plan_of_one(settings=WITH_A_QUEUE)
     hub.step(PauseQueue("q", "ann"))
@@ -299,6 +338,29 @@ def test_a_suspect_runs_alone_and_its_own_child_beside_it() -> None:
     hub.state.yard.enter(hub.state.users["ann"], second)
     wait(hub, parent)
     assert second.status is Status.QUEUED
+
+
+def test_a_daemon_that_is_kept_for_a_suspect_runs_it_since_it_is_not_empty_before() -> None:
+    # Given a daemon that is emptied for a suspect while its last task waits for a sub-task
+    hub = HubHarness()
+    one, two, suspect = two_busy_daemons(hub)
+    hub.live(s=61)
+    kept, other = (one, two) if one.alone else (two, one)
+    *done, parent = list(kept.holding.values())
+    for task in done:
+        hub.complete(task)
+    child = child_of(hub, hub.run(parent), target=kept.id)
+    assert (kept.alone, list(kept.holding), child.status) == (suspect.id, [parent.id], Status.QUEUED)
+
+    # When it says that it waits, then the sub-task runs beside it
+    wait(hub, parent)
+    assert (child.status, attempt_of(child).daemon_id) == (Status.SCHEDULED, kept.id)
+
+    # And when both have ended, the suspect has the daemon for itself
+    hub.complete(child)
+    hub.complete(parent)
+    assert (suspect.status, attempt_of(suspect).daemon_id) == (Status.SCHEDULED, kept.id)
+    assert other.alone is None
 
 
 def test_a_settings_change_looks_again() -> None:

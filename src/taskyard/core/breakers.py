@@ -7,8 +7,8 @@ preempted, rejected, drained, rate limited, lost, an input that was wrong) says 
 ready task is the probe. What was granted before the breaker opened is not listened to until it is closed: the news
 it brings is old.
 
-A probe is one only while its task is held, so that none can be waited for in vain. A breaker that is closed and has
-nothing to count is not kept.
+A probe is one only while its task is held, so that none can be waited for in vain. Sub-tasks that it waits for run in
+its place (`in_place.py`) and are no probes themselves. A breaker that is closed and has nothing to count is not kept.
 """
 
 from typing import Final
@@ -77,11 +77,13 @@ def blocker_of(breaker: BreakerRecord) -> Blocker:
 # What it learns from attempts.
 
 
-def become_probe(turn: Turn, task: Task, _attempt: Attempt, _daemon: Daemon) -> None:
-    """A task was granted: if its breaker is half-open, it is the one."""
+def become_probe(turn: Turn, task: Task, attempt: Attempt, _daemon: Daemon) -> None:
+    """A task was granted: if its breaker is half-open, it is the one, unless it runs in the place of the one."""
     user = turn.state.users[task.user_id]
     breaker = user.breakers.get(task.kind.needs.type)
     if breaker is None or breaker.opened_at is None:
+        return
+    if attempt.in_place is not None and probe_of(user, breaker) is not None:
         return
     is_free = turn.now.wall >= breaker.half_open_at and probe_of(user, breaker) is None
     assert is_free, "I3: nothing but one probe passes a breaker"

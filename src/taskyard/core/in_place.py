@@ -3,7 +3,8 @@
 The parent holds its slot and does nothing with it. So a sub-task that finds no room of its own may use the parent's:
 it counts under no limit, and the parent's daemon runs it beyond its slots. Thereby nobody who may run one task at a
 time waits for ever for what cannot start because they wait. What is not about room (a breaker, a paused or cooling
-queue, an exclusive key, the month's hours) holds it like any other.
+queue, an exclusive key, the month's hours) holds it like any other, unless it is its own parent that holds it: what
+runs in a probe's place is part of what is tried.
 
 That a task waits is told by whoever answers its question (`GET /tasks/{id}?wait_s=` with its token) and is forgotten
 at a restart: it asks again. When it waits no longer, who runs in its place goes on there, but nobody follows. When
@@ -19,6 +20,7 @@ from taskyard.core.placement import choose, has_memory
 from taskyard.core.state import Daemon, State, Turn
 from taskyard.core.task import Attempt, Task
 from taskyard.vocabulary import RANK, Status
+from taskyard.vocabulary.reasons import Reason
 
 
 def begin_wait(turn: Turn, command: BeginWait) -> None:
@@ -95,7 +97,7 @@ def _find_daemon(turn: Turn, parent: Task, above: Attempt, lane: Lane) -> tuple[
 
 def _is_held(turn: Turn, parent: Task, lane: Lane, line: Line) -> bool:
     """Whether a rule that is not about room says no; the place is looked at again when that is over."""
-    hold = _first_hold(turn, lane, line)
+    hold = _first_hold(turn, parent, lane, line)
     if hold is None:
         return False
     turn.state.yard.sleep_place(parent.id, hold.blocker)
@@ -103,12 +105,28 @@ def _is_held(turn: Turn, parent: Task, lane: Lane, line: Line) -> bool:
     return True
 
 
-def _first_hold(turn: Turn, lane: Lane, line: Line) -> Hold | None:
-    found = (*(rule(turn, line) for rule in LINE_RULES), *(rule(turn, lane) for rule in LANE_RULES))
-    return next((hold for hold in found if hold is not None and hold.reason not in ROOM), None)
+def _first_hold(turn: Turn, parent: Task, lane: Lane, line: Line) -> Hold | None:
+    rules = (*(rule(turn, line) for rule in LINE_RULES), *(rule(turn, lane) for rule in LANE_RULES))
+    holds = (hold for hold in rules if hold is not None and hold.reason not in ROOM)
+    return next((hold for hold in holds if not _is_tried_with(turn.state, parent, hold)), None)
+
+
+def _is_tried_with(state: State, parent: Task, hold: Hold) -> bool:
+    """Whether a breaker holds it only because its parent, or in whose place that runs itself, is the probe: the probe
+    would wait for it until its time is over, and the breaker with it."""
+    if hold.reason is not Reason.BREAKER_PROBING:
+        return False
+    probe = state.users[parent.user_id].breakers[hold.name or ""].probe
+    above: str | None = parent.id
+    while above is not None and above != probe:
+        attempt = live_attempt(state, state.tasks[above])
+        above = None if attempt is None else attempt.in_place
+    return above is not None
 
 
 def _takes_in(host: Daemon, parent: Task, lane: Lane) -> bool:
-    """Everything that is asked of a daemon but a free slot. A suspect runs alone, also from its parent's side."""
-    is_free = host.alone in (None, parent.id) and lane.special.suspect is None
+    """Everything that is asked of a daemon but a free slot. A suspect runs alone, also from its parent's side; while
+    the daemon is only emptied for one, the sub-task brings nearer the end of what runs there."""
+    is_alone = host.alone in host.holding and host.alone != parent.id
+    is_free = not is_alone and lane.special.suspect is None
     return host.is_open and is_free and has_memory(lane, host) is None
