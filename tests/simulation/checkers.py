@@ -16,7 +16,7 @@ from taskyard.core.task import Attempt, Task
 from taskyard.store.committer import Release
 from taskyard.vocabulary import ENDED, AttemptStatus, DependsPolicy, ErrorCode, Status
 from tests.simulation.history import History, Spawn, Violation, expect
-from tests.simulation.state_checkers import DECIDED, DRAINED, HELD, LOADED, QUIET
+from tests.simulation.state_checkers import DECIDED, DRAINED, HELD, LOADED, QUIET, SETTLED
 
 if TYPE_CHECKING:
     from tests.simulation.fleet import GoodDaemon
@@ -388,6 +388,7 @@ MOMENTS: Final[dict[str, tuple[Callable[..., None], ...]]] = {
     "died": (what_had_ended_is_in_the_journal,),
     "decided": DECIDED,
     "loaded": LOADED,
+    "settled": SETTLED,
     "quiet": QUIET,
     "drained": DRAINED,
 }

@@ -40,6 +40,8 @@ class Faults(Struct, kw_only=True):
     ephemeral: bool = False
     """Whether one of the daemons says that it does not come back, though it does."""
     # The work
+    outage_ms: int = 0
+    """Spells in which all work of one type fails."""
     poison: float = 0.0
     hangs: float = 0.0
 
@@ -65,6 +67,7 @@ class Faults(Struct, kw_only=True):
             hostile=1,
             forgets_ms=3_000,
             ephemeral=True,
+            outage_ms=20_000,
             hangs=0.01,
         )
 
@@ -87,10 +90,11 @@ class Faults(Struct, kw_only=True):
             dial_fails=sometimes(0.05, 0.4),
             slow_network=rng.random() < 0.3,
             answer_lost=sometimes(0.01, 0.1),
-            daemon_crash_ms=int(sometimes(8_000, 60_000, 0.7)),
+            daemon_crash_ms=int(sometimes(4_000, 40_000, 0.7)),
             daemon_sleep_ms=int(sometimes(20_000, 90_000, 0.5)),
             daemon_drain_ms=int(sometimes(30_000, 120_000, 0.4)),
             hostile=rng.choice((0, 0, 1, 2)),
+            outage_ms=int(sometimes(10_000, 60_000, 0.5)),
             poison=sometimes(0.002, 0.02, 0.3),
             hangs=sometimes(0.005, 0.03, 0.5),
         )

@@ -5,7 +5,7 @@ for longer than its lease, and drain. Its clock runs a little fast or slow.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Raw
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
+OUT_OF_ORDER: Final = WireError("NETWORK_DOWN", "nothing of this kind works now")
+
+
 class Task(msgspec.Struct):
     """What the fake work reads of a `task.execute`."""
 
     id: str
     user_id: str
     input: str
+    type: str = "general"
     execution: dict[str, str | None] = {}
 
 
@@ -257,6 +261,7 @@ class GoodDaemon:
             self.clock.now,
             None if exclusive is None else (task.user_id, exclusive),
             int(start.execute.timeout * 1000),
+            type=task.type,
         )
         self.world.history.spawned(spawn)
         if task.id != task.input:
@@ -301,7 +306,8 @@ class GoodDaemon:
 
     def _finish(self, key: Key) -> None:
         if key in self.work:
-            self._end(key, self._outcome(key))
+            is_out = self.world.is_out(self.work[key].type)
+            self._end(key, TaskFailed(*key, OUT_OF_ORDER) if is_out else self._outcome(key))
 
     def _end(self, key: Key, outcome: TaskCompleted | TaskFailed) -> None:
         del self.work[key]

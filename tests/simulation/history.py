@@ -48,6 +48,7 @@ class Spawn(Struct):
     ended: int | None = None
     outcome: str | None = None
     """What it said of itself, once it said so."""
+    type: str = "general"
 
 
 class Acked(Struct):

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 MODELS = ("llama", "qwen")
 """Each with a queue of its own: one that cools down, if need be for an hour by a clock set back, does not stop all."""
+TYPES = ("general", "general", "code")
+"""Each as often as it is named."""
 OPEN_MAX = 40
 ACTS_PER_IMPORT = 40
 RECENT = 30
@@ -129,7 +131,7 @@ class Person:
 
     def _draft(self, **fields: object) -> Draft:
         rng, wall = self.clock.rng, self.world.hub.now.wall
-        type, model = rng.choice(("general", "general", "code")), rng.choice((None, *MODELS))
+        type, model = rng.choice(TYPES), rng.choice((None, *MODELS))
         needs = Needs(type, model, cpu_intensive=rng.random() < 0.1)
         return Draft(
             id="",
@@ -160,7 +162,7 @@ class Person:
     def _offer(self, drafts: list[Draft]) -> None:
         """Each try is a new request: the gateway mints new ids and the bodies carry them."""
         ids = [self.world.mint() for _ in drafts]
-        made = [replace(d, id=i, body=body_of(i, d.terms)) for d, i in zip(drafts, ids, strict=True)]
+        made = [replace(d, id=i, body=body_of(i, d.terms, d.kind)) for d, i in zip(drafts, ids, strict=True)]
         self._ask(SubmitTasks(self.user_id, made), lambda answer: self._offered(made, answer))
 
     def _offered(self, drafts: list[Draft], answer: Answer | None) -> None:
@@ -292,13 +294,13 @@ def _arrival(
     task_id: str, status: Status, wall: int, *, attempts: list[Attempt] | None = None, **fields: object
 ) -> Arrival:
     terms = Terms(max_attempts=3)
-    draft = Draft(task_id, Kind(), terms, body_of(task_id, terms), **fields)  # type: ignore[arg-type]
+    draft = Draft(task_id, Kind(), terms, body_of(task_id, terms, Kind()), **fields)  # type: ignore[arg-type]
     return Arrival(draft, status, wall, attempts=attempts or [])
 
 
-def body_of(task_id: str, terms: Terms) -> bytes:
+def body_of(task_id: str, terms: Terms, kind: Kind) -> bytes:
     """What the daemon will be sent: its input is its own id, so that a mix-up shows."""
-    return json.encode({"input": task_id, "execution": {"exclusive": terms.exclusive}})
+    return json.encode({"type": kind.needs.type, "input": task_id, "execution": {"exclusive": terms.exclusive}})
 
 
 def _nothing(answer: Answer | None) -> None:

@@ -164,6 +164,8 @@ class Hub:
         self.core.dispatch(turn)
         self._effects += turn.effects
         self.history.decided(self.core.state)
+        if self.core.next_due_ms(now) != 0:
+            self.history.check("settled", turn)
         self._pump()
         due_ms = self.core.next_due_ms(now)
         if due_ms is not None:

@@ -6,10 +6,11 @@ stays wrong until it is looked at.
 
 from typing import Final
 
-from taskyard.core.state import State
+from taskyard.core.state import State, Turn
 from taskyard.core.task import Task
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import Status
+from tests.simulation.crowd_judges import nobody_sleeps_who_could_start
 from tests.simulation.history import History, expect
 from tests.support.invariants import check_invariants
 
@@ -94,6 +95,13 @@ def every_acknowledged_cancel_came_true(history: History, state: State) -> None:
         expect(not is_acknowledged or status is Status.CANCELLED, f"{task_id} was to be cancelled and is {status}")
 
 
+def no_task_waits_for_nothing(history: History, turn: Turn) -> None:
+    """Asked when everything that is due has happened: no rule keeps a task from a daemon that is free."""
+    if history.turns % INVARIANTS_EVERY == 2:
+        nobody_sleeps_who_could_start(turn)
+
+
+SETTLED: Final = (no_task_waits_for_nothing,)
 DECIDED: Final = (slots_and_lanes_are_what_they_are_derived_from, timers_and_shares_are_whole)
 LOADED: Final = (
     no_acknowledged_task_is_lost,

@@ -7,12 +7,13 @@ from unittest.mock import patch
 
 import pytest
 
-from taskyard.core import aftermath, attempts, counts, hub, limits, placement, preemption, scheduler
+from taskyard.core import aftermath, attempts, counts, hub, in_place, limits, placement, preemption, scheduler
 from taskyard.core.changes import UserRecord
 from taskyard.core.commands import CompleteTask, Draft, SubmitTasks
 from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.effects import Execute
 from taskyard.core.hub import Core
+from taskyard.core.lanes import Lane
 from taskyard.core.lines import Pool
 from taskyard.core.settings import Limits, Rate, Settings
 from taskyard.core.state import Daemon, Now, State, Turn, User
@@ -27,10 +28,10 @@ SEEDS: Final = range(1, 9)
 """The soak has hundreds of both kinds."""
 LEAVING_SEEDS: Final = (1, 2, 3, 5, 7)
 KEPT: Final = (1216, 1223)
-ROUGH_KEPT: Final = (478, 658, 744, 2089, 5631)
+ROUGH_KEPT: Final = (20, 21, 478, 658, 744, 2089, 5631)
 # Crowds that have found a mistake in the core, once each.
 SEARCHED: Final = (*KEPT, 6, 3, *range(1, 41))
-ROUGH_SEARCHED: Final = (658, 744, *range(1, 41))
+ROUGH_SEARCHED: Final = (658, 744, 20, 21, *range(1, 41))
 """Some mistakes show in few crowds. In the first of each, every mistake shows today."""
 FREE: Final = Rate(per_minute=10**9, per_hour=10**9)
 OPEN: Final = Settings(
@@ -119,6 +120,15 @@ def give_the_room_to_anybody() -> Any:
     return patch.object(scheduler, "_hand_over", hand_over)
 
 
+def keep_sub_tasks_from_a_daemon_that_is_emptied() -> Any:
+    takes_in = in_place._takes_in
+
+    def careful(host: Daemon, parent: Task, lane: Lane) -> bool:
+        return host.alone in (None, parent.id) and takes_in(host, parent, lane)
+
+    return patch.object(in_place, "_takes_in", careful)
+
+
 MISTAKES: Final[dict[str, Callable[[], Any]]] = {
     "forget to wake who waited for room": lambda: patch.object(attempts, "wake_room", lambda state, task, daemon: None),
     "no user limit": lambda: forget_one_rule(limits.user_has_room),
@@ -151,6 +161,10 @@ ROUGH_MISTAKES: Final[dict[str, Callable[[], Any]]] = {
     ),
     "not handed over": give_the_room_to_anybody,
     "forget that a low task runs now": lambda: patch.object(aftermath, "ON_START", ()),
+    "hold what a breaker's probe waits for": lambda: patch.object(
+        in_place, "_is_tried_with", lambda state, parent, hold: False
+    ),
+    "let a parent wait for a daemon that waits for its end": keep_sub_tasks_from_a_daemon_that_is_emptied,
 }
 
 

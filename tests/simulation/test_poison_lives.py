@@ -34,12 +34,12 @@ ROUGH: Final = replace(
     commit_ambiguous=0.008,
 )
 SEEDS: Final = (
-    # Seed 67 has a person who asks for a try at once, of what three processes died of.
-    *((QUIET, seed) for seed in (1, 4, 5, 8, 9, 11, 67)),
+    # In seed 30 a person asks for a try at once, of what three processes died of.
+    *((QUIET, seed) for seed in (1, 4, 5, 8, 9, 11, 30)),
     # In these a task costs five if its later tries begin as soon as their start is told, and not when it was heard.
-    *((ROUGH, seed) for seed in (1, 5, 21, 59)),
-    # And in these it did, when they began that soon.
-    *((ROUGH, seed) for seed in (37, 48)),
+    *((ROUGH, seed) for seed in (3, 44, 49, 60)),
+    # This seed broke the bound when they began that soon.
+    (ROUGH, 48),
 )
 LIVES: Final = (3, 21, *range(1, 31))
 # Right as it is, none of these breaks the bound; so a mistake does. In the first two, each of those below shows today.

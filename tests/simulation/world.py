@@ -10,7 +10,7 @@ from collections.abc import Callable
 from taskyard.core.changes import Batch
 from taskyard.core.commands import Command, Draft
 from taskyard.core.effects import Answer
-from taskyard.core.settings import Lease, Queue, Settings, Suspects
+from taskyard.core.settings import Breakers, Lease, Queue, Settings, Suspects
 from taskyard.core.task import Task
 from taskyard.vocabulary import ENDED, HOOK_KEY_PREFIX, EventName, Status
 from tests.simulation import checkers, mirror
@@ -22,7 +22,7 @@ from tests.simulation.history import Acked, History, Violation
 from tests.simulation.hostile import HostileDaemon
 from tests.simulation.network import End, Wire
 from tests.simulation.notices import Notices
-from tests.simulation.people import MODELS, Person
+from tests.simulation.people import MODELS, TYPES, Person
 from tests.simulation.shell import WALL_OFFSET, Hub
 from tests.simulation.timetables import Timetables
 
@@ -33,7 +33,11 @@ BUSY_MS = 600
 LONG_MS = 8_000
 LONG_ODDS = 0.2
 """So much of the work takes long in every life: where all of it is short, faults would find nothing under way."""
-HEALED_MS_MAX = 3 * 3_600_000
+HEALED_MS_MAX = 20 * 60_000
+"""How long it may take until everything has ended, once nothing more befalls it: the longest of a thousand take six
+minutes."""
+JUMPED_MS_MAX = 3 * 3_600_000
+"""The same where the hub's calendar was set back: what was to begin by it waits until that instant comes again."""
 HEALED_STEPS_MAX = 150_000
 DAY_MS = 24 * 3_600_000
 
@@ -53,7 +57,10 @@ class World:
         self.work_ms = clock.rng.choice((300, 2_000, LONG_MS))
         self.act_ms = clock.rng.choice((200, 600, 1_500))
         queues = {name: Queue(models=(name,), max_concurrent=3) for name in MODELS}
-        settings = Settings(lease=Lease(), suspects=Suspects(hold_after_s=20), queues=queues, cascade_rows_max=2)
+        breakers = Breakers(failure_threshold=clock.rng.choice((2, 3, 5)), half_open_after=5.0, cooldown=20.0)
+        settings = Settings(
+            lease=Lease(), suspects=Suspects(hold_after_s=20), queues=queues, cascade_rows_max=2, breakers=breakers
+        )
         self.hub = Hub(clock, self.history, self.faults, settings)
         self.people = [Person(self, user_id) for user_id in USERS]
         self.daemons = self._good_daemons()
@@ -61,8 +68,11 @@ class World:
         self.forgetters = Forgetters(self)
         self.liars = [HostileDaemon(self, f"liar{n}", USERS[n % 2]) for n in range(self.faults.hostile)]
         self.is_healed = False
+        self._ends_within_ms = HEALED_MS_MAX
         self.sudden: dict[str, bool] = {}
         """Tasks that daemons do not survive; True: not even their first step."""
+        self._out: dict[str, int] = {}
+        """Types of work that fail, until when."""
         self._minted = 0
         self._wires: dict[int, Wire] = {}
         self._sessions = 0
@@ -196,6 +206,12 @@ class World:
     def _drain_daemon(self) -> None:
         self.clock.rng.choice(self.daemons).drain()
 
+    def _put_a_type_out_of_order(self) -> None:
+        self._out[self.clock.rng.choice(TYPES)] = self.clock.now + self.clock.between(2_000, 15_000)
+
+    def is_out(self, type: str) -> bool:
+        return not self.is_healed and self.clock.now < self._out.get(type, 0)
+
     # A life
 
     def begin(self) -> None:
@@ -217,6 +233,7 @@ class World:
         self._plan(faults.daemon_crash_ms, self._crash_daemon)
         self._plan(faults.daemon_sleep_ms, self._put_daemon_to_sleep)
         self._plan(faults.daemon_drain_ms, self._drain_daemon)
+        self._plan(faults.outage_ms, self._put_a_type_out_of_order)
 
     def suffer(self, steps: int) -> None:
         """The first half."""
@@ -229,6 +246,7 @@ class World:
         """No more faults, no more wishes; liars are shown out, and a clock that was behind is set right."""
         self.is_healed = True
         self.hub.faults = self.faults = Faults()
+        self._ends_within_ms = JUMPED_MS_MAX if self.history.jumped_at else HEALED_MS_MAX
         self.history.jumped_at = self.history.jumped_at or self.clock.now
         self.hub.wall_offset = max(self.hub.wall_offset, WALL_OFFSET)
         for person in self.people:
@@ -240,7 +258,7 @@ class World:
         """The second half: run until nothing is left to do, or fail."""
         start_ms, start = self.clock.now, self.clock.steps
         while not self.is_drained():
-            is_late = self.clock.now - start_ms > HEALED_MS_MAX or self.clock.steps - start > HEALED_STEPS_MAX
+            is_late = self.clock.now - start_ms > self._ends_within_ms or self.clock.steps - start > HEALED_STEPS_MAX
             if is_late or not self.clock.step():
                 raise Violation(f"not drained {self.clock.now - start_ms} ms after the last fault: {self.unfinished()}")
             if self.clock.steps % QUIET_EVERY == 0:
