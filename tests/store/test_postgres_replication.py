@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
 from taskyard.store.port import Figures, StoreRefused, StoreUnavailable
 from taskyard.store.postgres import Candidate, Lease, PostgresStore, migrate
+from taskyard.store.postgres.dump import made
 from taskyard.store.postgres.durability import Durability, end_abandoned_waits
 from taskyard.store.postgres.faults import Unconfirmed
 from taskyard.store.postgres.session import Session
@@ -16,7 +18,7 @@ from tests.support.pg_proxy import a_proxy
 from tests.support.records import Yard, a_batch, a_task
 from tests.support.replication import Pair, a_pair
 
-WRITE_S, SOON_S = 20.0, 1.0
+WRITE_S, SOON_S = 20.0, 0.5
 WITHIN_S = 60.0
 
 
@@ -39,9 +41,9 @@ def database(pair: Pair) -> str:
     return pair.new_database()
 
 
-def a_store(url: str, *, write_s: float = WRITE_S, durability: Durability = Durability.REPLICATED) -> PostgresStore:
+def a_store(url: str, *, durability: Durability = Durability.REPLICATED) -> PostgresStore:
     return PostgresStore(
-        url, new_cluster_id="c_test", candidate=Candidate("h_test"), write_s=write_s, durability=durability
+        url, new_cluster_id="c_test", candidate=Candidate("h_test"), write_s=WRITE_S, durability=durability
     )
 
 
@@ -185,14 +187,33 @@ def test_whatever_else_is_written_counts_when_it_is_confirmed(
     store.close()
 
 
+def test_a_copy_that_nobody_confirms_is_told_as_one(pair: Pair, database: str, beside: ThreadPoolExecutor) -> None:
+    with made(pair.primary.url(database)) as copy:
+        copy.keep_secret(b"0123456789abcdef0123456789abcdef")
+        pair.pause()
+        committing = beside.submit(copy.commit)
+        cancelled_for_good(pair, committing.done)
+        with pytest.raises(StoreRefused, match=r"The copy was made, but .* no standby has confirmed it"):
+            committing.result()
+
+
 # --- how long the server waits ---
 
 
+@contextmanager
+def giving_up_soon(store: PostgresStore) -> Iterator[None]:
+    """Only what is expected to be given up: all else may take long on a busy machine."""
+    store._ready()._connection.timeout_s = store._write_s = SOON_S
+    yield
+    store._write_s = WRITE_S
+    store._disconnect()
+
+
 def test_a_commit_that_is_given_up_does_not_go_on_waiting_on_the_server(pair: Pair, database: str) -> None:
-    store = a_store(pair.primary.url(database), write_s=SOON_S)
+    store = a_store(pair.primary.url(database))
     identity = store.open()
     pair.pause()
-    with pytest.raises(StoreUnavailable):
+    with giving_up_soon(store), pytest.raises(StoreUnavailable):
         store.write(a_batch(identity, created=[a_task()]))
     pair.until_none_waits()
 
@@ -209,11 +230,11 @@ def test_a_commit_of_a_hub_that_was_killed_does_not_keep_another_from_leading(
     url = pair.primary.url(database)
     with a_proxy(pair.primary.port) as wire:
         # Given a hub that vanishes while its commit waits
-        killed = a_store(pair.primary.url(database, port=wire.port), write_s=SOON_S)
+        killed = a_store(pair.primary.url(database, port=wire.port))
         identity = killed.open()
         pair.pause()
         wire.close_to_new(True)
-        with pytest.raises(StoreUnavailable):
+        with giving_up_soon(killed), pytest.raises(StoreUnavailable):
             killed.write(a_batch(identity, created=[a_task()]))
         [left] = pair.until_waiting()
         with Session(url, purpose="test", timeout_s=WRITE_S) as session:
