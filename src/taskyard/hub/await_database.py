@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from taskyard.core.settings import Settings
 from taskyard.gateway.dashboard import Dashboard
-from taskyard.gateway.door import Description, Door, GatewaySettings
+from taskyard.gateway.door import Deadlines, Description, Door, GatewaySettings
 from taskyard.gateway.not_ready import NotReadyApp
 from taskyard.gateway.server import GatewayServer
 from taskyard.hub.clock import read_age
@@ -89,7 +89,7 @@ class Lobby:
         """From now on, and say in the terminal what is waited for. Raises what `listen` does."""
         # Nobody leads it and it is never asked: it stands for the hub that is to come.
         hub = Switchboard(self._settings, _no_reader, secret=mint_secret().encode())
-        server = GatewayServer(NotReadyApp(Door(hub, self._gateway, _nothing_to_describe), Dashboard()))
+        server = GatewayServer(NotReadyApp(Door(hub, self._gateway, _nothing_to_describe, Deadlines()), Dashboard()))
         await self._listen(server)
         self._opened = server, hub
         tell(f"taskyard: waiting for the database. {reason} It is tried again every few seconds; Ctrl-C ends that.\n")
