@@ -179,7 +179,7 @@ def test_a_slot_of_an_agent_that_claims_goes_after_those_above_it() -> None:
         hub.step(LeaveDaemon(session, "d-agent"))
     said = "Agents of the name agent claim tasks by more slots than this. Try again when they have left."
     assert why_not(hub, "d-agent.0") == said
-    # Housekeeping takes the last first, and tells nobody of what nobody was told of
+    # Housekeeping takes the last first, and sends no event: the coming of a slot had none
     hub.advance(s=LEASE_S)
     tidy(hub, days=0)
     assert hub.state.daemons == {}

@@ -26,7 +26,7 @@ def test_one_of_several_that_ends_leaves_the_others_listed_also_over_a_restart()
         assert list(each.state.users["ann"].targeted["mac"]) == [tasks[0].id, tasks[2].id]
 
 
-def test_a_task_that_is_left_out_names_nobody_until_it_is_brought_back() -> None:
+def test_a_task_that_is_left_out_names_no_daemon_until_it_is_brought_back() -> None:
     hub = HubHarness()
     hub.disconnect(hub.daemon())
     task = hub.submit(target="mac")

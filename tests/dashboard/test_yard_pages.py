@@ -98,7 +98,7 @@ def test_a_daemon_that_does_not_come_back_is_forgotten_here_or_elsewhere(yard: Y
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_role("row", name=re.compile("^leaver"))).to_have_count(0)
 
-    # And what somebody else has forgotten goes by itself
+    # And a daemon that is forgotten elsewhere disappears by itself
     yard.client.forget_daemon("stranger")
     expect(page.get_by_role("row", name=re.compile("^stranger"))).to_have_count(0)
 

@@ -216,7 +216,7 @@ async def test_hubs_of_one_yard_that_start_at_the_same_time_have_one_owner_and_o
         assert credentials(place)["key"] == key.secret
 
 
-async def test_a_hub_that_joins_a_yard_with_an_admin_key_makes_none_whoevers_that_is(tmp_path: Path) -> None:
+async def test_a_hub_that_joins_a_yard_with_an_admin_key_makes_none_whichever_user_has_it(tmp_path: Path) -> None:
     async with a_scene() as scene:
         await scene.a_key("k_boss", "tyk_boss", Scope.ADMIN)
         assert await welcome_owner(scene.hub, tmp_path, URL, JOINS) is None
@@ -269,7 +269,7 @@ async def test_a_key_that_is_given_must_be_a_live_admin_key_of_the_yard(tmp_path
         assert given not in str(refused.value)
 
 
-async def test_another_key_is_made_for_whoever_asks_for_it(tmp_path: Path) -> None:
+async def test_another_key_is_made_when_it_is_asked_for(tmp_path: Path) -> None:
     async with a_scene() as scene:
         await scene.a_key("k_boss", "tyk_boss", Scope.ADMIN)
         new = await welcomed(scene.hub, tmp_path, policy=KeyPolicy(joins=True, given="tyk_boss", makes_new=True))

@@ -225,7 +225,7 @@ def the_accepted_result_is_its_attempts_own(history: History, batch: Batch) -> N
             )
 
 
-def nobody_is_forgotten_who_holds_work(history: History, batch: Batch) -> None:
+def no_daemon_that_holds_work_is_forgotten(history: History, batch: Batch) -> None:
     for daemon_id in batch.forgotten:
         for task in history.durable.values():
             holds = task.status in HELD and task.newest is not None and task.newest.daemon_id == daemon_id
@@ -235,7 +235,7 @@ def nobody_is_forgotten_who_holds_work(history: History, batch: Batch) -> None:
 COMMITTED: Final = (
     a_task_completes_once,
     the_accepted_result_is_its_attempts_own,
-    nobody_is_forgotten_who_holds_work,
+    no_daemon_that_holds_work_is_forgotten,
 )
 
 

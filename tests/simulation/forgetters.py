@@ -1,6 +1,6 @@
 """Daemons are told to be forgotten, by people and by housekeeping, whether they may be or not.
 
-With dice of their own, so that a life in which nobody is forgotten is the one that it was without them.
+With dice of their own, so that a life in which no daemon is forgotten is as it was without them.
 """
 
 import random

@@ -26,7 +26,7 @@ from tests.simulation.rough_crowd import RoughCrowd
 
 SEEDS: Final = range(1, 9)
 """The soak has hundreds of both kinds."""
-LEAVING_SEEDS: Final = (1, 2, 3, 5, 7)
+LEAVING_SEEDS: Final = (1, 3, 7)
 KEPT: Final = (1216, 1223)
 ROUGH_KEPT: Final = (20, 21, 478, 658, 744, 2089, 5631)
 # Crowds that have found a mistake in the core, once each.
@@ -60,7 +60,7 @@ def test_no_rough_crowd_gets_past_a_limit_and_every_one_is_served() -> None:
 
 
 @pytest.mark.slow
-def test_nobody_waits_in_vain_where_daemons_are_forgotten_and_come_anew() -> None:
+def test_no_task_waits_in_vain_where_daemons_are_forgotten_and_come_anew() -> None:
     crowds = [live(seed, kind=LeavingCrowd) for seed in LEAVING_SEEDS]
     assert sum(crowd.forgotten for crowd in crowds) > 2 * len(crowds)
     assert sum(crowd.refused for crowd in crowds) > 2 * len(crowds)

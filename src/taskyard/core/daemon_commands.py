@@ -83,7 +83,7 @@ class ResumeDaemon(Told):
 
 
 class ForgetDaemon(Told):
-    """A person says that this daemon does not come back."""
+    """Forget a daemon that does not come back: a person asks for it."""
 
     daemon_id: str
     user_id: str | None = None
@@ -93,7 +93,7 @@ class ForgetDaemon(Told):
 
 
 class ForgetUnseen(Told):
-    """Housekeeping: forget daemons of which nothing was heard since then."""
+    """Forget daemons that were not heard of since then, as housekeeping."""
 
     seen_before: int
     reply_to: int = 0

@@ -1,10 +1,11 @@
 """When a daemon is forgotten: its record goes, and with it all that is known of it.
 
-A person says so, or nothing was heard of it for as long as the settings say, or it was announced as ephemeral and is
-gone. Never one that is connected, holds or may hold work, is kept free for a suspect, or is named by an open task.
+A person asks for it, or nothing was heard of the daemon for as long as the settings say, or it announced itself as
+ephemeral and is gone. A daemon that is connected, holds or may hold work, is kept free for a suspect or is named by an
+open task is never forgotten.
 
-One that comes back by its id is a new daemon. What it still has of the time before is judged as that of any daemon:
-a result that nothing newer has replaced is taken, every other is kept as late.
+A daemon that comes back by its id is a new one. A result that it still owes is taken if its attempt is the newest and
+the task is open, and kept as late otherwise, as with any daemon.
 """
 
 from typing import Final
@@ -18,12 +19,12 @@ from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import EventName, Refusal
 
 NO_DAEMON: Final = Refused(Refusal.DAEMON_NOT_FOUND, "There is no such daemon.")
-FORGOTTEN_MAX: Final = 500
 # Records that one round of housekeeping deletes, in one commit; the next round goes on.
+FORGOTTEN_MAX: Final = 500
 
 
 def forget(turn: Turn, command: ForgetDaemon) -> None:
-    """A person says so."""
+    """Forget a daemon because a person asked for it."""
     daemon = turn.state.daemons.get(command.daemon_id)
     if daemon is None or command.user_id not in (None, daemon.record.user_id):
         turn.effects.append(Reply(command.reply_to, NO_DAEMON))
@@ -38,7 +39,7 @@ def forget(turn: Turn, command: ForgetDaemon) -> None:
 
 
 def forget_unseen(turn: Turn, command: ForgetUnseen) -> None:
-    """Housekeeping: daemons not heard of since then, and ephemeral ones that something was owed to when they went."""
+    """Forget daemons that were not heard of since then, and ephemeral ones that were still owed something when they left."""
     left = FORGOTTEN_MAX
     # The newest first: of an agent that claims, the last slot goes before the one below it.
     for daemon in reversed(list(turn.state.daemons.values())):
@@ -51,13 +52,13 @@ def forget_unseen(turn: Turn, command: ForgetUnseen) -> None:
 
 
 def has_gone(turn: Turn, daemon: Daemon) -> None:
-    """It left in good order, or its lease ended: an ephemeral one does not come back."""
+    """Forget an ephemeral daemon that left in good order, or whose lease ended."""
     if daemon.record.ephemeral and in_use_because(turn.state, daemon) is None:
         _drop(turn, daemon, because="ephemeral")
 
 
 def in_use_because(state: State, daemon: Daemon) -> str | None:
-    """Why a daemon cannot be forgotten now, in sentences that say what to do. None: it can."""
+    """Reason why a daemon cannot be forgotten now, in sentences that say what to do; None if it can."""
     name, held = daemon.record.name, len(daemon.holding)
     if daemon.session:
         return f"{name} is connected. Stop it first; `taskyard drain` lets it finish what it runs."
@@ -76,7 +77,7 @@ def in_use_because(state: State, daemon: Daemon) -> str | None:
 
 
 def _is_away(state: State, daemon: Daemon) -> bool:
-    """Its lease is over: it had all the time to come back that it was promised, also after a restart of the hub."""
+    """Whether its lease is over and it may be forgotten. A restart of the hub gives each daemon a full lease."""
     is_leased = state.timers.is_set(Clock.MONO, Due.LEASE, daemon.id)
     return not is_leased and in_use_because(state, daemon) is None
 

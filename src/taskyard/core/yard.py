@@ -241,7 +241,7 @@ class Yard:
             daemon.pool = None
 
     def forget(self, daemon: "Daemon", users: "Iterable[User]") -> None:
-        """It is gone for good, and held nothing."""
+        """Remove a daemon that holds nothing."""
         pool = daemon.pool
         assert pool is not None, "I2: what is held is held in a pool"
         self.dismiss(daemon)

@@ -118,7 +118,7 @@ class Door:
         return f"{base_url}/?ticket={ticket}"
 
     def sign_in_link_for_key(self, key_id: str, *, base_url: str) -> str:
-        """The same for whoever showed this key: it is worth what the key is, and ends with it."""
+        """A link that is worth what this key is, and ends with it."""
         ticket, _ = self.sign_in.ticket_for_key(key_id)
         return f"{base_url}/?ticket={ticket}"
 
