@@ -161,7 +161,9 @@ def test_a_late_result_of_a_task_that_was_forgotten_is_kept() -> None:
     assert task.status is Status.CANCELLED
 
 
-@pytest.mark.parametrize(("task_id", "attempt", "daemon_id"), [("x", 1, None), (None, 9, None), (None, 1, "d-other")])
+@pytest.mark.parametrize(
+    ("task_id", "attempt", "daemon_id"), [("x", 1, None), (None, 9, None), (None, 0, None), (None, 1, "d-other")]
+)
 def test_a_result_of_no_attempt_or_anothers_attempt_is_refused(
     task_id: str | None, attempt: int, daemon_id: str | None
 ) -> None:
