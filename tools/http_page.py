@@ -50,7 +50,9 @@ header. An admin names another user with `?user=`; in lists `?user=*` means ever
 A refusal is `{MEDIA_TYPE}`: `{{"status", "title", "detail", "code", "errors": [{{"path", "message"}}]}}`. Go by
 `code`: `detail` is for people. A 503 and a 429 carry `Retry-After` in seconds. Repeating a submission is safe with an
 `Idempotency-Key` header (or the field `idempotency_key`): the second one answers 200 with the first one's task and
-`"deduplicated": true`, for 24 hours also if that was cancelled or skipped since; a new key makes a new task.
+`"deduplicated": true`, for 24 hours also if that was cancelled or skipped since; a new key makes a new task."""
+
+PROTOCOL: Final = """## Requests as they are sent
 
 Requests are HTTP/1.1 or 1.0, as RFC 9112 has them; one that is malformed, or that a proxy could read differently, is
 400 `BAD_REQUEST` and ends its connection. That is one with two `Host`, `Authorization`, `Idempotency-Key` or other
@@ -77,6 +79,8 @@ def lines() -> Iterator[str]:
     yield INTRODUCTION
     yield ""
     yield from refusals()
+    yield ""
+    yield PROTOCOL
     for title, routes in (
         ("Tasks", TASK_ROUTES),
         ("Pulling", CLAIM_ROUTES),

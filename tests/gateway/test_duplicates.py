@@ -106,17 +106,6 @@ async def test_every_body_that_is_read_is_looked_at(ann: Client, admin: Client) 
         assert twice(f'{{"{name}":null,"{name}":null}}'.encode(), route.shape) == name, route.path
 
 
-async def test_a_tools_arguments_are_read_as_well(ann: Client) -> None:
-    arguments = '{"input":"a","priority":"low","priority":"high","context":{"a":1,"a":2}}'
-    params = f'{{"name":"submit_task","arguments":{arguments}}}'
-    call = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'
-    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    answer = await ann.post("/mcp", raw=call.encode(), headers=headers)
-    assert answer.json["result"]["isError"]
-    assert "priority" in answer.json["result"]["structuredContent"]["detail"]
-    assert (await ann.get(TASKS)).json == []
-
-
 NAMES = st.sampled_from(["input", "title", "execution", "context", "a:b", ""])
 LEAVES: Any = st.one_of(st.none(), st.text(max_size=4), st.sampled_from(['":', ":", '\\":"', "{:}"]))
 OBJECTS: Any = st.deferred(lambda: st.lists(st.tuples(NAMES, VALUES), max_size=4))

@@ -117,7 +117,7 @@ async def test_a_head_may_take_its_time_while_an_answer_before_it_is_awaited(hub
     """Requests behind one that waits are not read on, so a head among them is late by our doing."""
     key = await a_key(hub, Scope.TASKS)
     task_id = (await Client(build_app(hub, GatewaySettings()), key).post("/api/v1/tasks", {"input": "a"})).json["id"]
-    waits = f"GET /api/v1/tasks/{task_id}?wait_s=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n"
+    waits = f"GET /api/v1/tasks/{task_id}?wait_s=0.3 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n"
     asks = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
     async with serving(hub, deadlines=Deadlines(head_s=0.1)) as server:
         heard = await exchanged(server, f"{waits}{asks}\r\n{asks}".encode())

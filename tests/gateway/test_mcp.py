@@ -346,3 +346,13 @@ def test_what_a_tool_takes_is_said_without_words_that_say_nothing() -> None:
         assert "null" not in text
         assert len(text) < 5000
     assert schema_of(BY_NAME["submit_task"])["properties"]["title"]["type"] == "string"
+
+
+async def test_an_argument_that_stands_twice_is_refused_and_named(ann: Client) -> None:
+    arguments = '{"input":"a","priority":"low","priority":"high","context":{"a":1,"a":2}}'
+    params = f'{{"name":"submit_task","arguments":{arguments}}}'
+    call = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'
+    answer = await ann.post("/mcp", raw=call.encode(), headers=MCP_HEADERS)
+    assert answer.json["result"]["isError"]
+    assert "priority" in answer.json["result"]["structuredContent"]["detail"]
+    assert (await ann.get(TASKS)).json == []
