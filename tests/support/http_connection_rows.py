@@ -183,7 +183,7 @@ UPGRADES: Final = [
         open=True,
     ),
     row("unnamed by Connection", 401, "9110 7.8", head(SOCKET, HOST, "Upgrade: websocket", *ASKED), open=True),
-    row("of a task", 201, "9110 7.8", task_with(LENGTH, *UPGRADE), open=True),
+    row("of POST", 405, "RFC 6455 4.1", head(SOCKET.replace("GET", "POST"), HOST, KEY, *UPGRADE, *ASKED)),
     row("of 1.0", 401, "9110 7.8", head(SOCKET[:-1] + "0", HOST, *UPGRADE, *ASKED)),
     row("of 2.0", 400, "ADR 31", head(SOCKET[:-3] + "2.0", HOST, *UPGRADE, *ASKED)),
     row(

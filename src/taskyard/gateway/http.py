@@ -219,7 +219,7 @@ class BoundedHttp(HttpToolsProtocol):
         """Hand the connection over to a WebSocket; return what to parse if something else was asked for."""
         asked = [value.lower() for name, value in self.headers if name == b"upgrade"]
         version = self.parser.get_http_version()
-        if asked != [b"websocket"] or self.scope["method"] != "GET" or version != "1.1":
+        if asked != [b"websocket"] or version != "1.1":
             # Ignored (RFC 9110, 7.8), which the parser cannot: another one reads the head again without the field.
             self.parser = httptools.HttpRequestParser(self)
             self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
