@@ -210,3 +210,30 @@ def test_the_owner_of_a_closed_directory_can_look_into_it(open_place: Path) -> N
     open_place.chmod(0o700)
     os.chown(open_place, NOBODY, NOBODY)
     assert exposures_in(open_place, written=anything) == [], "to root that is how it should be"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_users_and_groups_without_a_name_are_told_by_their_number(open_place: Path) -> None:
+    os.chown(open_place, 4_242_424, 4_242_425)
+    open_place.chmod(0o750)
+    (found,) = exposures_in(open_place, written=anything)
+    assert found.who == "the group 4242425"
+    assert found.command.startswith("chown root ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root may list everything")
+def test_a_directory_that_may_not_be_listed_keeps_its_mode() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name) / "place"
+        place.mkdir()
+        Path(name).chmod(0o755)
+        place.chmod(0o311)
+        os.chown(place, 1, 1)
+        os.seteuid(1)
+        try:
+            close_directory(place, written=anything, belongs=anything)
+            found = exposures_in(place, written=anything)
+        finally:
+            os.seteuid(0)
+        assert mode_of(place) == 0o311
+        assert [one.path for one in found] == [place]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
+from weakref import WeakSet
 
 import apsw
 
@@ -52,6 +53,13 @@ class SqliteReader:
             self._connection.set_busy_timeout(BUSY_MS_MAX)
             self._connection.pragma("query_only", True)
             self._connection.wal_autocheckpoint(0)
+        self._cursors: WeakSet[apsw.Cursor] = WeakSet()
+        self._connection.cursor_factory = self._new_cursor
+
+    def _new_cursor(self, connection: apsw.Connection) -> apsw.Cursor:
+        cursor = apsw.Cursor(connection)
+        self._cursors.add(cursor)
+        return cursor
 
     def close(self) -> None:
         self._connection.close()
@@ -64,6 +72,10 @@ class SqliteReader:
             try:
                 yield
             finally:
+                for cursor in list(self._cursors):
+                    # One that was not read to its end keeps this snapshot for as long as an error refers to it, and the
+                    # log with it; what is read next would be of this commit again.
+                    cursor.close(True)
                 self._connection.execute("COMMIT")
 
     def position(self) -> int:
@@ -121,7 +133,7 @@ class SqliteReader:
             rows = self._by_ids(parents, user_id=None)
             ended = {stored.task.id: stored for stored in self._shown(rows, shows_damaged=True)}
             hot = [task.id for task in tasks]
-            bodies = self.bodies(hot)
+            bodies = self._bodies(hot)
             checkpoints = self._checkpoints(hot)
         return {
             task.id: Load(
@@ -184,7 +196,7 @@ class SqliteReader:
             return []
         tasks = list(map(task_of, rows))
         ids = [task.id for task in tasks]
-        bodies = self.bodies(ids)
+        bodies = self._bodies(ids)
         outcomes = self._contents(SQL["outcomes_of"], ids, of="outcome")
         late = self._late_results(ids)
         return [
@@ -199,6 +211,10 @@ class SqliteReader:
         ]
 
     def bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
+        with self._snapshot():
+            return self._bodies(ids)
+
+    def _bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
         bodies = self._contents(SQL["bodies_of"], ids, of="body")
         for id_ in ids:
             if id_ not in bodies:
