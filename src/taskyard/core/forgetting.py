@@ -39,7 +39,7 @@ def forget(turn: Turn, command: ForgetDaemon) -> None:
 
 
 def forget_unseen(turn: Turn, command: ForgetUnseen) -> None:
-    """Forget daemons that were not heard of since then, and ephemeral ones that were still owed something when they left."""
+    """Forget daemons that were not heard of since then, and ephemeral ones that were kept when they left."""
     left = FORGOTTEN_MAX
     # The newest first: of an agent that claims, the last slot goes before the one below it.
     for daemon in reversed(list(turn.state.daemons.values())):
