@@ -177,6 +177,26 @@ async def test_a_body_that_came_whole_costs_no_connection(hub: GatewayHub) -> No
     assert [answer.status for answer in answers_in(heard)] == [401, 401, 403]
 
 
+async def test_an_answer_that_is_read_slowly_is_not_cut_off_by_the_close(hub: GatewayHub) -> None:
+    """The last of 8 MiB is answered with a close while much of it still waits in the hub for its reader."""
+    key = await a_key(hub)
+    task_id = (
+        await Client(build_app(hub, GatewaySettings()), key).post("/api/v1/tasks", {"input": "x" * 256 * 1024})
+    ).json["id"]
+    asked = f"GET /api/v1/tasks/{task_id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+    loop = asyncio.get_running_loop()
+    async with serving(hub, deadlines=Deadlines(unread_s=0.05)) as server, asyncio.timeout(WAIT_S):
+        with socket.socket() as line:
+            line.setblocking(False)
+            await loop.sock_connect(line, ("127.0.0.1", server.port))
+            await loop.sock_sendall(line, f"{asked}\r\n".encode() * 31 + f"{asked}Connection: close\r\n\r\n".encode())
+            heard = bytearray()
+            while some := await loop.sock_recv(line, 65536):
+                heard += some
+                await asyncio.sleep(0.005)
+    assert [answer.status for answer in answers_in(bytes(heard))] == [200] * 32
+
+
 # --- counting ----------------------------------------------------------------------------------------------
 
 

@@ -301,7 +301,7 @@ class BoundedHttp(HttpToolsProtocol):
         else:
             self.transport.pause_reading()
             ends_s = min(UNHEARD_S, self.config.door.deadlines.unread_s)
-        self._end_timer = self.loop.call_later(ends_s, self.transport.abort)
+        self._end_timer = self.loop.call_later(ends_s, self.transport.close)
         self.transport.write_eof()
 
     def _discarded(self) -> int:
@@ -323,7 +323,7 @@ class BoundedHttp(HttpToolsProtocol):
             return
         self._discards -= received
         if self._discards <= 0:
-            self.transport.abort()
+            self.transport.close()
 
     # The deadline of a head.
 
