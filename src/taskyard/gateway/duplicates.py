@@ -65,11 +65,11 @@ def repeated(text: bytes, shape: Shape) -> FieldError | None:
 
 def _colons(text: bytes, shape: Shape) -> int:
     """How many there are if no object repeats a name."""
-    first = text.lstrip()[:1]
-    if first == b"{":
+    if text.startswith(b"{"):
         return _colons_of(_members(text), shape)
-    if first != b"[":
-        return text.count(b":")
+    text = text.lstrip()
+    if not text.startswith(b"["):
+        return _colons_of(_members(text), shape) if text.startswith(b"{") else text.count(b":")
     try:
         rows = _rows(text)
     except msgspec.ValidationError:

@@ -123,7 +123,7 @@ class BoundedHttp(HttpToolsProtocol):
                     self._refuse_head()
         if self._in_head or self.cycle is None or self.cycle.response_complete:
             self._await_head()
-        else:
+        elif self._head_timer is not None:
             self._head_came()
 
     def _feed(self, data: bytes) -> bool:
@@ -157,7 +157,8 @@ class BoundedHttp(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._framing_bytes = 0
-        self._check_room()
+        if self.pipeline or self._packet_bytes + self._head_bytes > HEAD_BYTES_MAX:
+            self._check_room()
         self._has_upgrade = self.parser.should_upgrade()
         if self._has_upgrade or not self.url.startswith(b"/") or head.is_odd(self.url):
             method = self.parser.get_method()
