@@ -3,6 +3,7 @@
 import pytest
 
 from taskyard.core.changes import CoolingRecord
+from taskyard.core.commands import BeginWait
 from taskyard.core.daemon_commands import Held
 from taskyard.core.effects import Effect, SlowDown
 from taskyard.core.limits import Hold, queue_is_cool
@@ -479,3 +480,19 @@ def test_a_task_that_is_refused_each_time_does_not_keep_others_from_being_asked(
     hub.complete(other)
     hub.live(s=2)
     assert refused.status is Status.SCHEDULED
+
+
+def test_a_probe_is_not_what_holds_a_sub_task_of_its_own_queue() -> None:
+    # Given a queue that waits for what its probe finds, and a probe that waits for its sub-task there
+    hub, tasks, probe = a_probing_hub()
+    hub.run(probe)
+    part = hub.submit(model=MODEL, parent_id=probe.id)
+    hub.step(BeginWait(probe.id, attempt_of(probe).number, "w"))
+
+    # Then that runs in its place, and is not the probe
+    assert (part.status, attempt_of(part).in_place) == (Status.SCHEDULED, probe.id)
+    assert (record_of(hub).probe, held(tasks)) == (probe.id, [probe])
+    hub.complete(part)
+    assert record_of(hub).probe == probe.id
+    hub.complete(probe)
+    assert hub.state.cooling == {}

@@ -112,16 +112,24 @@ def _first_hold(turn: Turn, parent: Task, lane: Lane, line: Line) -> Hold | None
 
 
 def _is_tried_with(state: State, parent: Task, hold: Hold) -> bool:
-    """Whether a breaker holds it only because its parent, or in whose place that runs itself, is the probe: the probe
-    would wait for it until its time is over, and the breaker with it."""
-    if hold.reason is not Reason.BREAKER_PROBING:
-        return False
-    probe = state.users[parent.user_id].breakers[hold.name or ""].probe
-    above: str | None = parent.id
+    """Whether it is held only because its parent, or in whose place that runs itself, is the probe of its breaker or
+    queue: the probe would wait for it until its time is over, and all others for the probe."""
+    probe = _probe_of(state, parent.user_id, hold)
+    above: str | None = None if probe is None else parent.id
     while above is not None and above != probe:
         attempt = live_attempt(state, state.tasks[above])
         above = None if attempt is None else attempt.in_place
     return above is not None
+
+
+def _probe_of(state: State, user_id: str, hold: Hold) -> str | None:
+    """The task that is tried now, if this hold waits for what it finds."""
+    if hold.reason is Reason.BREAKER_PROBING:
+        return state.users[user_id].breakers[hold.name or ""].probe
+    if hold.reason is Reason.QUEUE_PROBING:
+        _, queue, pool = hold.blocker
+        return state.cooling[queue, pool].probe
+    return None
 
 
 def _takes_in(host: Daemon, parent: Task, lane: Lane) -> bool:
