@@ -1,6 +1,7 @@
 """Keeping the lead, and noticing that nobody has it."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import psycopg
@@ -8,6 +9,7 @@ import pytest
 
 from taskyard.store.port import LedElsewhere, StoreFenced, StoreUnavailable
 from taskyard.store.postgres import Candidate, Lease, PostgresStore
+from taskyard.store.postgres.lease import WAIT_S_MAX
 from tests.support.live import wait_until
 from tests.support.pg_proxy import Loss, a_proxy
 from tests.support.postgres import Cluster
@@ -205,6 +207,23 @@ def test_without_a_server_there_is_no_lead(join: Join, server: Cluster) -> None:
             one.lease.wait_for_death(MOMENT_S)
         proxy.close_to_new(False)
         one.lease.renew()
+
+
+def test_who_waits_for_the_lock_notices_that_the_server_has_vanished_without_a_word(
+    join: Join, server: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_proxy(server.port) as proxy:
+        one, two = join("h_one"), join("h_two", port=proxy.port)
+        assert one.lease.wait_for_death(MOMENT_S)
+        one.store.open()
+        assert not two.lease.wait_for_death(MOMENT_S)
+        monkeypatch.setattr("taskyard.store.postgres.lease.ANSWER_S", 0.5)
+        proxy.lose(Loss.EVERYTHING)
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable):
+            two.lease.wait_for_death(MOMENT_S)
+        assert time.monotonic() - began < WAIT_S_MAX, "as long as anybody may wait for the lock"
+        assert not two.lease.has_lock
 
 
 def test_a_server_that_says_nothing_is_not_waited_for(join: Join, server: Cluster) -> None:

@@ -24,6 +24,8 @@ from taskyard.store.postgres.statements import SQL
 ASK_S: Final = 0.8
 # Below the margin that a leader keeps to the end of its lease: who asks has an answer before it matters.
 WAIT_S_MAX: Final = 30.0
+ANSWER_S: Final = 3.0
+# How much later than agreed the server may say that a wait has ended: one that vanished says nothing.
 HUBS_MAX: Final = 1_000
 
 T = TypeVar("T")
@@ -105,17 +107,18 @@ class Lease:
 
     def wait_for_death(self, timeout_s: float) -> bool:
         """Wait for the lock of whoever leads, and keep it: true means that it died or let go, and nobody leads."""
-        session = self._lock_session()
+        session, timeout_s = self._lock_session(), min(timeout_s, WAIT_S_MAX)
         try:
-            if not self._has_lock:
-                session.bound_locks(min(timeout_s, WAIT_S_MAX), is_local=False)
-                session.rows(SQL["wait_for_lock"], {"namespace": NAMESPACE})
-                self._has_lock = True
-            if standing_of(session).has_ended(has_lock=True):
-                return True
+            with session.answered_within(timeout_s + ANSWER_S):
+                if not self._has_lock:
+                    session.bound_locks(timeout_s, is_local=False)
+                    session.rows(SQL["wait_for_lock"], {"namespace": NAMESPACE})
+                    self._has_lock = True
+                if standing_of(session).has_ended(has_lock=True):
+                    return True
             # Who leads never had it. Leave it to them, and do not come back at once.
             self._let_go()
-            self._lock_session().rows(SQL["pause"], {"seconds": min(timeout_s, WAIT_S_MAX)})
+            self._lock_session().rows(SQL["pause"], {"seconds": timeout_s})
         except Busy:
             return False
         except BaseException:  # who does not know whether it has the lock must not keep it

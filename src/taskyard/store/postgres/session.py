@@ -235,14 +235,20 @@ class Session:
                 self.run_script("COMMIT")
 
     @contextmanager
-    def patient(self, timeout_s: float) -> Iterator[None]:
-        """A longer wait than usual, inside a transaction."""
-        self.rows(SQL["set_statement_timeout"], {"timeout": f"{round(timeout_s * 1000)}ms"})
+    def answered_within(self, timeout_s: float) -> Iterator[None]:
+        """Another wait than usual for the server's answers."""
         self._connection.timeout_s = timeout_s
         try:
             yield
         finally:
             self._connection.timeout_s = self._timeout_s
+
+    @contextmanager
+    def patient(self, timeout_s: float) -> Iterator[None]:
+        """A longer wait than usual, inside a transaction."""
+        self.rows(SQL["set_statement_timeout"], {"timeout": f"{round(timeout_s * 1000)}ms"})
+        with self.answered_within(timeout_s):
+            yield
 
     def bound_locks(self, timeout_s: float, *, is_local: bool) -> None:
         """Wait no longer than this for a lock, until the transaction ends or from now on."""
