@@ -14,7 +14,7 @@ from tests.support.hub_scene import ALog
 AWAY = Away("db:5432/yard cannot be reached.")
 UNKNOWN = Unresolved("db:5432/yard is not known under this name.")
 LOST = StoreUnavailable("the connection was lost")
-NOBODY_S = 0.2
+UNKNOWN_S = 0.2
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ async def test_what_waiting_would_not_help_ends_the_start_also_after_a_wait(erro
 
 
 async def test_a_name_that_stays_unknown_ends_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(await_database, "UNRESOLVED_S", NOBODY_S)
+    monkeypatch.setattr(await_database, "UNRESOLVED_S", UNKNOWN_S)
     opening = Opening(*[UNKNOWN] * 10_000)
     with pytest.raises(StoreRefused, match=r"not known under this name. It was not for 0.2 s.") as refused:
         await opening.result()
@@ -87,7 +87,7 @@ async def test_a_name_that_was_known_in_between_is_waited_for_anew(monkeypatch: 
 
 
 @pytest.mark.parametrize("error", [None, ValueError("unforeseen")])
-async def test_what_has_ended_before_anybody_said_stop_ends_as_it_did(error: Exception | None) -> None:
+async def test_a_start_that_has_ended_before_it_is_told_to_stop_ends_as_it_did(error: Exception | None) -> None:
     async def start() -> str:
         if error is not None:
             raise error

@@ -315,7 +315,7 @@ def test_it_waits_for_a_database_that_is_away_and_says_so(tmp_path: Path, capsys
         assert start(data, port=port, database=url) == 0
         looking.join()
 
-    # It says in the terminal once that it waits, and whoever asks whether it lives or takes work can tell
+    # It says in the terminal once that it waits, and a check whether it lives or takes work can tell
     said = capsys.readouterr().err
     assert said.count("waiting for the database") == 1
     assert "See that the server runs" in said
@@ -347,8 +347,8 @@ def test_it_leaves_when_it_is_told_to_while_it_waits(tmp_path: Path, capsys: pyt
         pass
 
 
-def test_it_leaves_when_it_is_told_to_while_nobody_can_lead(tmp_path: Path) -> None:
-    """The database was there, and has gone before anybody led."""
+def test_it_leaves_when_it_is_told_to_while_no_hub_can_lead(tmp_path: Path) -> None:
+    """The database was there, and has gone before a hub led."""
     data, database = tmp_path / "yard", lent_yard()
 
     def cut_and_stop(wire: Proxy) -> None:
@@ -358,9 +358,9 @@ def test_it_leaves_when_it_is_told_to_while_nobody_can_lead(tmp_path: Path) -> N
         await_line(data, "lease.unread")
         os.kill(os.getpid(), signal.SIGTERM)
 
-    with a_proxy(cluster().port) as wire, psycopg.connect(database) as somebody:
+    with a_proxy(cluster().port) as wire, psycopg.connect(database) as operator:
         # Who takes the lead waits for this row.
-        somebody.execute("SELECT 1 FROM taskyard.identity FOR UPDATE")
+        operator.execute("SELECT 1 FROM taskyard.identity FOR UPDATE")
         cutting = threading.Thread(target=cut_and_stop, args=(wire,))
         cutting.start()
         url = cluster().url(database.rpartition("/")[2], port=wire.port)

@@ -72,7 +72,7 @@ def test_a_url_that_asks_for_what_is_not_possible_is_to_be_corrected(place: str,
     assert "Correct the parameters in the URL" in str(error)
 
 
-def test_a_certificate_that_nobody_can_check_is_not_waited_for() -> None:
+def test_a_certificate_that_cannot_be_checked_is_not_waited_for() -> None:
     with a_server_that_speaks_tls() as port:
         error = refused(f"postgresql://yard@127.0.0.1:{port}/yard?sslmode=verify-full&sslrootcert=/nowhere")
     assert type(error) is Unreachable
@@ -81,7 +81,7 @@ def test_a_certificate_that_nobody_can_check_is_not_waited_for() -> None:
 
 @contextmanager
 def a_server_that_speaks_tls() -> Iterator[int]:
-    """To whoever asks whether it does; nobody comes further."""
+    """It says that it does, and nothing else."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:
@@ -107,10 +107,14 @@ def test_a_server_that_is_not_there_is_waited_for(url: str) -> None:
     assert "See that the server runs" in str(error)
 
 
-def test_a_server_that_hangs_up_or_says_nothing_is_waited_for(server: Cluster) -> None:
+def test_a_server_that_hangs_up_is_waited_for(server: Cluster) -> None:
     with a_proxy(server.port) as proxy:
         proxy.close_to_new(True)
         assert type(refused(server.url(port=proxy.port))) is Away
+
+
+@pytest.mark.soak
+def test_a_server_that_says_nothing_is_waited_for(server: Cluster) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert type(refused(server.url(port=silent.getsockname()[1]) + "?connect_timeout=2")) is Away
 
@@ -138,7 +142,7 @@ def test_a_server_without_room_is_waited_for(server: Cluster, place: str) -> Non
 @pytest.mark.soak
 def test_a_server_that_is_stopping_is_waited_for() -> None:
     with a_cluster() as server:
-        # It ends when its last session does, and lets nobody in before.
+        # It ends when its last session does, and takes no connection before.
         with psycopg.connect(server.url()):
             assert server._process is not None
             server._process.send_signal(signal.SIGTERM)
@@ -163,7 +167,7 @@ def test_servers_of_which_none_is_the_primary_are_waited_for() -> None:
 
 
 def wait_for_recovery(pair: Pair) -> None:
-    """A server that recovers and lets nobody read meanwhile says so."""
+    """A server that recovers and cannot be read meanwhile says so."""
     pair.rejoin()
     pair.standby.stop(signal.SIGINT)
     pair.standby.configure(hot_standby="off")
@@ -206,5 +210,5 @@ def test_of_several_hosts_what_a_person_has_to_mend_comes_first() -> None:
         ("postgresql:///yard", "the local socket:5432/yard"),
     ],
 )
-def test_an_address_names_every_host_with_its_port_and_nobody(url: str, address: str) -> None:
+def test_an_address_names_every_host_with_its_port_and_no_user(url: str, address: str) -> None:
     assert address_of(url) == address

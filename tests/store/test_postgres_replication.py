@@ -109,7 +109,7 @@ def test_a_commit_whose_wait_is_cancelled_counts_once_a_later_one_is_confirmed(
     assert pair.standby.administer(found, database=database) == [(1,)]
 
 
-def test_a_commit_that_nobody_confirms_is_not_acknowledged_and_found_once_somebody_does(
+def test_a_commit_that_no_standby_confirms_is_not_acknowledged_and_found_once_one_does(
     pair: Pair, yard: Yard, beside: ThreadPoolExecutor
 ) -> None:
     # Given a commit, and an operator who cancels whatever waits
@@ -136,7 +136,7 @@ def test_a_commit_that_nobody_confirms_is_not_acknowledged_and_found_once_somebo
 def test_a_commit_that_was_only_found_counts_once_a_later_one_is_confirmed(
     pair: Pair, yard: Yard, beside: ThreadPoolExecutor
 ) -> None:
-    # Given a commit whose connection is ended while it waits, so that nobody says what became of it
+    # Given a commit whose connection is ended while it waits, so that its writer is not told what became of it
     task = a_task()
     pair.pause()
     writing = beside.submit(yard.has, task)
@@ -187,7 +187,7 @@ def test_whatever_else_is_written_counts_when_it_is_confirmed(
     store.close()
 
 
-def test_a_copy_that_nobody_confirms_is_told_as_one(pair: Pair, database: str, beside: ThreadPoolExecutor) -> None:
+def test_a_copy_that_no_standby_confirms_is_told_as_one(pair: Pair, database: str, beside: ThreadPoolExecutor) -> None:
     with made(pair.primary.url(database)) as copy:
         copy.keep_secret(b"0123456789abcdef0123456789abcdef")
         pair.pause()
@@ -240,7 +240,7 @@ def test_a_commit_of_a_hub_that_was_killed_does_not_keep_another_from_leading(
         with Session(url, purpose="test", timeout_s=WRITE_S) as session:
             end_abandoned_waits(session)
             assert pair.waiting() == [left], "its hub may still wait for it"
-            # When nobody can be waiting for it any more
+            # When it cannot wait any more
             monkeypatch.setattr("taskyard.store.postgres.durability.ABANDONED_MS", 0)
             end_abandoned_waits(session)
         pair.until_none_waits()

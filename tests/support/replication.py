@@ -90,7 +90,7 @@ class Pair:
         return f"postgresql://yard@{places}/{database}?target_session_attrs=read-write"
 
     def new_database(self) -> str:
-        """The name of a migrated database that nobody has used, on both servers."""
+        """The name of a migrated database without any rows, on both servers."""
         name = self.primary.new_database()
         self.until_caught_up()
         return name

@@ -1,6 +1,6 @@
 """What is answered under a hub's address before there is a hub behind it: that the process lives, and that it waits.
 
-Whoever asks is told to come again, also with a key: who may do what is known once the hub is there.
+Every caller is told to come again, also one with a key: keys are known once the hub is there.
 """
 
 from typing import Final

@@ -87,7 +87,7 @@ class Lobby:
 
     async def open(self, reason: str) -> None:
         """From now on, and say in the terminal what is waited for. Raises what `listen` does."""
-        # Nobody leads it and it is never asked: it stands for the hub that is to come.
+        # The gateway needs a hub. This one has no leader and is never asked: it stands for the one that is to come.
         hub = Switchboard(self._settings, _no_reader, secret=mint_secret().encode())
         server = GatewayServer(NotReadyApp(Door(hub, self._gateway, _nothing_to_describe, Deadlines()), Dashboard()))
         await self._listen(server)

@@ -19,7 +19,7 @@ POOLER_PROBES: Final = 8
 
 
 def check_server(session: Session, durability: Durability | None) -> None:
-    """All that a hub needs, but for who leads. `durability` None: of somebody who takes the server's own."""
+    """All that a hub needs, but for who leads. `durability` None: the server's own settings are accepted."""
     server = check_without_schema(session)
     if durability is not None:
         check_durability(server, durability)

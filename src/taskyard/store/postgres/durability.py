@@ -15,7 +15,7 @@ from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import SQL
 
 ABANDONED_MS: Final = 10_000
-"""Longer than any hub waits for a commit: whoever asked for it has given it up."""
+"""Longer than any hub waits for a commit: the hub that asked for it has given it up."""
 
 
 class Durability(StrEnum):
@@ -31,8 +31,8 @@ def settings_of(durability: Durability) -> Mapping[str, str]:
 
 
 def refuse_weak(*, synchronous_commit: str, standbys: str, durability: Durability) -> None:
-    """A server that is set to promise less than its hubs do, unless that is meant. Sessions set their own, but what
-    else writes to this server, and whoever operates it, goes by the server's."""
+    """Refuse a server that is set to promise less than its hubs do, unless that is meant. The hubs' own sessions would
+    wait all the same, but the setting says that the operator expects something else."""
     if durability is Durability.LOCAL:
         return
     if synchronous_commit == "remote_write":
@@ -54,6 +54,6 @@ _HOW: Final = (
 
 
 def end_abandoned_waits(session: Session) -> None:
-    """End commits of hubs that wait for a standby and that nobody waits for any more, such as those of a hub that was
-    killed: they would keep their locks until the standby comes back. Cancelled, they stand here, unconfirmed."""
+    """Cancel commits that wait for a standby although their hubs have given them up or were killed: they would keep
+    their locks until the standby comes back. Cancelled, they stand on this server, unconfirmed."""
     session.rows(SQL["end_abandoned_waits"], {"older_ms": ABANDONED_MS})

@@ -29,7 +29,8 @@ SELECT 1;
 SELECT pg_backend_pid(), pg_advisory_unlock(:namespace::int, :pid::int);
 
 -- write_to_confirm
--- A real change, so that it needs a real write; nobody reads it. What was written before is in the server's log before.
+-- A real change, so that it needs a real write; the counter is never read. The server's log has it after all that was
+-- written before.
 UPDATE identity SET probes = probes + 1;
 
 -- end_abandoned_waits
