@@ -39,8 +39,10 @@ from taskyard.core.schedule_commands import (
     RunSchedule,
 )
 from taskyard.core.settings import Queue
-from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Usage
+from taskyard.core.task import Attempt, Failure, Kind, Terms, Usage
 from taskyard.core.told import KEEP, Keep, Told
+from taskyard.core.told import NOTHING as NOTHING  # noqa: PLC0414 - exported: it belongs to commands
+from taskyard.core.told import Known as Known  # noqa: PLC0414 - the same
 from taskyard.core.yard_commands import (
     ChangeHook,
     ChangeSettings,
@@ -50,6 +52,7 @@ from taskyard.core.yard_commands import (
     CreateUser,
     DeleteHook,
     DeleteQueue,
+    NoteRewind,
     OpenBreaker,
     PauseQueue,
     PutQueue,
@@ -60,21 +63,6 @@ from taskyard.core.yard_commands import (
     RotateHook,
 )
 from taskyard.vocabulary import Level, ResultStatus, SourceType, Status, Verdict
-
-
-class Known(Struct, frozen=True):
-    """What the shell read in the store for this command, as of `read_seq`."""
-
-    read_seq: int = 0
-    tasks: dict[str, Task] = field(default_factory=dict)
-    refs: dict[str, str] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
-    """Idempotency key to task id; that task is in `tasks`."""
-    asked: dict[str, None] = field(default_factory=dict)
-    """Everything that was looked up, found or not."""
-
-
-NOTHING = Known()
 
 
 class Draft(Struct):
@@ -368,4 +356,5 @@ Command = (
     | HearEnded
     | ChangeSettings
     | RefuseSettings
+    | NoteRewind
 )

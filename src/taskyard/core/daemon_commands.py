@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from taskyard.core.told import Told
+from taskyard.core.told import NOTHING, Known, Told
 from taskyard.vocabulary import InventoryState
 
 
@@ -17,9 +17,14 @@ class Held(Struct, frozen=True, gc=False):
 
 
 class Seen(Struct, frozen=True):
+    """The newest position that a daemon has heard of."""
+
     cluster_id: str
     epoch: int
     seq: int
+    takeover: str = ""
+    batch_id: str = ""
+    """Both ids are known only of a position that a hub of this yard has sealed: no one else can make them up."""
 
 
 class JoinDaemon(Told):
@@ -44,6 +49,7 @@ class JoinDaemon(Told):
     """It does not come back once it is gone."""
     pulls: bool = False
     """A claim: `daemon_id` is what its slots are called, and which one it gets is decided here (`claims.py`)."""
+    known: Known = NOTHING
 
 
 class LeaveDaemon(Told):

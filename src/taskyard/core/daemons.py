@@ -17,18 +17,18 @@ from taskyard.core.attempts import (
 )
 from taskyard.core.changes import DaemonRecord
 from taskyard.core.counts import fleet_changed, pool_changed
-from taskyard.core.daemon_commands import Beat, DrainDaemon, JoinDaemon, LeaveDaemon, ResumeDaemon, Seen
+from taskyard.core.daemon_commands import Beat, DrainDaemon, JoinDaemon, LeaveDaemon, ResumeDaemon
 from taskyard.core.effects import (
     AcknowledgeBeat,
     CancelWork,
     CloseSession,
+    Contradicted,
     Done,
     Judged,
     Refused,
     Reply,
     Welcome,
 )
-from taskyard.core.eras import is_behind
 from taskyard.core.forgetting import NO_DAEMON, has_gone
 from taskyard.core.inventory import hold_on, judge
 from taskyard.core.losses import lose, not_taken_up
@@ -37,6 +37,7 @@ from taskyard.core.preemption import came_back
 from taskyard.core.pressure import greet
 from taskyard.core.priority import tell_unplaceable
 from taskyard.core.readiness import tell_target_away
+from taskyard.core.rewinds import audit_lost, lack_seen_by
 from taskyard.core.state import Daemon, Turn
 from taskyard.core.suspects import reconsider
 from taskyard.core.task import Attempt, Task, ms_of
@@ -77,6 +78,7 @@ def join(turn: Turn, command: JoinDaemon) -> None:
         turn.effects.append(CloseSession(command.session, *refusal))
         return
     daemon = _enrol(turn, command)
+    audit_lost(turn, command)
     _lose_unlisted(turn, daemon, command)
     daemon.heard_mono = turn.now.mono
     # What runs comes before what has ended: it needs its slot more.
@@ -101,11 +103,14 @@ def _tell_victims(turn: Turn, daemon: Daemon) -> None:
 
 def _objection(turn: Turn, command: JoinDaemon) -> tuple[str, str] | None:
     state, seen = turn.state, command.seen
-    if seen is not None and is_behind(Seen(state.cluster_id, state.epoch, state.ledger.seq - 1), seen):
+    lack = lack_seen_by(state, command)
+    if seen is not None and lack is not None:
+        if seen.takeover:
+            turn.effects.append(Contradicted(f"daemon {command.name} ({command.daemon_id})", seen, lack))
         return (
             "HUB_REWOUND",
-            f"This hub's log ends before commit {seen.seq}, which this daemon has seen: it was restored from an older"
-            " copy. Restore the newer one, or start it with --accept-rewind.",
+            f"This hub's log does not have commit {seen.seq} of epoch {seen.epoch}, which this daemon has seen: its "
+            "database is an older copy. Restore the newer one, or start the hub with --accept-rewind.",
         )
     daemon = state.daemons.get(command.daemon_id)
     if daemon is None:

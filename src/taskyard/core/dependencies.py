@@ -11,8 +11,8 @@ from collections import deque
 from taskyard.core.commands import HearEnded
 from taskyard.core.endings import announce, end, keep_cancel_reason, unlist
 from taskyard.core.readiness import ended_as, settle
-from taskyard.core.state import Echo, State, Turn
-from taskyard.core.task import Dependency, Note, Task, Trouble
+from taskyard.core.state import State, Turn
+from taskyard.core.task import Dependency, Echo, Note, Task, Trouble
 from taskyard.vocabulary import ENDED, FINAL, DependsPolicy, Status
 
 HOPING = (Status.WAITING, Status.BLOCKED)

@@ -6,7 +6,8 @@ what a commit writes.
 
 from msgspec import Struct
 
-from taskyard.core.daemon_commands import Held
+from taskyard.core.daemon_commands import Held, Seen
+from taskyard.core.eras import Lack
 from taskyard.core.settings import Lease
 from taskyard.vocabulary import CancelReason, InventoryVerdict, Pressure, PressureScope, Refusal
 
@@ -158,8 +159,17 @@ class AskProbe(Struct, frozen=True):
     timeout_ms: int
 
 
+class Contradicted(Struct, frozen=True):
+    """A sealed position proves that this log lacks commits: the hub that leads by it must stop."""
+
+    by: str
+    seen: Seen
+    lack: Lack
+
+
 Effect = (
     Reply
+    | Contradicted
     | AskProbe
     | Welcome
     | Execute

@@ -10,9 +10,9 @@ from taskyard.core.changes import Data
 from taskyard.core.commands import Known
 from taskyard.core.lifecycle import move
 from taskyard.core.occurrences import hear_end
-from taskyard.core.state import Echo, State, Turn
+from taskyard.core.state import State, Turn
 from taskyard.core.suspects import let_go
-from taskyard.core.task import Task, Trouble
+from taskyard.core.task import Echo, Task, Trouble
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import CONTENT_KEY_PREFIX, ENDED, HELD, HOOK_KEY_PREFIX, Status
 

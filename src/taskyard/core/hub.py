@@ -27,6 +27,7 @@ from taskyard.core import (
     queues,
     readiness,
     revival,
+    rewinds,
     schedules,
     suspects,
 )
@@ -97,6 +98,7 @@ from taskyard.core.yard_commands import (
     CreateUser,
     DeleteHook,
     DeleteQueue,
+    NoteRewind,
     OpenBreaker,
     PauseQueue,
     PutQueue,
@@ -227,6 +229,7 @@ _ON_COMMAND: Final[dict[type, object]] = {
     HearEnded: hear_ended,
     ChangeSettings: _change_settings,
     RefuseSettings: _refuse_settings,
+    NoteRewind: rewinds.note,
     Tick: _tick,
 }
 ON_COMMAND: Final = cast("dict[type, _Decision]", _ON_COMMAND)

@@ -26,6 +26,7 @@ from taskyard.core.commands import (
     SkipTask,
     SubmitTasks,
 )
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.dependencies import unheard
 from taskyard.core.state import State
 
@@ -41,6 +42,8 @@ class Lookup(Struct, frozen=True):
     ids: tuple[str, ...]
     refs: tuple[str, ...]
     keys: tuple[str, ...]
+    seqs: tuple[int, ...] = ()
+    """Commits whose batch ids are wanted."""
 
 
 NOTHING_MISSING: Final = Lookup(None, (), (), ())
@@ -58,7 +61,7 @@ def missing(state: State, command: Command) -> Lookup | None:
     lookup = look(state, command)
     if lookup is NOTHING_MISSING:
         return None
-    return lookup if lookup.ids or lookup.refs or lookup.keys else None
+    return lookup if lookup.ids or lookup.refs or lookup.keys or lookup.seqs else None
 
 
 def _of_named(state: State, command: Named) -> Lookup:
@@ -69,6 +72,14 @@ def _of_named(state: State, command: Named) -> Lookup:
 
 def _of_start(state: State, command: HearEnded) -> Lookup:
     return _lookup(state, command.known, None, unheard(state), ())
+
+
+def _of_join(state: State, command: JoinDaemon) -> Lookup:
+    """Which batch the log holds at the position that the daemon has seen, if that is sealed and not past its end."""
+    seen = command.seen
+    if seen is None or not seen.takeover or seen.seq >= state.ledger.seq:
+        return NOTHING_MISSING
+    return NOTHING_MISSING if commit_name(seen.seq) in command.known.asked else Lookup(None, (), (), (), (seen.seq,))
 
 
 def _of_submission(state: State, command: SubmitTasks) -> Lookup:
@@ -121,6 +132,11 @@ def key_name(key: str) -> str:
     return f"key:{key}"
 
 
+def commit_name(seq: int) -> str:
+    """How a commit is remembered among the things asked: never equal to an id or ref."""
+    return f"commit:{seq}"
+
+
 def merge(known: Known, lookup: Lookup, found: Known) -> Known:
     """What was known and what was now found; as fresh as the older of the two."""
     return Known(
@@ -131,7 +147,9 @@ def merge(known: Known, lookup: Lookup, found: Known) -> Known:
         asked={
             **known.asked,
             **dict.fromkeys((*lookup.ids, *lookup.refs, *(key_name(k) for k in lookup.keys))),
+            **dict.fromkeys(map(commit_name, lookup.seqs)),
         },
+        batches={**known.batches, **found.batches},
     )
 
 
@@ -148,5 +166,6 @@ _LOOKS: Final[dict[type, object]] = {
     RetryTask: _of_revival,
     ReviewTask: _of_revival,
     HearEnded: _of_start,
+    JoinDaemon: _of_join,
 }
 LOOKS: Final = cast("dict[type, _Look]", _LOOKS)

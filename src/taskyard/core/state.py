@@ -28,12 +28,13 @@ from taskyard.core.changes import (
     UserRecord,
 )
 from taskyard.core.effects import Effect
+from taskyard.core.eras import Takeover
 from taskyard.core.lanes import Lane, LaneKey
 from taskyard.core.lines import Line, LineKey, Party, Pool
 from taskyard.core.pace import Pace
 from taskyard.core.schedule_records import RunsRecord, ScheduleRecord
 from taskyard.core.settings import Settings
-from taskyard.core.task import Attempt, Kind, Task, Terms
+from taskyard.core.task import Attempt, Echo, Kind, Task, Terms
 from taskyard.core.timers import Timers
 from taskyard.core.yard import Yard
 from taskyard.vocabulary import ENDED, EventName, Pressure, SourceType, Status
@@ -215,22 +216,11 @@ class Daemon:
         return self.session != 0 and not record.draining and self.occupied < record.slots
 
 
-class Echo:
-    """One task's end on its way to its dependants; long ones travel over several commits."""
-
-    __slots__ = ("at", "heard", "heirs", "outcome", "task_id")
-
-    def __init__(self, task_id: str, outcome: Status | None, at: int, heirs: list[str]) -> None:
-        self.task_id = task_id
-        self.outcome = outcome
-        """None: it is open again."""
-        self.at = at
-        self.heirs = heirs
-        self.heard = 0
-
-
 class State:
     """Everything in memory. Rebuilt from the store at start (`recovery.py`)."""
+
+    takeovers: tuple[Takeover, ...] = ()
+    """Those known of this log, by ascending epoch (`eras.py`)."""
 
     def __init__(self, settings: Settings, *, cluster_id: str, epoch: int, seq: int) -> None:
         self.settings = settings

@@ -215,5 +215,19 @@ class Task(Struct, omit_defaults=True, gc=False, kw_only=True):
         return self.attempts[-1] if self.attempts else None
 
 
+class Echo:
+    """One task's end on its way to its dependants; long ones travel over several commits."""
+
+    __slots__ = ("at", "heard", "heirs", "outcome", "task_id")
+
+    def __init__(self, task_id: str, outcome: Status | None, at: int, heirs: list[str]) -> None:
+        self.task_id = task_id
+        self.outcome = outcome
+        """None: it is open again."""
+        self.at = at
+        self.heirs = heirs
+        self.heard = 0
+
+
 def ms_of(seconds: float) -> int:
     return round(seconds * 1000)

@@ -152,3 +152,10 @@ class RefuseSettings(Told):
 
     reason: str
     reply_to: int = 0
+
+
+class NoteRewind(Told):
+    """What a new era gave up, each as a sentence: for the audit."""
+
+    lost: tuple[str, ...]
+    reply_to: int = 0

@@ -24,6 +24,7 @@ _BY_HUB: Final = (
     Refusal.STORE_UNAVAILABLE,
     Refusal.OUTCOME_UNKNOWN,
     Refusal.NO_LEADER,
+    Refusal.HUB_REWOUND,
 )
 _BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
 _NAMES: Final = re.compile(r"\{(\w+)\}")

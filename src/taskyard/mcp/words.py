@@ -31,6 +31,7 @@ Errors have a `code` and a `detail` that says what to do:
 - IDEMPOTENCY_KEY_REUSED: this key was used for another content. Take another key.
   An answer with `deduplicated` and the status `cancelled` or `skipped` is no error, but nothing new was made: take
   another key if the work is to be done after all.
+- HUB_REWOUND: the hub's database lost commits, and a person has to decide. Tell the person; the message says how.
 - STORE_UNAVAILABLE, NO_LEADER, OUTCOME_UNKNOWN, HUB_UNREACHABLE: try again in a few seconds, with the same
   idempotency_key.
 """

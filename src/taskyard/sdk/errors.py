@@ -159,6 +159,7 @@ BY_CODE: Final[Mapping[str, type[Refused]]] = {
     Refusal.BACKPRESSURE: Limited,
     Refusal.RECORD_DAMAGED: Damaged,
     Refusal.NO_LEADER: Unavailable,
+    Refusal.HUB_REWOUND: Unavailable,
     Refusal.OVERLOADED: Unavailable,
     Refusal.STORE_UNAVAILABLE: Unavailable,
     Refusal.OUTCOME_UNKNOWN: Unavailable,

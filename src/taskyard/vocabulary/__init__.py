@@ -277,6 +277,7 @@ class Refusal(StrEnum):
     RECORD_DAMAGED = "RECORD_DAMAGED"
     BACKPRESSURE = "BACKPRESSURE"
     NO_LEADER = "NO_LEADER"
+    HUB_REWOUND = "HUB_REWOUND"
     OVERLOADED = "OVERLOADED"
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
@@ -360,6 +361,8 @@ class EventName(StrEnum):
     SCHEDULE_SKIPPED = "schedule.skipped"
     SETTINGS_CHANGED = "settings.changed"
     SETTINGS_REFUSED = "settings.refused"
+    HUB_REWOUND = "hub.rewound"
+    HUB_REWIND_ACCEPTED = "hub.rewind_accepted"
     RESYNC = "resync"
 
 
@@ -373,6 +376,8 @@ SESSIONS_PER_GATEWAY: Final = 1 << 56
 EPOCHS_PER_ERA: Final = 1_000_000
 # Epochs count a hub's starts; a yard that goes on from an older copy on purpose begins a new era, so that what its
 # daemons saw before is not taken for the future.
+REFS_PER_ERA: Final = 10_000
+# By so much a new era raises every user's highest task number: more than a lossy failover or a night's backup loses.
 
 DEFAULT_QUEUE: Final = "default"
 LOCAL_USER: Final = "local"

@@ -61,6 +61,7 @@ PROBLEMS: Final[dict[Refusal, Row]] = {
     Refusal.RECORD_DAMAGED: Row(500, "A stored record is damaged"),
     Refusal.BACKPRESSURE: Row(503, "The queue is too long"),
     Refusal.NO_LEADER: Row(503, "No hub leads at the moment"),
+    Refusal.HUB_REWOUND: Row(503, "The database lacks commits that were seen"),
     Refusal.OVERLOADED: Row(503, "The hub has more to do than it can hold"),
     Refusal.STORE_UNAVAILABLE: Row(503, "The store cannot be written at the moment"),
     Refusal.OUTCOME_UNKNOWN: Row(503, "Whether it was done is not known"),
