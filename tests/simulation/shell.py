@@ -8,6 +8,8 @@ leave after their commit; per session they leave in one line in which nothing ov
 with its list.
 """
 
+from itertools import count
+
 from taskyard.core.changes import Batch
 from taskyard.core.commands import NOTHING, Command, HearEnded, Tick
 from taskyard.core.daemon_commands import Beat, JoinDaemon
@@ -17,7 +19,7 @@ from taskyard.core.lookups import ROUNDS_MAX, Lookup, merge, missing
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now
 from taskyard.hub.release import Parcel
-from taskyard.hub.revisit import state_of
+from taskyard.hub.revisit import known_of, state_of
 from taskyard.store.committer import Committer, Release
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import StoreUnavailable
@@ -40,7 +42,8 @@ class Hub:
         self.history = history
         self.faults = faults
         self.settings = settings
-        self.store = MemoryStore()
+        # Daemons are told what is sealed of them, and a life must go the same way again.
+        self.store = MemoryStore(takeover_ids=map("takeover {}".format, count(1)))
         self.reader = self.store.reader()
         self.core: Core
         self.committer: Committer
@@ -185,7 +188,7 @@ class Hub:
     def _look(self, life: int, asked: int, command: Command, lookup: Lookup, rounds: int) -> None:
         if life != self.life:
             return
-        found = self.reader.known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
+        found = known_of(lookup, self.reader)
         command.known = merge(command.known, lookup, found)  # type: ignore[union-attr]
         self.clock.later(self._reading_ms(), self._found, life, asked, command, rounds + 1)
 

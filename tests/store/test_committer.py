@@ -21,14 +21,15 @@ def test_effects_wait_for_their_commit() -> None:
     batch = a_batch(after(4), created=[a_task()])
     assert committer.begin(batch, EFFECTS) is batch
     assert (committer.idle, committer.durable_seq) == (False, 4)
-    assert committer.committed() == Release(seq=5, batch=batch, effects=EFFECTS)
-    assert (committer.idle, committer.durable_seq) == (True, 5)
+    assert committer.committed() == Release(seq=5, batch=batch, effects=EFFECTS, batch_id=batch.batch_id)
+    assert (committer.idle, committer.durable_seq, committer.durable_id) == (True, 5, batch.batch_id)
 
 
 def test_effects_without_changes_leave_at_once_and_use_up_no_number() -> None:
-    committer = Committer(durable_seq=4)
+    committer = Committer(durable_seq=4, durable_id="b1-4")
     empty = a_batch(after(4))
-    assert committer.begin(empty, EFFECTS) == Release(seq=4, batch=empty, effects=EFFECTS)
+    # What leaves tells the position of the commit before, whose batch is another one
+    assert committer.begin(empty, EFFECTS) == Release(seq=4, batch=empty, effects=EFFECTS, batch_id="b1-4")
     assert committer.idle
     assert isinstance(committer.begin(a_batch(after(4), created=[a_task()]), []), Batch)
 

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from taskyard.store.paging import cursor_of
 from taskyard.store.port import Image, Numbered, Reader, Store, StoredTask, TaskFilter
@@ -44,6 +45,8 @@ def digests_of(store: Store, *, requests: tuple[str, ...] = ()) -> dict[str, str
         reader.close()
     # Its keys are pairs, which JSON has not.
     read["log bytes"], image.log_bytes = sorted(image.log_bytes.items()), {}
+    # Engines name takeovers as they like.
+    image.identity, image.takeovers = replace(image.identity, takeover="", batch_id=""), []
     read["image"] = image
     return {name: blake2b(_encode(part), digest_size=16).hexdigest() for name, part in read.items()}
 

@@ -132,6 +132,7 @@ class ANode:
         self.links = LinkServer(SECRET, Log(self.log))
         self.begin_faults: list[Exception | None] = []
         self.begins = 0
+        self.canvassed = 0
         self.before_begin: Callable[[], None] = lambda: None
         self.loads = Gate()
         self.hubs: list[Hub] = []
@@ -151,6 +152,7 @@ class ANode:
             lease_s=self._lease_s,
             begin=self._begin,
             dial=self.dial,
+            canvass=self._canvass,
         )
         self.running = asyncio.get_running_loop().create_task(self.leadership.run())
 
@@ -168,6 +170,9 @@ class ANode:
         self.stores.append(store)
         await Scene(store, hub, self.log).a_user()
         return hub
+
+    async def _canvass(self) -> None:
+        self.canvassed += 1
 
     async def _dial(self, holder: Holder) -> Remote:
         host, _, port = holder.address.rpartition(":")

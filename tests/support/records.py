@@ -124,7 +124,7 @@ class Yard:
     def write(self, **changes: Any) -> Batch:
         batch = a_batch(self.identity, **changes)
         self.store.write(batch)
-        self.identity = msgspec.structs.replace(self.identity, seq=batch.seq)
+        self.identity = msgspec.structs.replace(self.identity, seq=batch.seq, batch_id=batch.batch_id)
         return batch
 
     def has(self, *tasks: Task, **changes: Any) -> Batch:

@@ -16,7 +16,7 @@ from taskyard.core.hub import Core
 from taskyard.core.lookups import ROUNDS_MAX, merge, missing
 from taskyard.core.settings import Settings
 from taskyard.core.state import Now
-from taskyard.hub.revisit import state_of
+from taskyard.hub.revisit import known_of, state_of
 from taskyard.store.committer import Committer, Release
 from taskyard.store.port import Reader, Store
 from tests.simulation.command_log import CommandLog, Cut, Dispatched, Entry, Loaded, Told, Written
@@ -120,7 +120,7 @@ class Replay:
             lookup = missing(self.core.state, command)
             if lookup is None:
                 break
-            found = self._reader.known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
+            found = known_of(lookup, self._reader)
             command.known = merge(command.known, lookup, found)  # type: ignore[union-attr]
         self._effects += self.core.handle(command, self.now)
 

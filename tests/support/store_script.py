@@ -30,10 +30,14 @@ class State(msgspec.Struct):
 
 
 def state_of(store: Store, *, began: int = 0) -> State:
-    """With commits counted from where the log ended when the script began: an engine may note openings in it."""
+    """With commits counted from where the log ended when the script began: an engine may note openings in it.
+
+    Takeovers are left out: each engine, and each opening, names its own.
+    """
     image = store.load()
     trail = tuple(range(1, image.identity.seq + 1))
-    image.identity = msgspec.structs.replace(image.identity, epoch=0, seq=image.identity.seq - began)
+    end = image.identity
+    image.identity, image.takeovers = Identity(cluster_id=end.cluster_id, epoch=0, seq=end.seq - began), []
     reader = store.reader()
     try:
         tasks = reader.tasks(TaskFilter(user_id=None, limit=10_000))

@@ -104,7 +104,7 @@ class Ledger:
                 return False
             if stamp.epoch == seen.epoch and stamp.seq <= seen.seq:
                 return True
-        self.seen = self._batch.seen = Position(stamp.cluster_id, stamp.epoch, stamp.seq)
+        self.seen = self._batch.seen = Position(stamp.cluster_id, stamp.epoch, stamp.seq, stamp.sealed)
         self._gathered(now_ms)
         return True
 

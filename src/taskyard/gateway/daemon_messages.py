@@ -1,5 +1,6 @@
 """From a daemon's message to a command of the core. One function per message; the hot path of results."""
 
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import UNSET
@@ -13,10 +14,10 @@ from taskyard.core.daemon_commands import (
     Held,
     JoinDaemon,
     RejectTask,
-    Seen,
     StartTask,
 )
 from taskyard.core.settings import Sizes
+from taskyard.gateway.daemon_positions import seen_of
 from taskyard.gateway.translate import cut, failure_of, outcome_of, said_retry_after, usage_of
 from taskyard.vocabulary import AttemptStatus
 from taskyard.wire import frames
@@ -33,9 +34,16 @@ class BadMessage(Exception):
     """Well-formed, and still not to be taken: the socket is closed with this said."""
 
 
-def join_of(hello: frames.Hello, *, session: int, user_id: str, daemon_id: str) -> JoinDaemon:
+def join_of(
+    hello: frames.Hello,
+    *,
+    session: int,
+    user_id: str,
+    daemon_id: str,
+    unseal: Callable[[str, str], str | None],
+) -> JoinDaemon:
+    """`unseal` is the yard's (`gateway/port.py`)."""
     _check_hello(hello)
-    seen = hello.seen
     return JoinDaemon(
         session=session,
         user_id=user_id,
@@ -49,7 +57,7 @@ def join_of(hello: frames.Hello, *, session: int, user_id: str, daemon_id: str) 
         slots=hello.max_concurrent_tasks,
         memory_mb=hello.memory_mb,
         version=hello.version,
-        seen=None if seen is None else Seen(seen.cluster_id, seen.epoch, seen.seq),
+        seen=None if hello.seen is None else seen_of(unseal, hello.seen),
         ephemeral=hello.ephemeral,
         inventory=tuple(Held(item.task_id, item.attempt, item.state) for item in hello.inventory),
     )

@@ -244,7 +244,7 @@ class DaemonSocket:
         if hello.shared and Scope.ADMIN not in self._principal.scopes:
             raise BadMessage("a shared daemon needs a key with the scopes admin and daemon")
         user_id, session = self._principal.user_id, self._session.id
-        return join_of(hello, session=session, user_id=user_id, daemon_id=daemon_id)
+        return join_of(hello, session=session, user_id=user_id, daemon_id=daemon_id, unseal=self._hub.unseal)
 
     def _rejoin(self, messages: Sequence[frames.FromDaemon]) -> Sequence[frames.FromDaemon]:
         """Join anew by the hello that was asked for, if it is among these; answers what followed it."""

@@ -30,6 +30,7 @@ from taskyard.gateway.views import (
     UsageView,
 )
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
+from taskyard.store.rewind import Missing
 from taskyard.vocabulary.notices import DeliveryStatus
 
 T = TypeVar("T")
@@ -115,6 +116,10 @@ class Hub(Protocol):
     @property
     def identity(self) -> Identity:
         """`seq` is the newest committed one."""
+
+    @property
+    def missing(self) -> Missing | None:
+        """Commits that this yard's database lacks, so that no hub may lead; None: none are known."""
 
     @property
     def settings(self) -> Settings: ...

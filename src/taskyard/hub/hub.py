@@ -23,6 +23,7 @@ from taskyard.hub.damage import Damage
 from taskyard.hub.directory import CommittedDirectory
 from taskyard.hub.explain import forecast_of, heirs, idle_because, overview_of, ties, why_of
 from taskyard.hub.history import History
+from taskyard.hub.lineage import Guard
 from taskyard.hub.loop import Loop
 from taskyard.hub.metrics import Metrics
 from taskyard.hub.notification_views import delivery_of, delivery_page, notification_views
@@ -48,6 +49,7 @@ from taskyard.hub.views import (
     usage_views,
 )
 from taskyard.store.port import Identity, Reader, RecordDamaged, Store, StoreBroken, StoreUnavailable
+from taskyard.store.rewind import Missing, Sighting
 from taskyard.vocabulary import ENDED, Refusal, Status
 from taskyard.vocabulary.notices import DeliveryStatus
 
@@ -91,6 +93,7 @@ class Hub(Stamps):
         self._outbox = Outbox(settings, log, self._tokens, self._readers)
         self._loop = Loop(store, settings, log, self._outbox, self._readers, mint=self._mint, clock=clock)
         self._outbox.on_failure = self._loop.fail
+        self.guard = Guard(self, self._outbox, log)
         self._metrics = Metrics(clock)
         self._outbox.observers.append(self._metrics.observe)
         self.commits = self._outbox.observers
@@ -105,12 +108,19 @@ class Hub(Stamps):
             self._outbox.observers.append(traces.observe)
             self._outbox.handed_context = traces.handed_context
 
-    async def start(self, *, new_era: bool = False, on_open: Callable[[], None] = lambda: None) -> None:
+    async def start(
+        self,
+        *,
+        new_era: bool = False,
+        seen: Sequence[Sighting] = (),
+        on_open: Callable[[], None] = lambda: None,
+    ) -> None:
         """Open the store, load the state, begin. `new_era`: it is an older copy, and that is meant.
 
-        `on_open` is called between opening and loading, which may take a while.
+        `seen` is what is known of this yard's log: `Rewound` if this store lacks any of it. `on_open` is called between
+        opening and loading, which may take a while.
         """
-        await self._loop.start(new_era=new_era, on_open=on_open)
+        await self._loop.start(new_era=new_era, seen=seen, on_open=on_open)
         self._loop.beside.run(self._sweep.run())
         self._loop.beside.run(self._metrics.watch_loop())
         self._loop.beside.run(self.history.run())
@@ -139,6 +149,10 @@ class Hub(Stamps):
     @property
     def identity(self) -> Identity:
         return self._loop.identity
+
+    @property
+    def missing(self) -> Missing | None:
+        return self.guard.missing
 
     @property
     def settings(self) -> Settings:

@@ -18,6 +18,7 @@ from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log
 from taskyard.hub.switchboard import Switchboard
 from taskyard.store.port import Holder, LedElsewhere, StoreFenced, StoreRefused, StoreUnavailable
+from taskyard.store.rewind import sentence_of
 
 T = TypeVar("T")
 
@@ -68,7 +69,8 @@ class Leadership:
     """Runs for as long as the process.
 
     `begin` makes a hub that leads, started, and calls back as soon as the lease is its own; it raises `LedElsewhere` if
-    it may not, and `StoreRefused` if nobody should. `address` is where others reach this one.
+    it may not, and `StoreRefused` if nobody should. Before it, `canvass` asks other hubs what they have seen, which
+    takes no longer than a second or two. `address` is where others reach this one.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Leadership:
         lease_s: float,
         begin: Callable[[Callable[[], None]], Coroutine[None, None, Hub]],
         dial: Callable[[Holder], Awaitable[Remote]],
+        canvass: Callable[[], Awaitable[None]],
     ) -> None:
         self._lease = lease
         self._switchboard = switchboard
@@ -91,6 +94,7 @@ class Leadership:
         self._lease_s = lease_s
         self._begin = begin
         self._dial = dial
+        self._canvass = canvass
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._remote: Remote | None = None
         self._followed: tuple[str, int] | None = None
@@ -194,6 +198,8 @@ class Leadership:
 
     async def _lead(self) -> None:
         self._unfollow()
+        # Before the lease is asked for: it would run out meanwhile.
+        await self._canvass()
         keeper = Keeper(self._lease, self._log, lease_s=self._lease_s)
         try:
             hub = await self._begun(keeper)
@@ -249,6 +255,11 @@ class Leadership:
                 await asyncio.wait(signs, timeout=keeper.trusted_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             told.cancel()
+        if hub.missing is not None:
+            self._bar(sentence_of(hub.missing))
+            await self._end(keeper)
+            await self._let_others()
+            return
         if hub.deposed.done() or hub.failure.done():
             return
         if keeper.lost.done():

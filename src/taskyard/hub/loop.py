@@ -12,11 +12,13 @@ it later succeeds. So does a mistake of our own in the middle of a decision: hal
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from functools import partial
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from taskyard.core.changes import Batch
 from taskyard.core.commands import Command, HearEnded, SubmitTasks, Tick
@@ -40,6 +42,7 @@ from taskyard.hub.readers import Readers
 from taskyard.hub.revisit import events_between, newest_id, state_of
 from taskyard.store.committer import Committer, Release
 from taskyard.store.port import Identity, RecordDamaged, Store, StoreBroken, StoreFenced, StoreUnavailable
+from taskyard.store.rewind import Sighting
 from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
@@ -97,12 +100,12 @@ class Loop:
         self.deposed: asyncio.Future[None]
         """Done when another hub leads: this loop decides nothing more."""
 
-    async def start(self, *, new_era: bool, on_open: Callable[[], None] = lambda: None) -> None:
+    async def start(self, *, new_era: bool, seen: Sequence[Sighting], on_open: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self.failure = self._loop.create_future()
         self.deposed = self._loop.create_future()
-        self._identity = await self._write(partial(self._store.open, new_era=new_era))
-        self._committer = Committer(durable_seq=self._identity.seq)
+        self._identity = await self._write(partial(self._store.open, new_era=new_era, seen=seen))
+        self._committer = Committer(durable_seq=self._identity.seq, durable_id=self._identity.batch_id)
         on_open()
         await self._reload()
 
@@ -153,7 +156,8 @@ class Loop:
 
     @property
     def identity(self) -> Identity:
-        return Identity(self._identity.cluster_id, self._identity.epoch, self._committer.durable_seq)
+        committer = self._committer
+        return replace(self._identity, seq=committer.durable_seq, batch_id=committer.durable_id)
 
     @property
     def core(self) -> Core:
@@ -258,7 +262,7 @@ class Loop:
         try:
             with self._looks.since(self._committer.durable_seq):
                 await self._looks.learn(core, command, lookup)
-                if core is self._core and self.is_open:
+                if core is self._core and self.is_open and self._outbox.reaches(command):
                     turn = core.turn(self._clock())
                     core.decide(turn, command)
                     self._gathered += turn.effects
@@ -387,7 +391,7 @@ class Loop:
         await self._outbox.drain()
         state = state_of(image, self._settings, self._identity, self._clock())
         self._core = Core(state, random.Random(mint_secret()))
-        self._committer = Committer(durable_seq=image.identity.seq)
+        self._committer = Committer(durable_seq=image.identity.seq, durable_id=image.identity.batch_id)
         self._inbox = Inbox()
         self._alarm.reset(self._clock())
         self._outbox.begin(self._identity, image.users, image.keys, missed)

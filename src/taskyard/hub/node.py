@@ -11,9 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-import msgspec
-from msgspec.structs import replace
-
 from taskyard.core.eras import is_behind
 from taskyard.core.settings import Settings
 from taskyard.gateway.port import RETRY_AFTER_S, Unavailable
@@ -24,19 +21,23 @@ from taskyard.hub.damage import Damage
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.leadership import Leadership
+from taskyard.hub.lineage import tell_missing
+from taskyard.hub.link.asking import ask_all
 from taskyard.hub.link.remote import Remote, dial, place_of
 from taskyard.hub.link.server import LinkServer
 from taskyard.hub.observe import Log
+from taskyard.hub.positions import Remembered
 from taskyard.hub.standby import Standby
 from taskyard.hub.switchboard import Leader, Switchboard
 from taskyard.hub.traces import Traces
-from taskyard.hub.yard import HUB_ID, POSITION, CannotStart, write_private
-from taskyard.store.port import Holder, Identity, Reader, RecordDamaged, StoreUnavailable
+from taskyard.hub.yard import HUB_ID, CannotStart, write_private
+from taskyard.store.port import Holder, Reader, RecordDamaged, StoreUnavailable
 from taskyard.store.postgres.durability import Durability
 from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
 from taskyard.store.postgres.lease import HubSeen, Lease
 from taskyard.store.postgres.reader import PostgresReader
+from taskyard.store.rewind import Missing, Rewound, Sighting
 from taskyard.store.sqlite.checks import take_lock
 from taskyard.vocabulary import Refusal
 
@@ -45,8 +46,6 @@ T = TypeVar("T")
 ANNOUNCE_S: Final = 1.0
 HAND_OVER_S: Final = 5.0
 # How long a hub that leaves waits for another to lead, so that those who asked it something are answered.
-
-_read_position: Final = msgspec.json.Decoder(Identity).decode
 
 
 async def open_node(
@@ -60,6 +59,7 @@ async def open_node(
     lease_s: float,
     durability: Durability = Durability.REPLICATED,
     traces: Traces | None = None,
+    accepts_rewind: bool = False,
 ) -> "Node":
     """A hub on this database. `link` is where others reach it while it leads; port 0 takes a free one.
 
@@ -85,6 +85,7 @@ async def open_node(
             version=version,
             durability=durability,
             traces=traces,
+            accepts_rewind=accepts_rewind,
         )
     except BaseException:  # whatever it was, the directory is not in use
         os.close(lock)
@@ -118,6 +119,7 @@ class Node(Switchboard):
         version: str,
         durability: Durability,
         traces: Traces | None,
+        accepts_rewind: bool,
     ) -> None:
         super().__init__(settings, lambda: PostgresReader(database), secret=secret, damage=Damage(log))
         self._hub: Hub | None = None
@@ -138,7 +140,11 @@ class Node(Switchboard):
         self._clock = SharedClock()
         self._name = self.mint()
         """Of this process's gateway among all that ever link to a leader."""
-        self._seen = self._remembered = position_in(data)
+        self._remembered = Remembered(data, f"hub {candidate.hub_id}")
+        self._heard: list[Sighting] = []
+        """What the others had seen when this hub was about to lead."""
+        self._accepts_rewind = accepts_rewind
+        """A new era begins without asking a person."""
         self._keeps: dict[str, float] = {}
         self._new_era = False
         self._standby = Standby(database, log)
@@ -154,7 +160,9 @@ class Node(Switchboard):
             lease_s=candidate.lease_ms / 1000,
             begin=self._begin,
             dial=self._dial,
+            canvass=self._ask_others,
         )
+        links.remembered = self._sightings
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Set when the process must be stopped by whoever runs it."""
 
@@ -228,12 +236,41 @@ class Node(Switchboard):
 
     # Leading.
 
+    async def _ask_others(self) -> None:
+        """What other hubs have seen of this yard. Those that say nothing stand in no way."""
+        self._heard = []
+        try:
+            hubs = await self._in_thread(self._peers.hubs)
+        except StoreUnavailable:
+            # Nor can it be led, then.
+            return
+        places = [place_of(hub.address) for hub in hubs if hub.id != self._candidate.hub_id and hub.address]
+        self._heard = await ask_all(places, self._secret)
+
+    def _sightings(self) -> list[Sighting]:
+        """What this hub remembers."""
+        self._remembered.see(self.identity)
+        return self._remembered.sightings
+
     async def _begin(self, on_open: Callable[[], None]) -> Hub:
+        """A hub that leads. `Rewound`: this database lacks what was seen, and leading it was not accepted."""
+        seen = list(dict.fromkeys([*self._sightings(), *self._heard]))
+        try:
+            return await self._begin_era(seen, on_open, new_era=self._new_era)
+        except Rewound as rewound:
+            if rewound.missing != self.missing:
+                tell_missing(self._log, rewound.missing)
+            self._note_missing(rewound.missing)
+            if not self._accepts_rewind:
+                raise
+        return await self._begin_era(seen, on_open, new_era=True)
+
+    async def _begin_era(self, seen: list[Sighting], on_open: Callable[[], None], *, new_era: bool) -> Hub:
         await self._in_thread(self._ask_time)
         store = PostgresStore(
             self._database,
             new_cluster_id=f"c_{Mint().id()}",
-            candidate=replace(self._candidate, seen=self._newest()),
+            candidate=self._candidate,
             lease=self._lease,
             mirror=self._standby.hand_out(),
             durability=self._durability,
@@ -249,10 +286,14 @@ class Node(Switchboard):
             damage=self.damage,
         )
         hub.members = self._members
+        hub.guard.on_missing = self._note_missing
         if self._keeps:
             hub.keep_for(**self._keeps)
         try:
-            await hub.start(new_era=self._new_era, on_open=on_open)
+            await hub.start(new_era=new_era, seen=seen, on_open=on_open)
+            with suppress(Unavailable):
+                # If the store goes away now, hubs that remember it say it again when they link.
+                await hub.guard.note(seen)
         except BaseException:  # also a cancel: half a hub must not stay
             await hub.stop()
             raise
@@ -272,38 +313,37 @@ class Node(Switchboard):
             self.failure.set_exception(error)
 
     async def _dial(self, holder: Holder) -> Remote:
-        remote = await dial(*place_of(holder.address), self._secret, gateway=self._name)
+        place, seen = place_of(holder.address), self._sightings()
+        remote = await dial(*place, self._secret, gateway=self._name, sightings=seen)
         self._standby.follow(remote)
         return remote
 
     # What it has seen.
 
+    def _note_missing(self, missing: Missing) -> None:
+        """This hub may not lead for it."""
+        self.missing = missing
+        self._remembered.hear(missing.sighting)
+
     def connect(self, leader: Leader) -> None:
-        seen = self._newest()
+        self._remembered.see(self.identity)
+        seen = self._remembered.positions
         if is_behind(leader.identity, seen):
-            # Daemons that have seen it too take no work from there; whoever leads has not.
+            # A leader of an older version does not judge what we told it.
             self._log.say("hub.rewound", level="error", seen=seen.seq, epoch=seen.epoch, now=leader.identity.seq)
         super().connect(leader)
 
     def disconnect(self) -> None:
         super().disconnect()
-        self._newest()
-
-    def _newest(self) -> Identity:
-        """How far this hub knows the yard to have come, now or before it was started."""
-        heard = self.identity
-        if heard.seq and not is_behind(heard, self._seen):
-            self._seen = heard
-        return self._seen
+        self._remembered.see(self.identity)
 
     async def _remember(self) -> None:
         """On disk. What cannot be written is not remembered, and the hub goes on."""
-        newest = self._newest()
-        if newest == self._remembered:
+        self._remembered.see(self.identity)
+        if self._remembered.is_written:
             return
         try:
-            await self._in_thread(lambda: write_private(self._data / POSITION, msgspec.json.encode(newest).decode()))
-            self._remembered = newest
+            await self._in_thread(self._remembered.write)
         except CannotStart as error:
             self._log.say("hub.unremembered", level="warning", reason=str(error))
 
@@ -362,14 +402,6 @@ def _view(hub: HubSeen, leader: Holder | None) -> HubView:
         since=leader.since if leader is not None and leads else hub.started_at,
         lag_ms=hub.seen_ms_ago,
     )
-
-
-def position_in(data: Path) -> Identity:
-    """What was last remembered there."""
-    try:
-        return _read_position((data / POSITION).read_bytes())
-    except (OSError, msgspec.MsgspecError):
-        return Identity("", 0, 0)
 
 
 def hub_id_of(data: Path) -> str:

@@ -9,10 +9,12 @@ from typing import Final
 import msgspec
 
 from taskyard.core.changes import Batch, Event, KeyRecord, UserRecord
-from taskyard.core.commands import FailTask
+from taskyard.core.commands import Command, FailTask
+from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.effects import (
     Answer,
     AskProbe,
+    Contradicted,
     Done,
     Reply,
     Submitted,
@@ -53,7 +55,7 @@ class Outbox:
         self.directory = CommittedDirectory()
         self.sessions: dict[int, Session] = {}
         self.subscribers: dict[int, Subscriber] = {}
-        self.progress = ProgressBoard(self._publish_soft)
+        self.progress = ProgressBoard(self.publish_soft)
         self.on_room: Callable[[], None] = lambda: None
         """Called when a release that others waited behind is out."""
         self.on_failure: Callable[[BaseException], None] = lambda error: None
@@ -62,6 +64,8 @@ class Outbox:
         """Called for work that cannot be sent, because what it depends on is damaged."""
         self.on_probe: Callable[[AskProbe], None] = lambda probe: None
         """Called with a request that a schedule wants made."""
+        self.on_contradicted: Callable[[Contradicted], None] = lambda contradicted: None
+        """Called with a daemon's proof that the log lacks commits."""
         self.observers: list[Callable[[Batch], None]] = []
         """Called with every commit that is released."""
         self.handed_context: HandedContext | None = None
@@ -199,6 +203,10 @@ class Outbox:
         for session in list(self.sessions.values()):
             session.close(frames.CLOSE_RESTARTING, "the hub starts anew; come back with your list")
 
+    def reaches(self, command: Command) -> bool:
+        """Whether its answer would arrive: a daemon may have left while its hello was looked up, and said so."""
+        return not isinstance(command, JoinDaemon) or command.session in self.sessions
+
     def cut_off(self, number: int) -> None:
         session = self.sessions.get(number)
         if session is not None:
@@ -229,6 +237,8 @@ class Outbox:
         for execute, what in contents.undeliverable:
             self._readers.damage.note(what)
             self.on_undeliverable(failed(execute, what))
+        for contradicted in contents.contradicted:
+            self.on_contradicted(contradicted)
         if contents.replies:
             written = Written(batch)
             for reply in contents.replies:
@@ -271,7 +281,7 @@ class Outbox:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def _publish_soft(self, events: list[Event]) -> None:
+    def publish_soft(self, events: list[Event]) -> None:
         self._offer([Numbered(self._identity.epoch, self._identity.seq, -1, event) for event in events])
 
     def _offer(self, numbered: list[Numbered]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskyard.core.commands import FailTask
 from taskyard.core.effects import (
@@ -19,6 +20,7 @@ from taskyard.core.effects import (
     AskProbe,
     CancelWork,
     CloseSession,
+    Contradicted,
     Effect,
     Execute,
     Progressed,
@@ -29,6 +31,7 @@ from taskyard.core.effects import (
 )
 from taskyard.core.settings import Settings
 from taskyard.core.task import Failure, Task
+from taskyard.gateway.daemon_positions import sealed_position
 from taskyard.gateway.present import execute_frame
 from taskyard.gateway.pressure import shown
 from taskyard.hub.tokens import Tokens
@@ -94,6 +97,7 @@ class Packed(Struct):
     probes: list[AskProbe]
     undeliverable: list[tuple[Execute, str]]
     """Work of which a parent is damaged, with what is: it is not sent."""
+    contradicted: list[Contradicted]
 
 
 class Parcel:
@@ -161,7 +165,8 @@ class Parcel:
 def packed(parcel: Parcel, frames: "Frames") -> Packed:
     """All of it is at hand."""
     release, loads, frame_of = parcel.release, parcel.loads, frames.of
-    found = Packed({}, [], [], [], [], [])
+    found = Packed({}, [], [], [], [], [], [])
+    frames.reach(release)
     outgoing = found.outgoing
     for effect in release.effects:
         # The frequent ones first: this runs per task.
@@ -178,6 +183,8 @@ def packed(parcel: Parcel, frames: "Frames") -> Packed:
             found.progressed.append(effect)
         elif isinstance(effect, AskProbe):
             found.probes.append(effect)
+        elif isinstance(effect, Contradicted):
+            found.contradicted.append(effect)
         else:
             outgoing.setdefault(effect.session, []).append(frame_of(effect, release.seq, loads))
             if isinstance(effect, CloseSession):
@@ -210,6 +217,22 @@ class Frames:
         self.settings = settings
         """Those that hold: others are put here when they change."""
         self._tokens = tokens
+        self._sealed: tuple[str, str] = ("", "")
+        """The batch id that was sealed last, and its seal: most messages of a commit tell the same position."""
+        self._batch_id = ""
+
+    def reach(self, release: Release) -> None:
+        """From here on messages are of this commit."""
+        self._batch_id = release.batch_id
+
+    def _seal(self, seq: int) -> str | None:
+        """The position of this commit, as daemons return it; None: its epoch's takeover is not known."""
+        if not self._identity.takeover:
+            return None
+        if self._sealed[0] != self._batch_id or not self._batch_id:
+            position = replace(self._identity, seq=seq, batch_id=self._batch_id)
+            self._sealed = (self._batch_id, sealed_position(self._tokens.seal, position))
+        return self._sealed[1]
 
     def of(self, effect: Effect, seq: int, loads: dict[str, Load]) -> bytes:
         """The message of an effect that goes to a daemon. The frequent ones first: this runs per task."""
@@ -220,10 +243,10 @@ class Frames:
             context = load.task.traceparent if handed is None else handed(load.task, effect.attempt)
             return execute_frame(load, effect.attempt, effect.timeout_ms, token, traceparent=context)
         if isinstance(effect, Acknowledge):
-            ack = frames.Ack(effect.task_id, effect.attempt, identity.cluster_id, identity.epoch, seq)
-            return frames.encode(ack)
+            place = (identity.cluster_id, identity.epoch, seq, self._seal(seq))
+            return frames.encode(frames.Ack(effect.task_id, effect.attempt, *place))
         if isinstance(effect, AcknowledgeBeat):
-            return frames.encode(frames.HeartbeatAck(identity.cluster_id, identity.epoch, seq))
+            return frames.encode(frames.HeartbeatAck(identity.cluster_id, identity.epoch, seq, self._seal(seq)))
         if isinstance(effect, CancelWork):
             grace_s = effect.grace_ms / 1000
             return frames.encode(frames.CancelTask(effect.task_id, effect.attempt, effect.reason, grace_s))
@@ -248,4 +271,5 @@ class Frames:
             cluster_id=self._identity.cluster_id,
             epoch=self._identity.epoch,
             seq=seq,
+            sealed=self._seal(seq),
         )

@@ -16,6 +16,7 @@ _LAST_INDEX: Final = 1 << 31
 def state_of(image: Image, settings: Settings, identity: Identity, now: Now) -> State:
     """The state that an image of the store's rows comes to."""
     state = State(settings, cluster_id=identity.cluster_id, epoch=identity.epoch, seq=image.identity.seq)
+    state.takeovers = tuple(image.takeovers)
     restore(
         state,
         now,
@@ -31,6 +32,9 @@ def state_of(image: Image, settings: Settings, identity: Identity, now: Now) -> 
 
 
 def known_of(lookup: Lookup, reader: Reader) -> Known:
+    if lookup.seqs:
+        # A daemon's position: it names no task. After a takeover every daemon asks at once.
+        return Known(batches=reader.lineage(lookup.seqs).held)
     return reader.known(user_id=lookup.user_id, ids=lookup.ids, refs=lookup.refs, keys=lookup.keys)
 
 

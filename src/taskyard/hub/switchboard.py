@@ -22,6 +22,7 @@ from taskyard.hub.link.wire import LinkLost
 from taskyard.hub.readers import Readers
 from taskyard.hub.stamps import Stamps
 from taskyard.store.port import Identity, Reader, RecordDamaged, StoreBroken, StoreUnavailable
+from taskyard.store.rewind import Missing
 from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
@@ -91,10 +92,12 @@ class Switchboard(Stamps, LiveViews):
         self._readers = Readers(open_reader, self.damage)
         self.is_prepared = True
         """False while whoever starts it still makes what a first caller needs."""
+        self.missing: Missing | None = None
+        """Commits that the database lacks, so that no hub may lead."""
 
     def connect(self, leader: Leader) -> None:
         """This one leads from now on."""
-        self._leader = leader
+        self._leader, self.missing = leader, None
         self._turn()
         for session in self._sessions.values():
             leader.attach(session)

@@ -28,19 +28,27 @@ class Release(Struct, frozen=True):
     seq: int
     batch: Batch
     effects: list[Effect]
+    batch_id: str = ""
+    """Of commit `seq`, which an empty batch is not."""
 
 
 class Committer:
     """Holds at most one batch in flight, and the effects that wait for it."""
 
-    def __init__(self, *, durable_seq: int) -> None:
+    def __init__(self, *, durable_seq: int, durable_id: str = "") -> None:
         self._durable_seq = durable_seq
+        self._durable_id = durable_id
         self._in_flight: Release | None = None
 
     @property
     def durable_seq(self) -> int:
         """The newest commit known to be on disk."""
         return self._durable_seq
+
+    @property
+    def durable_id(self) -> str:
+        """Its batch id."""
+        return self._durable_id
 
     @property
     def idle(self) -> bool:
@@ -55,9 +63,9 @@ class Committer:
         assert self._in_flight is None, "never two batches in flight"
         assert batch.seq == self._durable_seq + 1, "a batch follows the last commit"
         if batch.is_empty():
-            return Release(seq=self._durable_seq, batch=batch, effects=effects)
+            return Release(self._durable_seq, batch, effects, self._durable_id)
         _fix(batch)
-        self._in_flight = Release(seq=batch.seq, batch=batch, effects=effects)
+        self._in_flight = Release(batch.seq, batch, effects, batch.batch_id)
         return batch
 
     @property
@@ -70,7 +78,7 @@ class Committer:
         release = self._in_flight
         assert release is not None, "nothing was in flight"
         self._in_flight = None
-        self._durable_seq = release.seq
+        self._durable_seq, self._durable_id = release.seq, release.batch_id
         return release
 
     def failed(self) -> list[Effect]:

@@ -72,11 +72,13 @@ KEPT: Final = Kind("policy_records", {"kind": str, "name": str, "record": bytes}
 AUDIT: Final = Kind("audit_entries", {"n": int, "subject": str, "record": bytes}, facts=("n",))
 REQUESTS: Final = Kind("request_answers", {"name": str, "at": int, "answer": bytes}, facts=("at",))
 FIGURES: Final = Kind("figures", {"step": int, "at": int, "record": bytes}, key_columns=2, facts=("step", "at"))
+TAKEOVERS: Final = Kind("takeovers", {"epoch": int, "id": str, "seq": int}, facts=("epoch", "id", "seq"))
 
 TASKS: Final = (ACTIVE_TASKS, ENDED_TASKS, ARCHIVED_TASKS)
 KINDS: Final = (
     *TASKS,
     *(CHECKPOINTS, LATE_RESULTS, LOGS, COMMITS, NUMBERS, USERS, KEYS, DAEMONS, KEPT, AUDIT, REQUESTS, FIGURES),
+    TAKEOVERS,
 )
 """All of them, in the order in which every source gives them."""
 

@@ -21,16 +21,16 @@ import msgspec
 from msgspec import Struct
 
 from taskyard.store.copy import read_through
-from taskyard.store.dump import KINDS, TASKS, Kind, Row, Summary, Value, restored
+from taskyard.store.dump import KINDS, TAKEOVERS, TASKS, Kind, Row, Summary, Value, restored
 from taskyard.store.new_file import NewFile, new_file
 from taskyard.store.port import Identity, StoreBroken, StoreRefused
 
 T = TypeVar("T")
 
 FORMAT: Final = "taskyard yard"
-VERSION: Final = 1
+VERSION: Final = 2
 """Rises when a kind or a column of `dump.KINDS` is added, changed or removed. The reader of the version before then
-stays, in `_row_of`."""
+stays, in `_row_of` and `_counted_in`."""
 
 SECRET: Final = Kind("secret", {"secret": bytes})
 _KINDS: Final = {kind.name: (place, kind) for place, kind in enumerate((*KINDS, SECRET))}
@@ -70,7 +70,9 @@ class Header(Format, forbid_unknown_fields=True, kw_only=True):
     @property
     def summary(self) -> Summary:
         identity = Identity(cluster_id=self.cluster_id, epoch=self.epoch, seq=self.seq)
-        return Summary(identity=identity, batch_id=self.batch_id, counts=self.counts)
+        # A file of the version before does not count what it does not have.
+        counts = {kind.name: self.counts.get(kind.name, 0) for kind in KINDS}
+        return Summary(identity=identity, batch_id=self.batch_id, counts=counts)
 
 
 class Trailer(Struct, forbid_unknown_fields=True):
@@ -143,7 +145,7 @@ class _Pass:
                 f"{VERSION}. Install that release or a later one"
             )
         _, header = _decoded(_HEADER, json)
-        if set(header.counts) != {kind.name for kind in KINDS}:
+        if set(header.counts) != _counted_in(header.version):
             raise _Bad("it does not count every kind of record")
         return header
 
@@ -182,6 +184,11 @@ class _Pass:
         self.number += 1
         if self._file.read(1):
             raise _Bad("something follows the trailer")
+
+
+def _counted_in(version: int) -> set[str]:
+    """The kinds of that version: the first had no takeovers."""
+    return {kind.name for kind in KINDS if version > 1 or kind is not TAKEOVERS}
 
 
 def _decoded(decoder: "msgspec.json.Decoder[T]", json: bytes) -> T:

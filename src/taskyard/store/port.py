@@ -6,14 +6,18 @@ values, decided in the core. `tests/store/` holds the contract that every engine
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from msgspec import Struct, field
 
 from taskyard.core.changes import AuditRecord, Batch, DaemonRecord, Event, Kept, KeyRecord, LateResult, UserRecord
 from taskyard.core.commands import Known
+from taskyard.core.eras import Takeover
 from taskyard.core.task import Task
 from taskyard.vocabulary import Level, SourceType, Status
+
+if TYPE_CHECKING:
+    from taskyard.store.rewind import Lineage, Sighting
 
 REQUESTS_KEPT_MS = 600_000
 # How long the answer to a request can be asked for again: many times as long as a gateway tries.
@@ -78,11 +82,18 @@ class BadCursor(ValueError):
 
 
 class Identity(Struct, frozen=True):
-    """Who this store is and where its log ends. `epoch` counts the times a hub opened it."""
+    """Who this store is and where its log ends. `epoch` counts the times a hub opened it.
+
+    The ids are random, so that no other log has them; peers of an older version tell none.
+    """
 
     cluster_id: str
     epoch: int
     seq: int
+    takeover: str = ""
+    """Of the takeover that began the epoch."""
+    batch_id: str = ""
+    """Of the newest commit; empty before the first."""
 
 
 class Image(Struct):
@@ -100,6 +111,8 @@ class Image(Struct):
     """Per (task, attempt) of the hot table: how much log is kept."""
     kept: list[Kept] = field(default_factory=list)
     """What the policies keep, in the order of kinds and names."""
+    takeovers: list[Takeover] = field(default_factory=list)
+    """Those that are known of this log, by ascending epoch."""
 
 
 class StoredTask(Struct):
@@ -254,14 +267,21 @@ class Reader(Protocol):
     def position(self) -> int:
         """The newest sequence number this reader sees."""
 
+    def lineage(self, seqs: Sequence[int]) -> "Lineage":
+        """The log's history, with the batch ids of these commits as far as the log keeps them."""
+
     def close(self) -> None: ...
 
 
 class Store(Protocol):
     """The one writer."""
 
-    def open(self, *, new_era: bool = False) -> Identity:
-        """Lock, check, migrate if need be, begin a new epoch (or era). `StoreRefused` says why not."""
+    def open(self, *, new_era: bool = False, seen: "Sequence[Sighting]" = ()) -> Identity:
+        """Lock, check, migrate if need be, begin a new epoch (or era). `StoreRefused` says why not.
+
+        `Rewound` if a position that was seen is not in this log's history; a new era begins all the same, and raises
+        every user's highest task number. A refusal writes nothing.
+        """
 
     def load(self) -> Image:
         """As the last commit left it. `StoreRefused` names the row that cannot be read."""

@@ -7,12 +7,13 @@ inside a value; a hub must not act on either.
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from zlib import crc32
 
 import msgspec
 
 from taskyard.core.changes import AuditRecord, DaemonRecord, Event, KeyRecord, TaskRow, UserRecord
+from taskyard.core.eras import Takeover
 from taskyard.core.task import Task
 from taskyard.store.port import RecordDamaged
 from taskyard.vocabulary import ref_of
@@ -66,6 +67,18 @@ def verified(content: object, crc: object, *facts: object, of: str, task_id: str
 def task_named(id_: str, number: object) -> str:
     """A task as messages name it: by its id, and by the ref that its owner knows."""
     return f"task {id_} ({ref_of(number)})" if isinstance(number, int) else f"task {id_}"
+
+
+def takeover_row(takeover: Takeover) -> tuple[int, str, int, int]:
+    """Epoch, id, the commit before it, and the checksum of all three."""
+    facts = (takeover.epoch, takeover.id, takeover.after)
+    return (*facts, checksum(b"", *facts))
+
+
+def takeover_of(row: Sequence[Any]) -> Takeover:
+    *facts, crc = row
+    verified(b"", crc, *facts, of=f"the takeover of epoch {facts[0]}")
+    return Takeover(*facts)
 
 
 Columns = tuple[str, str, int, str, str, str, str, str, str | None, str | None]

@@ -37,10 +37,12 @@ class Item(Struct, omit_defaults=True, gc=False):
     state: InventoryState = InventoryState.RUNNING
 
 
-class Position(Struct):
+class Position(Struct, omit_defaults=True):
     cluster_id: str
     epoch: int
     seq: int
+    sealed: str | None = None
+    """The same, with ids, as the hub sealed it. Only with this does a position stop a hub that lacks it."""
 
 
 class WireError(Struct, omit_defaults=True):
@@ -174,7 +176,7 @@ class Judgement(Struct):
     verdict: InventoryVerdict
 
 
-class Welcome(Struct, tag="welcome"):
+class Welcome(Struct, tag="welcome", omit_defaults=True):
     protocol: int
     daemon_id: str
     heartbeat_s: float
@@ -183,6 +185,7 @@ class Welcome(Struct, tag="welcome"):
     cluster_id: str
     epoch: int
     seq: int
+    sealed: str | None = None
 
 
 class Rejoin(Struct, tag="rejoin"):
@@ -207,18 +210,20 @@ class CancelTask(Struct, tag="cancel_task"):
     grace_s: float
 
 
-class Ack(Struct, tag="ack"):
+class Ack(Struct, tag="ack", omit_defaults=True):
     task_id: str
     attempt: int
     cluster_id: str
     epoch: int
     seq: int
+    sealed: str | None = None
 
 
-class HeartbeatAck(Struct, tag="heartbeat.ack"):
+class HeartbeatAck(Struct, tag="heartbeat.ack", omit_defaults=True):
     cluster_id: str
     epoch: int
     seq: int
+    sealed: str | None = None
 
 
 class SlowDown(Struct, tag="slowdown"):

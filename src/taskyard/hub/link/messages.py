@@ -14,6 +14,7 @@ from taskyard.core.effects import Answer
 from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
 from taskyard.store.port import Identity, Numbered, StoredTask
+from taskyard.store.rewind import Sighting
 
 
 class Message(Struct, tag=True, tag_field="m", omit_defaults=True):
@@ -24,9 +25,17 @@ class Message(Struct, tag=True, tag_field="m", omit_defaults=True):
 
 
 class Introduce(Message):
-    """The first: which gateway this is. An older link of the same one is over, with all that is still on its way."""
+    """The first: which gateway this is. An older link of the same one is over, with all that is still on its way.
+
+    A leader greets once it has judged what the gateway's hub remembers: not if that is not in its log's history.
+    """
 
     gateway: str
+    sightings: list[Sighting] = []
+
+
+class AskSeen(Message):
+    """In place of the first: what has your hub seen of this yard? Also answered by one that does not lead."""
 
 
 class Ask(Message):
@@ -76,7 +85,7 @@ class Drop(Message):
     id: int
 
 
-FromGateway = Introduce | Ask | Tell | Attach | Detach | Watch | Mirror | View | Drop
+FromGateway = Introduce | AskSeen | Ask | Tell | Attach | Detach | Watch | Mirror | View | Drop
 
 
 # From the leader to a gateway.
@@ -89,6 +98,12 @@ class Greeting(Message):
     settings: Settings
     users: list[UserRecord]
     keys: list[KeyRecord]
+
+
+class Remembers(Message):
+    """What this hub has seen, and what others told it that a log was found to lack."""
+
+    sightings: list[Sighting]
 
 
 class Known(Message):
@@ -156,10 +171,23 @@ class Reached(Message):
     """The newest commit that what came before this is of."""
 
     seq: int
+    batch_id: str = ""
 
 
 FromLeader = (
-    Greeting | Known | Adopt | Answered | Unanswered | Failed | Shown | Send | Close | Happened | Wrote | Reached
+    Greeting
+    | Remembers
+    | Known
+    | Adopt
+    | Answered
+    | Unanswered
+    | Failed
+    | Shown
+    | Send
+    | Close
+    | Happened
+    | Wrote
+    | Reached
 )
 
 encode_into: Final = msgspec.msgpack.Encoder().encode_into

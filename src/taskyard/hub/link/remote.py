@@ -1,7 +1,7 @@
 """The leader as a hub that does not lead sees it: over a link, behind the same words as a hub of this process."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from taskyard.hub.link import messages as m
 from taskyard.hub.link.views import VALUES, LiveViews
 from taskyard.hub.link.wire import LinkLost, Wire
 from taskyard.store.port import Identity, Numbered, RecordDamaged
+from taskyard.store.rewind import Sighting
 from taskyard.vocabulary import Refusal
 
 GREETING_S: Final = 10.0
@@ -37,9 +38,9 @@ class LeaderFailed(Exception):
 class Remote(LiveViews):
     """Made by `dial`. When the link is lost, everyone who waits is told `LinkLost`, and `lost` is done."""
 
-    def __init__(self, wire: Wire, gateway: str) -> None:
+    def __init__(self, wire: Wire, gateway: str, sightings: Sequence[Sighting]) -> None:
         self._wire = wire
-        self._gateway = gateway
+        self._introduction = m.Introduce(gateway, list(sightings))
         self._numbers = count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._sessions: dict[int, Session] = {}
@@ -58,7 +59,7 @@ class Remote(LiveViews):
     async def greeted(self) -> None:
         """Until the leader has said who it is. Raises `LinkLost`."""
         await self._wire.opened
-        self._wire.post(m.Introduce(self._gateway))
+        self._wire.post(self._introduction)
         try:
             async with asyncio.timeout(GREETING_S):
                 await self._greeting
@@ -173,8 +174,8 @@ class Remote(LiveViews):
                     self._settle(number, Unavailable(code, retry_after_s))
                 case m.Failed(number):
                     self._settle(number, LeaderFailed("the hub that leads made a mistake; its log says which"))
-                case m.Reached(seq):
-                    self.identity = replace(self.identity, seq=seq)
+                case m.Reached(seq, batch_id):
+                    self.identity = replace(self.identity, seq=seq, batch_id=batch_id)
                 case m.Happened(events):
                     self._offer(events)
                 case m.Wrote():
@@ -189,6 +190,8 @@ class Remote(LiveViews):
                     self.settings = settings
                 case m.Greeting():
                     self._greet(message)
+                case m.Remembers():
+                    raise LinkLost("it answers a question that was not asked")
 
     def _greet(self, greeting: m.Greeting) -> None:
         # Here, not by whoever waits for it: what comes next in the same frame changes what it says.
@@ -228,14 +231,15 @@ def place_of(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-async def dial(host: str, port: int, secret: bytes, *, gateway: str = "") -> Remote:
+async def dial(host: str, port: int, secret: bytes, *, gateway: str = "", sightings: Sequence[Sighting] = ()) -> Remote:
     """A link to the leader at this address. Raises `OSError`, of which `LinkLost` is one.
 
     `gateway` names whoever dials: when it dials anew, nothing counts any more of what it said on the link before.
+    `sightings` are what its hub remembers of this yard: a leader whose log lacks any of it does not greet.
     """
     loop = asyncio.get_running_loop()
     _, wire = await loop.create_connection(lambda: Wire(secret, calls=True), host, port)
-    remote = Remote(wire, gateway)
+    remote = Remote(wire, gateway, sightings)
     try:
         await remote.greeted()
     except BaseException:  # also a cancel: nobody else would cut it

@@ -22,14 +22,18 @@ from taskyard.gateway.port import RETRY_AFTER_S, Unavailable
 from taskyard.hub.hub import Hub
 from taskyard.hub.link import messages as m
 from taskyard.hub.link.views import ARGUMENTS
-from taskyard.hub.link.wire import Wire
+from taskyard.hub.link.wire import OPENING_S, Wire
 from taskyard.hub.observe import Log
 from taskyard.store.port import Numbered, RecordDamaged
+from taskyard.store.rewind import Sighting
 from taskyard.vocabulary import SESSIONS_PER_GATEWAY, Refusal
 
 PEERS_MAX: Final = 256
 STRANGERS_MAX: Final = 64
 # Connections that have not shown yet that they know the secret: they have a few seconds for it.
+INTRODUCTION_S: Final = 10.0
+# Twice what it takes to show that they know the secret.
+JUDGE_AGAIN_S: Final = 1.0
 PENDING_MAX: Final = 20_000
 # What one gateway may wait for at a time: as many as it may have connections, and as many again.
 
@@ -44,7 +48,11 @@ class LinkServer:
         # From 1: the sessions of our own sockets have the numbers below those of any linked hub.
         self._numbers = count(1)
         self._peers: dict[int, Peer] = {}
+        self._asking: set[Wire] = set()
+        """Connections of hubs that may ask one question, while this hub does not lead."""
         self._server: asyncio.Server | None = None
+        self.remembered: Callable[[], list[Sighting]] = list
+        """What this hub has seen of the yard."""
 
     async def listen(self, host: str, port: int) -> int:
         """The port it listens on."""
@@ -54,6 +62,8 @@ class LinkServer:
 
     def stop(self) -> None:
         self.dismiss()
+        for wire in list(self._asking):
+            wire.cut("this hub stops")
         if self._server is not None:
             self._server.close()
 
@@ -83,11 +93,15 @@ class LinkServer:
     def _accept(self) -> Wire:
         wire = Wire(self._secret, calls=False)
         number = next(self._numbers)
-        if self._hub is None or self._is_full:
-            wire.cut("it does not lead" if self._hub is None else "too many hubs are linked")
+        if self._hub is None:
+            self._stand_by(wire)
+            return wire
+        if self._is_full:
+            wire.cut("too many hubs are linked")
             return wire
         peer = self._peers[number] = Peer(self._hub, wire, self._log, offset=number * SESSIONS_PER_GATEWAY)
         peer.on_name = partial(self._welcome, peer)
+        peer.remembered = self.remembered
 
         def forget(reason: str) -> None:
             self._peers.pop(number, None)
@@ -95,8 +109,27 @@ class LinkServer:
             self._log.say("link.lost", peer=number, reason=reason)
 
         wire.on_lost = forget
-        wire.opened.add_done_callback(peer.greet)
         return wire
+
+    def _stand_by(self, wire: Wire) -> None:
+        """While this hub does not lead: answer a hub that is about to lead, and hang up."""
+        if len(self._asking) >= STRANGERS_MAX:
+            wire.cut("too many hubs ask")
+            return
+
+        def hear(content: bytes) -> None:
+            if any(isinstance(message, m.AskSeen) for message in m.decode_from_gateway(content)):
+                wire.post(m.Remembers(self.remembered()))
+                wire.close()
+            else:
+                wire.cut("it does not lead")
+
+        def forget(reason: str) -> None:
+            self._asking.discard(wire)
+
+        self._asking.add(wire)
+        wire.on_frame, wire.on_lost = hear, forget
+        asyncio.get_running_loop().call_later(OPENING_S, wire.cut, "it asked nothing")
 
     @property
     def _is_full(self) -> bool:
@@ -145,16 +178,49 @@ class Peer:
         self.offset = offset
         self.name = ""
         self.on_name: Callable[[str], None] = lambda name: None
+        self.remembered: Callable[[], list[Sighting]] = list
+        self._judging: asyncio.Task[None] | None = None
+        """Set by the peer's introduction."""
         self._sessions: dict[int, PeerSession] = {}
         self._pending: dict[int, asyncio.Task[None]] = {}
         self._waits: dict[str, str] = {}
         """Tasks that wait for their own sub-tasks through this gateway, by the name of the wait."""
-        self.is_here = False
+        self.is_here = self._is_gone = False
         self._is_mirrored = False
         wire.on_frame = self._hear
+        asyncio.get_running_loop().call_later(INTRODUCTION_S, self._lose_patience)
 
-    def greet(self, opened: "asyncio.Future[None]") -> None:
-        if opened.cancelled() or opened.exception() is not None:
+    def _lose_patience(self) -> None:
+        if self._judging is None:
+            self._wire.cut("it did not introduce itself")
+
+    def _introduce(self, name: str, sightings: list[Sighting]) -> None:
+        if self._judging is None:
+            self._judging = asyncio.get_running_loop().create_task(self._judge(sightings))
+            self._judging.add_done_callback(self._judged)
+        self.on_name(name)
+        self.name = name
+
+    async def _judge(self, sightings: list[Sighting]) -> None:
+        """Greet, unless the log lacks what the peer has seen: then this hub has stopped, and so has the link."""
+        while True:
+            try:
+                if await self._hub.guard.judge(sightings):
+                    self.greet()
+                return
+            except Unavailable:
+                # The store is away. The peer is served meanwhile, and what it saw judged as soon as that can be.
+                self.greet()
+                await asyncio.sleep(JUDGE_AGAIN_S)
+
+    def _judged(self, judging: "asyncio.Task[None]") -> None:
+        error = None if judging.cancelled() else judging.exception()
+        if error is not None:
+            self._log.fault("link.failed", error, level="error")
+            self._wire.cut("what it saw cannot be judged")
+
+    def greet(self) -> None:
+        if self.is_here or self._is_gone:
             return
         hub, directory = self._hub, self._hub.directory
         self.is_here = True
@@ -173,6 +239,9 @@ class Peer:
 
     def leave(self) -> None:
         """The gateway has gone: so have its daemons, for now, and whoever waited there."""
+        self._is_gone = True
+        if self._judging is not None:
+            self._judging.cancel()
         if not self.is_here:
             return
         self.is_here = False
@@ -197,7 +266,7 @@ class Peer:
             rows = chain(batch.created, batch.changed, batch.revived)
             gone = [row.task.id for row in batch.ended]
             self.post(m.Wrote(batch.seq, [(row.task.id, row.record) for row in rows], gone))
-        self.post(m.Reached(batch.seq))
+        self.post(m.Reached(batch.seq, batch.batch_id))
 
     # What it says.
 
@@ -225,9 +294,10 @@ class Peer:
                     self._is_mirrored = True
                 case m.Watch(wanted):
                     (self._hub.subscribe if wanted else self._hub.unsubscribe)(self)
-                case m.Introduce(name):
-                    self.on_name(name)
-                    self.name = name
+                case m.Introduce(name, sightings):
+                    self._introduce(name, sightings)
+                case m.AskSeen():
+                    self._wire.post(m.Remembers(self.remembered()))
 
     def _tell(self, command: Command) -> None:
         if isinstance(command, JoinDaemon):

@@ -1,15 +1,17 @@
 """What an engine in memory keeps, and what a commit does to it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from itertools import chain, takewhile
 
 from msgspec import Struct, field
 
 from taskyard.core.changes import Batch, TaskRow
+from taskyard.core.eras import Takeover
 from taskyard.core.task import Task
-from taskyard.store.port import ARCHIVE_ROWS_MAX, REQUESTS_KEPT_MS, LogPiece
+from taskyard.store.port import ARCHIVE_ROWS_MAX, REQUESTS_KEPT_MS, Identity, LogPiece
 from taskyard.store.records import TASK, Columns, columns_of, decode_record, encode, encode_events, ended_at, numbered
+from taskyard.store.rewind import Lineage
 from taskyard.vocabulary import Keeps, Status
 
 
@@ -25,6 +27,7 @@ class Row(Struct, gc=False):
 class Commit(Struct, gc=False):
     seq: int
     epoch: int
+    batch_id: str
     at: int
     events: bytes
 
@@ -56,6 +59,16 @@ class Disk(Struct):
     """When, and what was answered; oldest first."""
     figures: dict[tuple[int, int], bytes] = field(default_factory=dict)
     """By how long and since when."""
+    takeovers: list[Takeover] = field(default_factory=list)
+
+    def end(self) -> Identity:
+        takeover = self.takeovers[-1].id if self.takeovers else ""
+        batch_id = self.commits[-1].batch_id if self.commits else ""
+        return Identity(self.cluster_id, self.epoch, self.seq, takeover, batch_id)
+
+    def lineage(self, seqs: Sequence[int]) -> Lineage:
+        held = {commit.seq: commit.batch_id for commit in self.commits if commit.seq in seqs}
+        return Lineage(self.end(), list(self.takeovers), held)
 
     def places(self) -> tuple[dict[str, Row], dict[str, Row], dict[str, Row]]:
         return self.hot, self.history, self.archive
@@ -84,7 +97,7 @@ def write_batch(disk: Disk, batch: Batch) -> None:
         _archive(disk, ended_before=ended_before)
         _drop_events(disk, events_before=events_before)
     events = encode_events(batch.events)
-    disk.commits.append(Commit(seq=batch.seq, epoch=batch.epoch, at=batch.at, events=events))
+    disk.commits.append(Commit(batch.seq, batch.epoch, batch.batch_id, batch.at, events))
     disk.seq = batch.seq
 
 

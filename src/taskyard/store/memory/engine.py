@@ -1,18 +1,25 @@
 """One writer over a `Disk` in memory, with the faults that a simulator asks for."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import count
+from typing import Final
 
 from taskyard.core.changes import Batch, Kept
-from taskyard.core.eras import next_epoch
+from taskyard.core.eras import Takeover, next_epoch, raised_numbers
 from taskyard.store.memory.disk import Disk, decoded, write_batch
 from taskyard.store.memory.reader import MemoryReader
 from taskyard.store.port import Figures, Identity, Image, Reader, StoreRefused, StoreUnavailable
 from taskyard.store.records import DAEMON, KEY, USER
+from taskyard.store.rewind import Sighting, refuse_rewind, seqs_of
+
+_IDS: Final = map("takeover {}".format, count(1))
+"""No two takeovers in a process have one id, whichever copies of a store they are of."""
 
 
 class MemoryStore:
-    def __init__(self, *, new_cluster_id: str = "c_memory") -> None:
+    def __init__(self, *, new_cluster_id: str = "c_memory", takeover_ids: Iterator[str] = _IDS) -> None:
+        self._takeover_ids = takeover_ids
         self._disk = Disk(cluster_id=new_cluster_id)
         self._opened = False
         self._fault: Exception | None = None
@@ -36,21 +43,23 @@ class MemoryStore:
 
     # --- the port ---
 
-    def open(self, *, new_era: bool = False) -> Identity:
+    def open(self, *, new_era: bool = False, seen: Sequence[Sighting] = ()) -> Identity:
         if self._opened:
             raise StoreRefused("Another hub uses this store. Stop that one first.")
+        disk = self._disk
+        if new_era:
+            disk.numbers = raised_numbers(disk.numbers, disk.users)
+        else:
+            refuse_rewind(disk.lineage(seqs_of(seen)), seen)
         self._opened = True
-        epoch = self._disk.epoch
-        self._disk.epoch = next_epoch(epoch, new_era=new_era)
-        return self._identity()
-
-    def _identity(self) -> Identity:
-        return Identity(cluster_id=self._disk.cluster_id, epoch=self._disk.epoch, seq=self._disk.seq)
+        disk.epoch = next_epoch(disk.epoch, new_era=new_era)
+        disk.takeovers.append(Takeover(disk.epoch, next(self._takeover_ids), disk.seq))
+        return disk.end()
 
     def load(self) -> Image:
         disk = self._disk
         return Image(
-            identity=self._identity(),
+            identity=disk.end(),
             tasks=[decoded(disk.hot[id_]) for id_ in sorted(disk.hot)],
             users=[USER.decode(disk.users[id_]) for id_ in sorted(disk.users)],
             keys=[KEY.decode(disk.keys[id_]) for id_ in sorted(disk.keys)],
@@ -62,6 +71,7 @@ class MemoryStore:
                 if task_id in disk.hot
             },
             kept=[Kept(kind, name, disk.kept[kind, name]) for kind, name in sorted(disk.kept)],
+            takeovers=list(disk.takeovers),
         )
 
     def write(self, batch: Batch) -> None:

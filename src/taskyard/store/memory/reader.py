@@ -15,6 +15,7 @@ from taskyard.store.memory.disk import Commit, Disk, Row, decoded, old_rows
 from taskyard.store.paging import before_of, last_of, number_of
 from taskyard.store.port import LOG_BYTES_MAX, Figures, Load, LogPiece, Numbered, StoredTask, TaskFilter
 from taskyard.store.records import AUDIT, decode_events
+from taskyard.store.rewind import Lineage
 from taskyard.vocabulary import Status
 
 
@@ -82,6 +83,9 @@ class MemoryReader:
             if row is not None:
                 tasks[id_] = decoded(row)
         return Known(read_seq=self._disk.seq, tasks=tasks, refs=by_ref, keys=by_key)
+
+    def lineage(self, seqs: Sequence[int]) -> Lineage:
+        return self._disk.lineage(seqs)
 
     def _holders(self, keys: frozenset[str], *, user_id: str) -> dict[str, str]:
         """The task that may hold each key: one whose end keeps a key for good, else the one that ended last."""

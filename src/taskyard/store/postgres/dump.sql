@@ -20,7 +20,7 @@ SELECT (SELECT batch_id FROM commit_log ORDER BY seq DESC LIMIT 1),
     (SELECT count(*) FROM commit_log WHERE seq >= (SELECT seq FROM log_start)), (SELECT count(*) FROM numbering),
     (SELECT count(*) FROM person), (SELECT count(*) FROM api_key), (SELECT count(*) FROM daemon),
     (SELECT count(*) FROM kept), (SELECT count(*) FROM audit), (SELECT count(*) FROM request),
-    (SELECT count(*) FROM figures);
+    (SELECT count(*) FROM figures), (SELECT count(*) FROM takeover);
 
 -- dump_active_tasks
 -- A body or an outcome that lies in its task's row counts before one of its own row.
@@ -96,6 +96,9 @@ SELECT name, at, answer, crc FROM request ORDER BY
 
 -- dump_figures
 SELECT step, at, record, crc FROM figures ORDER BY step, at;
+
+-- dump_takeovers
+SELECT epoch, id, seq, crc FROM takeover ORDER BY epoch;
 
 -- restore_identity
 UPDATE identity SET cluster_id = :cluster_id, epoch = :epoch, crc = :crc;
@@ -176,3 +179,6 @@ SELECT new.name, 0, new.at, new.answer, new.crc FROM unnest(:name, :at, :answer,
 
 -- restore_figures
 INSERT INTO figures (step, at, record, crc) SELECT new.* FROM unnest(:step, :at, :record, :crc) AS new;
+
+-- restore_takeovers
+INSERT INTO takeover (epoch, id, seq, crc) SELECT new.* FROM unnest(:epoch, :id, :seq, :crc) AS new;

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, Self, TypeVar
 
+from msgspec.structs import replace
 from psycopg.errors import UniqueViolation
 
 from taskyard.core.changes import Batch
@@ -40,6 +41,7 @@ from taskyard.store.postgres.session import Session, Value, public_url
 from taskyard.store.postgres.statements import SQL
 from taskyard.store.postgres.versions import Versions, versions_of
 from taskyard.store.records import checksum
+from taskyard.store.rewind import Sighting
 
 T = TypeVar("T")
 
@@ -101,7 +103,7 @@ class PostgresStore:
 
     # --- opening ---
 
-    def open(self, *, new_era: bool = False) -> Identity:
+    def open(self, *, new_era: bool = False, seen: Sequence[Sighting] = ()) -> Identity:
         if self._lead is not None:
             raise StoreRefused("This store is open already. Close it first.")
         session = self._session = connect_or_refuse(
@@ -118,6 +120,7 @@ class PostgresStore:
                 new_cluster_id=self._new_cluster_id,
                 new_era=new_era,
                 has_lock=self._lease is not None and self._lease.has_lock,
+                seen=seen,
             )
         except StoreUnavailable as error:
             self._disconnect()
@@ -177,7 +180,9 @@ class PostgresStore:
     def _load(self, session: Session) -> tuple[Lead, Image, Versions]:
         with session.snapshot(), session.patient(LOAD_S):
             lead = lead_of(session, self._led.identity)
-            loaded = lead, load_image(session, hot_tasks(session, self._mirror)), versions_of(session)
+            image = load_image(session, hot_tasks(session, self._mirror))
+            image.identity = lead.identity
+            loaded = lead, image, versions_of(session)
         # What is acted upon from now on must not be missing after a failover.
         session.confirm()
         return loaded
@@ -209,7 +214,7 @@ class PostgresStore:
         dropped = self._send(batch, commit)
         versions.note_dropped(dropped)
         versions.note(batch, commit.raised, commit.kept)
-        identity = Identity(cluster_id=lead.identity.cluster_id, epoch=batch.epoch, seq=batch.seq)
+        identity = replace(lead.identity, seq=batch.seq, batch_id=batch.batch_id)
         self._lead = Lead(identity=identity, batch_id=batch.batch_id)
         self._at = batch.at
 

@@ -1,17 +1,29 @@
 """Reading rows back: each is checked against its checksum and its record before anyone acts on it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from taskyard.core.changes import Kept
+from taskyard.core.changes import Kept, UserRecord
 from taskyard.core.task import Task
 from taskyard.store.port import Identity, Image, RecordDamaged
-from taskyard.store.postgres.arrays import escaped, ids, unescaped
+from taskyard.store.postgres.arrays import escaped, ids, numbers, unescaped
 from taskyard.store.postgres.session import Row, Session
 from taskyard.store.postgres.statements import SQL
-from taskyard.store.records import DAEMON, KEY, TASK, USER, columns_of, decode_record, task_named, verified
+from taskyard.store.records import (
+    DAEMON,
+    KEY,
+    TASK,
+    USER,
+    columns_of,
+    decode_record,
+    takeover_of,
+    task_named,
+    verified,
+)
+from taskyard.store.rewind import Lineage
 from taskyard.vocabulary import Keeps
 
 T = TypeVar("T")
@@ -57,19 +69,33 @@ def identity_of(session: Session) -> Identity | None:
     return Identity(cluster_id=cluster_id, epoch=epoch, seq=position_of(session))
 
 
+def lineage_of(session: Session, seqs: Sequence[int], *, new_cluster_id: str = "") -> Lineage:
+    """The log's history. `new_cluster_id` names a yard that was never opened. The caller holds the snapshot."""
+    end = identity_of(session) or Identity(cluster_id=new_cluster_id, epoch=0, seq=0)
+    takeovers = [takeover_of(row) for row in session.rows(SQL["every_takeover"])]
+    held: dict[int, str] = dict(session.rows(SQL["batches_at"], {"seqs": numbers([*seqs, end.seq])}))
+    is_known = bool(takeovers) and takeovers[-1].epoch == end.epoch
+    takeover = takeovers[-1].id if is_known else ""
+    return Lineage(replace(end, takeover=takeover, batch_id=held.get(end.seq, "")), takeovers, held)
+
+
+def users_of(session: Session) -> list[UserRecord]:
+    return _records(USER, session.rows(SQL["every_user"]), of="user")
+
+
 def load_image(session: Session, tasks: list[Task]) -> Image:
     """All that is hot, with these tasks. The caller holds the snapshot."""
-    identity = identity_of(session)
-    assert identity is not None, "the store was opened"
+    lineage = lineage_of(session, ())
     return Image(
-        identity=identity,
+        identity=lineage.end,
         tasks=tasks,
-        users=_records(USER, session.rows(SQL["every_user"]), of="user"),
+        users=users_of(session),
         keys=_records(KEY, session.rows(SQL["every_key"]), of="key"),
         daemons=_records(DAEMON, session.rows(SQL["every_daemon"]), of="daemon"),
         numbers=numbers_of(session),
         log_bytes=_log_sizes(session, tasks),
         kept=_every_kept(session),
+        takeovers=lineage.takeovers,
     )
 
 
@@ -99,12 +125,12 @@ def _every_kept(session: Session) -> list[Kept]:
 
 
 def numbers_of(session: Session) -> dict[str, int]:
-    numbers: dict[str, int] = {}
+    found: dict[str, int] = {}
     for written, number, crc in session.rows(SQL["every_number"]):
         user_id = unescaped(written)
         verified(b"", crc, user_id, number, of=f"the numbering of user {user_id}")
-        numbers[user_id] = number
-    return numbers
+        found[user_id] = number
+    return found
 
 
 def _log_sizes(session: Session, tasks: list[Task]) -> dict[tuple[str, int], int]:

@@ -4,24 +4,21 @@ The record is what makes it true. A hub that led before and does not know it yet
 wrote, finds this record in its place, and writes nothing.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from psycopg.errors import UniqueViolation
 
-from taskyard.core.eras import is_behind, next_epoch
-from taskyard.store.port import (
-    Holder,
-    Identity,
-    LedElsewhere,
-    StoreFenced,
-    StoreRefused,
-    StoreUnavailable,
-)
-from taskyard.store.postgres.image import identity_of
+from taskyard.core.eras import Takeover, next_epoch, raised_numbers
+from taskyard.store.port import Holder, Identity, LedElsewhere, StoreFenced, StoreUnavailable
+from taskyard.store.postgres.arrays import numbers, words
+from taskyard.store.postgres.image import lineage_of, numbers_of, users_of
 from taskyard.store.postgres.session import Session, Value
 from taskyard.store.postgres.statements import SQL
-from taskyard.store.records import checksum, encode_events
+from taskyard.store.records import checksum, encode_events, takeover_row
+from taskyard.store.rewind import Sighting, refuse_rewind, seqs_of
 
 LEASE_MS: Final = 5_000
 TAKEOVERS_MAX: Final = 5
@@ -34,8 +31,6 @@ class Candidate(Struct, frozen=True):
     hub_id: str
     address: str = ""
     lease_ms: int = LEASE_MS
-    seen: Identity = Identity("", 0, 0)
-    """How far this yard had come when it last heard of it."""
 
 
 class Lead(Struct, frozen=True):
@@ -63,8 +58,16 @@ def standing_of(session: Session) -> Standing:
     return Standing(holder=holder, is_locked=is_locked)
 
 
-def take_over(session: Session, candidate: Candidate, *, new_cluster_id: str, new_era: bool, has_lock: bool) -> Lead:
-    """Begin an epoch, if nobody leads."""
+def take_over(
+    session: Session,
+    candidate: Candidate,
+    *,
+    new_cluster_id: str,
+    new_era: bool,
+    has_lock: bool,
+    seen: Sequence[Sighting] = (),
+) -> Lead:
+    """Begin an epoch, if nobody leads. `Rewound`: what was seen of this yard is not in this log's history."""
     for _ in range(TAKEOVERS_MAX):
         try:
             with session.transaction():
@@ -72,10 +75,10 @@ def take_over(session: Session, candidate: Candidate, *, new_cluster_id: str, ne
                 standing = standing_of(session)
                 if not standing.has_ended(has_lock=has_lock):
                     raise LedElsewhere(standing.holder)
-                before = identity_of(session) or Identity(cluster_id=new_cluster_id, epoch=0, seq=0)
+                lineage = lineage_of(session, seqs_of(seen), new_cluster_id=new_cluster_id)
                 if not new_era:
-                    _refuse_rewind(before, candidate.seen)
-                lead = _begin_epoch(session, before, new_era=new_era)
+                    refuse_rewind(lineage, seen)
+                lead = _begin_epoch(session, lineage.end, new_era=new_era)
                 session.change(SQL["take_lease"], _lease_of(candidate, lead.identity.epoch, has_lock=has_lock))
                 return lead
         except UniqueViolation:
@@ -93,16 +96,6 @@ def _lease_of(candidate: Candidate, epoch: int, *, has_lock: bool) -> dict[str, 
     }
 
 
-def _refuse_rewind(log: Identity, seen: Identity) -> None:
-    """Before anything is written: each try would add a commit, until the log looked as long as it was."""
-    if is_behind(log, seen):
-        raise StoreRefused(
-            f"This database ends before commit {seen.seq} of epoch {seen.epoch}, which this hub has seen: it is an "
-            "older copy. Restore the newer one, or start with --accept-rewind to go on from here; daemons then drop "
-            "what it never knew."
-        )
-
-
 def _begin_epoch(session: Session, before: Identity, *, new_era: bool) -> Lead:
     epoch, seq = next_epoch(before.epoch, new_era=new_era), before.seq + 1
     crc = checksum(b"", before.cluster_id, epoch)
@@ -110,7 +103,22 @@ def _begin_epoch(session: Session, before: Identity, *, new_era: bool) -> Lead:
     events = encode_events([])
     record: dict[str, Value] = {"seq": seq, "epoch": epoch, "events": events, "crc": checksum(events, seq, epoch)}
     batch_id = session.rows(SQL["append_takeover"], record)[0][0]
-    return Lead(identity=Identity(cluster_id=before.cluster_id, epoch=epoch, seq=seq), batch_id=batch_id)
+    # The record's own batch id names the takeover.
+    _, _, _, row_crc = takeover_row(Takeover(epoch, batch_id, before.seq))
+    session.change(SQL["insert_takeover"], {"epoch": epoch, "id": batch_id, "seq": before.seq, "crc": row_crc})
+    if new_era:
+        _raise_numbers(session)
+    identity = Identity(before.cluster_id, epoch, seq, takeover=batch_id, batch_id=batch_id)
+    return Lead(identity=identity, batch_id=batch_id)
+
+
+def _raise_numbers(session: Session) -> None:
+    raised = raised_numbers(numbers_of(session), (user.id for user in users_of(session)))
+    crcs = numbers([checksum(b"", user_id, number) for user_id, number in raised.items()])
+    session.change(SQL["drop_numbers"])
+    session.change(
+        SQL["insert_numbers"], {"user": words(list(raised)), "number": numbers(list(raised.values())), "crc": crcs}
+    )
 
 
 def end_lease(session: Session, candidate: Candidate, *, epoch: int) -> None:
@@ -125,4 +133,4 @@ def lead_of(session: Session, identity: Identity) -> Lead:
         raise StoreFenced(f"another hub leads: the log ends in epoch {epoch}, and ours is {identity.epoch}")
     if seq < identity.seq:
         raise StoreFenced(f"the log ends before commit {identity.seq}, which was ours: it is an older copy")
-    return Lead(identity=Identity(cluster_id=identity.cluster_id, epoch=epoch, seq=seq), batch_id=batch_id)
+    return Lead(identity=replace(identity, seq=seq, batch_id=batch_id), batch_id=batch_id)

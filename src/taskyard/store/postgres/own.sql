@@ -88,6 +88,13 @@ INSERT INTO commit_log (seq, epoch, batch_id, at, events, crc)
 VALUES (:seq, :epoch, gen_random_uuid()::text, COALESCE((SELECT at FROM commit_log WHERE seq = :seq - 1), 0), :events, :crc)
 RETURNING batch_id;
 
+-- drop_numbers
+-- All of them, before others are put in their place.
+DELETE FROM numbering;
+
+-- insert_numbers
+INSERT INTO numbering (user_id, number, crc) SELECT new.* FROM unnest(:user, :number, :crc) AS new;
+
 -- renew_lease
 -- Zero rows: another hub leads. One that ran out and that nobody took is still ours.
 UPDATE lease SET until = clock_timestamp() + :lease_ms * interval '1 millisecond', locked = :locked

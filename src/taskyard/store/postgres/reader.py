@@ -32,12 +32,13 @@ from taskyard.store.port import (
 )
 from taskyard.store.postgres.arrays import numbers, texts, unescaped, words
 from taskyard.store.postgres.faults import Gone
-from taskyard.store.postgres.image import commits_from, position_of, task_of
+from taskyard.store.postgres.image import commits_from, lineage_of, position_of, task_of
 from taskyard.store.postgres.lists import list_rows, search_end
 from taskyard.store.postgres.mirror import Missed, read_missed
 from taskyard.store.postgres.session import Row, Session, Value
 from taskyard.store.postgres.statements import SQL, Statement
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
+from taskyard.store.rewind import Lineage
 from taskyard.vocabulary import Status
 
 READ_S: Final = 10.0
@@ -117,6 +118,9 @@ class PostgresReader:
             return Known(read_seq=position_of(session), tasks=tasks, refs=by_ref, keys=by_key)
 
         return self._read(look)
+
+    def lineage(self, seqs: Sequence[int]) -> Lineage:
+        return self._read(lambda session: lineage_of(session, seqs))
 
     def keys_used(self, *, after: tuple[str, str], limit: int) -> list[tuple[str, str]]:
         asked: dict[str, Value] = {"user_id": after[0], "key": after[1], "limit": limit}

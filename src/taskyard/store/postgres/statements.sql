@@ -296,6 +296,17 @@ SELECT cluster_id, epoch, crc FROM identity;
 -- set_epoch
 UPDATE identity SET cluster_id = :cluster_id, epoch = :epoch, crc = :crc;
 
+-- insert_takeover
+INSERT INTO takeover (epoch, id, seq, crc) VALUES (:epoch, :id, :seq, :crc);
+
+-- every_takeover
+-- Missing rows: that epoch began before there was this table, or under a hub that did not know it.
+SELECT epoch, id, seq, crc FROM takeover ORDER BY epoch;
+
+-- batches_at
+-- A commit that was dropped, or is yet to come, has no row.
+SELECT seq, batch_id FROM commit_log WHERE seq = ANY (:seqs) AND seq >= (SELECT seq FROM log_start);
+
 -- upsert_figures
 -- A clock that was put back tells of the same time again. Zero rows: another hub leads.
 INSERT INTO figures (step, at, record, crc)

@@ -59,6 +59,7 @@ _TABLES: Final[tuple[tuple[Kind, str, str], ...]] = (
     (dump.AUDIT, SQL["dump_audit"], SQL["restore_audit"]),
     (dump.REQUESTS, SQL["dump_requests"], SQL["restore_requests"]),
     (dump.FIGURES, SQL["dump_figures"], SQL["restore_figures"]),
+    (dump.TAKEOVERS, SQL["dump_takeovers"], SQL["restore_takeovers"]),
 )
 
 

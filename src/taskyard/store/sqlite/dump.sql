@@ -8,7 +8,8 @@ SELECT (SELECT batch_id FROM commit_log ORDER BY seq DESC LIMIT 1),
     (SELECT COUNT(*) FROM checkpoint), (SELECT COUNT(*) FROM late_result), (SELECT COUNT(*) FROM log_chunk),
     (SELECT COUNT(*) FROM commit_log), (SELECT COUNT(*) FROM numbering), (SELECT COUNT(*) FROM user),
     (SELECT COUNT(*) FROM api_key), (SELECT COUNT(*) FROM daemon), (SELECT COUNT(*) FROM kept),
-    (SELECT COUNT(*) FROM audit), (SELECT COUNT(*) FROM request), (SELECT COUNT(*) FROM figures);
+    (SELECT COUNT(*) FROM audit), (SELECT COUNT(*) FROM request), (SELECT COUNT(*) FROM figures),
+    (SELECT COUNT(*) FROM takeover);
 
 -- dump_active_tasks
 SELECT 0, task.id, user_id, number, status, level, queue, type, source, correlation_id, parent_id, record,
@@ -63,6 +64,9 @@ SELECT name, at, answer, crc FROM request ORDER BY name;
 
 -- dump_figures
 SELECT step, at, record, crc FROM figures ORDER BY step, at;
+
+-- dump_takeovers
+SELECT epoch, id, seq, crc FROM takeover ORDER BY epoch;
 
 -- restore_identity
 INSERT INTO identity (one, cluster_id, epoch, crc) VALUES (1, :cluster_id, :epoch, :crc);
@@ -126,3 +130,6 @@ INSERT INTO request (name, at, answer, crc) VALUES (:name, :at, :answer, :crc);
 
 -- restore_figures
 INSERT INTO figures (step, at, record, crc) VALUES (:step, :at, :record, :crc);
+
+-- restore_takeovers
+INSERT INTO takeover (epoch, id, seq, crc) VALUES (:epoch, :id, :seq, :crc);

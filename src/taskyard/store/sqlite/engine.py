@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Final, Self
 
 import apsw
+from msgspec.structs import replace
 
 from taskyard.core.changes import Batch
 from taskyard.files.private import close_to_others, open_private
 from taskyard.store.new_file import SQLITE_SUFFIXES, sync_directory
 from taskyard.store.port import Figures, Identity, Image, Reader, StoreBroken, StoreRefused
 from taskyard.store.records import checksum
+from taskyard.store.rewind import Sighting
 from taskyard.store.sqlite import checks
 from taskyard.store.sqlite.faults import BREAKING, PASSING, translated
 from taskyard.store.sqlite.image import begin_epoch, load_image
@@ -42,7 +44,7 @@ FORCED_FACTOR: Final = 16
 BUSY_MS_MAX: Final = 2_000
 
 CHECKED_WHOLE_BYTES_MAX: Final = 64 * 1024 * 1024
-CHECKED_TABLES: Final = ("task", "user", "api_key", "daemon", "kept", "numbering", "identity", "commit_log")
+CHECKED_TABLES: Final = ("task", "user", "api_key", "daemon", "kept", "numbering", "identity", "commit_log", "takeover")
 
 
 class SqliteStore:
@@ -83,19 +85,19 @@ class SqliteStore:
         assert self._open is not None, "the store is not open"
         return self._open
 
-    def open(self, *, new_era: bool = False) -> Identity:
+    def open(self, *, new_era: bool = False, seen: Sequence[Sighting] = ()) -> Identity:
         checks.refuse_old_sqlite(apsw.sqlite_lib_version())
         checks.refuse_network_file_system(self._file.parent, mounts=checks.mounts_of_this_machine())
         self._lock = checks.take_lock(self._file)
         try:
             checks.refuse_foreign_file(self._file)
-            self._connect(new_era=new_era)
+            self._connect(new_era=new_era, seen=seen)
         except BaseException:  # whatever it was, the file is not in use
             self._release()
             raise
         return self._identity
 
-    def _connect(self, *, new_era: bool) -> None:
+    def _connect(self, *, new_era: bool, seen: Sequence[Sighting]) -> None:
         try:
             make_private(self._file)
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
@@ -107,7 +109,8 @@ class SqliteStore:
             migrate(connection)
             check_structure(connection)
             with connection:
-                self._identity = begin_epoch(connection, new_cluster_id=self._new_cluster_id, new_era=new_era)
+                name = self._new_cluster_id
+                self._identity = begin_epoch(connection, new_cluster_id=name, new_era=new_era, seen=seen)
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         except (StoreBroken, apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError) as error:
             raise StoreRefused(
@@ -166,7 +169,7 @@ class SqliteStore:
         assert batch.epoch == identity.epoch, "a batch belongs to the epoch of its hub"
         with self._transaction():
             write_rows(connection, batch, steps)
-        self._identity = Identity(cluster_id=identity.cluster_id, epoch=identity.epoch, seq=batch.seq)
+        self._identity = replace(identity, seq=batch.seq, batch_id=batch.batch_id)
         if self._log_pages >= UNTENDED_FACTOR * self._log_pages_kept:
             self.tend()
 

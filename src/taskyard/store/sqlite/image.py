@@ -5,9 +5,10 @@ from typing import Any, TypeVar
 
 import apsw
 import msgspec
+from msgspec.structs import replace
 
-from taskyard.core.changes import Kept
-from taskyard.core.eras import next_epoch
+from taskyard.core.changes import Kept, UserRecord
+from taskyard.core.eras import Takeover, next_epoch, raised_numbers
 from taskyard.core.task import Task
 from taskyard.store.port import Identity, Image, RecordDamaged
 from taskyard.store.records import (
@@ -19,9 +20,12 @@ from taskyard.store.records import (
     columns_of,
     decode_record,
     encode,
+    takeover_of,
+    takeover_row,
     task_named,
     verified,
 )
+from taskyard.store.rewind import Lineage, Sighting, refuse_rewind, seqs_of
 from taskyard.store.sqlite.statements import SQL
 from taskyard.store.sqlite.text import leniently
 from taskyard.vocabulary import Keeps
@@ -66,22 +70,50 @@ def identity_of(connection: apsw.Connection) -> Identity | None:
     return Identity(cluster_id=cluster_id, epoch=epoch, seq=position_of(connection))
 
 
-def begin_epoch(connection: apsw.Connection, *, new_cluster_id: str, new_era: bool) -> Identity:
+def lineage_of(connection: apsw.Connection, seqs: Sequence[int], *, new_cluster_id: str = "") -> Lineage:
+    """The log's history. `new_cluster_id` names a yard that was never opened."""
+    end = identity_of(connection) or Identity(cluster_id=new_cluster_id, epoch=0, seq=0)
+    takeovers = [takeover_of(row) for row in connection.execute(SQL["every_takeover"])]
+    held = dict(connection.execute(SQL["batches_at"], {"seqs": json_of([*seqs, end.seq])}))
+    is_known = bool(takeovers) and takeovers[-1].epoch == end.epoch
+    takeover = takeovers[-1].id if is_known else ""
+    return Lineage(replace(end, takeover=takeover, batch_id=held.get(end.seq, "")), takeovers, held)
+
+
+def begin_epoch(
+    connection: apsw.Connection, *, new_cluster_id: str, new_era: bool, seen: Sequence[Sighting] = ()
+) -> Identity:
     """The caller holds the transaction."""
-    before = identity_of(connection) or Identity(cluster_id=new_cluster_id, epoch=0, seq=0)
-    cluster_id, epoch = before.cluster_id, next_epoch(before.epoch, new_era=new_era)
-    connection.execute(SQL["set_epoch"], (cluster_id, epoch, checksum(b"", cluster_id, epoch)))
-    return Identity(cluster_id=cluster_id, epoch=epoch, seq=position_of(connection))
+    lineage = lineage_of(connection, seqs_of(seen), new_cluster_id=new_cluster_id)
+    if new_era:
+        _raise_numbers(connection)
+    else:
+        refuse_rewind(lineage, seen)
+    before = lineage.end
+    epoch = next_epoch(before.epoch, new_era=new_era)
+    connection.execute(SQL["set_epoch"], (before.cluster_id, epoch, checksum(b"", before.cluster_id, epoch)))
+    takeover = Takeover(epoch, connection.execute(SQL["new_takeover_id"]).get, before.seq)
+    connection.execute(SQL["insert_takeover"], takeover_row(takeover))
+    return replace(before, epoch=epoch, takeover=takeover.id)
+
+
+def _raise_numbers(connection: apsw.Connection) -> None:
+    raised = raised_numbers(_numbers(connection), (user.id for user in users_of(connection)))
+    rows = [(user_id, number, checksum(b"", user_id, number)) for user_id, number in raised.items()]
+    connection.executemany(SQL["reset_number"], rows)
+
+
+def users_of(connection: apsw.Connection) -> list[UserRecord]:
+    return _records(USER, connection.execute(SQL["every_user"]), of="user")
 
 
 def load_image(connection: apsw.Connection) -> Image:
-    identity = identity_of(connection)
-    assert identity is not None, "the store was opened"
+    lineage = lineage_of(connection, ())
     tasks = _hot_tasks(connection)
     return Image(
-        identity=identity,
+        identity=lineage.end,
         tasks=tasks,
-        users=_records(USER, connection.execute(SQL["every_user"]), of="user"),
+        users=users_of(connection),
         keys=_records(KEY, connection.execute(SQL["every_key"]), of="key"),
         daemons=_records(DAEMON, connection.execute(SQL["every_daemon"]), of="daemon"),
         numbers=_numbers(connection),
@@ -90,6 +122,7 @@ def load_image(connection: apsw.Connection) -> Image:
             Kept(Keeps(kind), name, verified(record, crc, of=f"{kind} {name}"))
             for kind, name, record, crc in connection.execute(SQL["every_kept"])
         ],
+        takeovers=lineage.takeovers,
     )
 
 

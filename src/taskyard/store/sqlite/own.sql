@@ -1,6 +1,15 @@
 -- Statements of the SQLite engine that no other has: of its file, of its second step to the archive, and of its index on
 -- statuses. As in `statements.sql`.
 
+-- new_takeover_id
+-- Random: no copy of this file will make the same.
+SELECT lower(hex(randomblob(16)));
+
+-- reset_number
+-- Whatever was the highest before.
+INSERT INTO numbering (user_id, number, crc) VALUES (:user_id, :number, :crc)
+ON CONFLICT (user_id) DO UPDATE SET number = excluded.number, crc = excluded.crc;
+
 -- drop_archived
 -- The same rows in the same order as `copy_to_archive`, within one transaction.
 DELETE FROM history WHERE id IN (

@@ -32,8 +32,9 @@ from taskyard.store.port import (
     TaskFilter,
 )
 from taskyard.store.records import AUDIT, decode_events, decode_record, verified
+from taskyard.store.rewind import Lineage
 from taskyard.store.sqlite.faults import translated
-from taskyard.store.sqlite.image import json_of, position_of, task_of
+from taskyard.store.sqlite.image import json_of, lineage_of, position_of, task_of
 from taskyard.store.sqlite.lists import list_rows, search_end
 from taskyard.store.sqlite.statements import SQL
 from taskyard.store.sqlite.text import Row, fetched
@@ -103,6 +104,10 @@ class SqliteReader:
                 by_ref = self._known_refs(tasks, user_id=user_id, refs=refs)
                 by_key = self._known_keys(tasks, user_id=user_id, keys=keys)
             return Known(read_seq=position_of(self._connection), tasks=tasks, refs=by_ref, keys=by_key)
+
+    def lineage(self, seqs: Sequence[int]) -> Lineage:
+        with self._snapshot():
+            return lineage_of(self._connection, seqs)
 
     def _known_refs(self, tasks: dict[str, Task], *, user_id: str, refs: tuple[str, ...]) -> dict[str, str]:
         numbers = {ref: number for ref in refs if (number := number_of(ref)) is not None}

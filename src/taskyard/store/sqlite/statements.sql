@@ -154,6 +154,17 @@ SELECT cluster_id, epoch, crc FROM identity;
 INSERT INTO identity (one, cluster_id, epoch, crc) VALUES (1, :cluster_id, :epoch, :crc)
 ON CONFLICT (one) DO UPDATE SET epoch = excluded.epoch, crc = excluded.crc;
 
+-- insert_takeover
+INSERT INTO takeover (epoch, id, seq, crc) VALUES (:epoch, :id, :seq, :crc);
+
+-- every_takeover
+-- Missing rows: that epoch began before there was this table.
+SELECT epoch, id, seq, crc FROM takeover ORDER BY epoch;
+
+-- batches_at
+-- A commit that was dropped, or is yet to come, has no row.
+SELECT seq, batch_id FROM commit_log WHERE seq IN (SELECT value FROM json_each(:seqs));
+
 -- touch_probe
 -- A real change, so that it needs a real write; nobody reads it.
 UPDATE identity SET probes = probes + 1;
