@@ -295,7 +295,7 @@ def test_a_sound_server_has_nothing_wrong_and_its_file_is_not_asked_for(data: Pa
     assert {name: finding.state for name, finding in findings.items()} == dict.fromkeys(SERVER, Health.OK)
     assert findings["database"].detail.startswith(f"{url.rpartition('@')[2]}, PostgreSQL ")
     assert findings["database"].detail.endswith(", durable (synchronous_commit on)")
-    assert findings["schema"].detail == "version 3"
+    assert findings["schema"].detail == "version 4"
     assert findings["leader"].detail == "nobody leads; no hub runs"
 
 

@@ -41,6 +41,7 @@ from taskyard.gateway.head import fields_of, malformed
 from taskyard.gateway.origin import Origins
 from taskyard.gateway.pages import bad_cursor
 from taskyard.gateway.port import RETRY_AFTER_S, Hub, Unavailable
+from taskyard.gateway.rewound import rewound
 from taskyard.gateway.route import Policy, Route, TokenUse
 from taskyard.gateway.routes import ROUTES, SOCKET_PATH, SOCKET_POLICY
 from taskyard.gateway.sign_in import REQUEST_HEADER
@@ -61,8 +62,8 @@ ESCAPED_SLASH: Final = re.compile(rb"%2f", re.IGNORECASE)
 ROUTE: Final = "taskyard.route"
 # Where a request's method and path, as the table has them, are noted once they are known.
 NO_ROUTE: Final = ("", "")
+# Raised below instead of an answer. Any other exception is a fault of ours.
 REFUSED: Final = (RequestRefused, BadCursor, Unavailable, RecordDamaged)
-# What is raised below instead of an answer; all else is a fault.
 NOTHING_THERE: Final = "There is nothing at this address."
 
 log = logging.getLogger(__name__)
@@ -98,7 +99,7 @@ class GatewayApp:
         except asyncio.CancelledError:
             # The server stops and waits no longer. Its own answer would be a fault, which nobody sends again.
             code = Refusal.NO_LEADER if scope["method"] in SAFE else Refusal.OUTCOME_UNKNOWN
-            answer = _unavailable(Unavailable(code, RETRY_AFTER_S))
+            answer = _unavailable(Unavailable(code, RETRY_AFTER_S), self.door.hub)
         if isinstance(answer, Stream) and scope["http_version"] == "1.0":
             # It would be sent in chunks, which HTTP/1.0 has not.
             await answer.chunks.aclose()  # type: ignore[attr-defined]
@@ -115,20 +116,24 @@ class GatewayApp:
         try:
             return await self._answer(scope, receive)
         except REFUSED as refused:
-            self._note(refused, scope)
-            return _told_of(refused)
+            return self._refused(refused, scope)
         except Exception:
             # A fault of ours stays one caller's, who is answered all the same.
             log.exception("a request failed", extra={"method": scope["method"]})
             return _fault()
 
-    def _note(self, refused: Exception, scope: Scope) -> None:
-        """What metrics, and the connection's end, have to know of a refusal."""
+    def _refused(self, refused: RequestRefused | BadCursor | Unavailable | RecordDamaged, scope: Scope) -> Reply:
+        """The problem that this is, and a note of it for metrics and for the connection's end."""
         if isinstance(refused, RecordDamaged):
             self.door.hub.damage.note(str(refused))
-        elif isinstance(refused, RequestRefused):
-            self.door.malformed += refused.code is Refusal.BAD_REQUEST
-            scope[LATE] = refused.code is Refusal.REQUEST_TIMEOUT
+            return _refusal(record_damaged(refused))
+        if isinstance(refused, Unavailable):
+            return _unavailable(refused, self.door.hub)
+        if isinstance(refused, BadCursor):
+            return _refusal(bad_cursor())
+        self.door.malformed += refused.code is Refusal.BAD_REQUEST
+        scope[LATE] = refused.code is Refusal.REQUEST_TIMEOUT
+        return _refusal(refused)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Reply | Stream:
         headers = fields_of(scope)
@@ -216,8 +221,7 @@ class GatewayApp:
         try:
             principal = await self._socket_caller(scope)
         except REFUSED as refused:
-            self._note(refused, scope)
-            await deny(_told_of(refused), send)
+            await deny(self._refused(refused, scope), send)
             return
         short_cut = scope.get("extensions", {}).get(SHORT_CUT)
         await DaemonSocket(self.door, principal, receive, send, short_cut).serve()
@@ -322,14 +326,6 @@ def _invalid(error: msgspec.ValidationError, kind: Any) -> RequestRefused:
 # Answers.
 
 
-def _told_of(refused: RequestRefused | BadCursor | Unavailable | RecordDamaged) -> Reply:
-    if isinstance(refused, RequestRefused):
-        return _refusal(refused)
-    if isinstance(refused, Unavailable):
-        return _unavailable(refused)
-    return _refusal(record_damaged(refused) if isinstance(refused, RecordDamaged) else bad_cursor())
-
-
 def _refusal(refused: RequestRefused) -> Reply:
     body = problems.problem(
         refused.code,
@@ -345,8 +341,11 @@ def _refusal(refused: RequestRefused) -> Reply:
     return Reply(body, status=body.status, headers=headers, media_type=problems.MEDIA_TYPE)
 
 
-def _unavailable(unavailable: Unavailable) -> Reply:
+def _unavailable(unavailable: Unavailable, hub: Hub) -> Reply:
     code = Refusal(unavailable.code)
+    why = rewound(hub)
+    if why is not None and code is not Refusal.OUTCOME_UNKNOWN:
+        return _refusal(why)
     detail = problems.PROBLEMS[code].title + "; try again."
     return _refusal(RequestRefused(code, detail, retry_after_s=unavailable.retry_after_s))
 

@@ -54,6 +54,8 @@ class Listener:
         self._wake = asyncio.Event()
         self.overflowed = False
         self.is_over = False
+        self.is_lost = False
+        """The hub that led leads no more; what it said last is still to be told."""
 
     def offer(self, events: list[Numbered]) -> None:
         for numbered in events:
@@ -73,6 +75,7 @@ class Listener:
         self._bytes += len(message)
 
     def lose(self) -> None:
+        self.is_lost = True
         self.show_out()
 
     def wants(self, numbered: Numbered) -> bool:
@@ -179,6 +182,9 @@ async def _messages(call: Call[EventQuery], listener: Listener, after: Place | N
                 return
             if not await listener.news():
                 yield b": alive\n\n"
+        if listener.is_lost:
+            taken, _ = listener.take(place)
+            yield b"".join(taken)
     except Unavailable:
         # Nobody leads, or the store is away; the answer has begun, so all there is to say is that it ends here.
         return

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Final
 
+from msgspec import Struct
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import (
@@ -29,15 +30,26 @@ LEVELS: Final = tuple(Pressure)
 _process: Final = ProcessCollector(registry=None)
 
 
-def exposition(figures: Figures, requests: Requests, *, malformed: int, damaged: int, accept: str) -> tuple[bytes, str]:
+class Own(Struct, frozen=True, kw_only=True):
+    """What the hub that is asked counts by itself, whether one leads or not."""
+
+    malformed: int = 0
+    """Requests that broke the rules of HTTP."""
+    damaged: int = 0
+    """Damaged records that it met."""
+    missing_commits: int = 0
+    """Above 0 they keep every hub from leading."""
+
+
+def exposition(figures: Figures | None, requests: Requests, own: Own, *, accept: str) -> tuple[bytes, str]:
     """The text and its media type: OpenMetrics for whoever asks for it, else the format 0.0.4.
 
-    `requests` are those that the hub that is asked has answered, `malformed` counts those that broke the rules of
-    HTTP, `damaged` the records that it met; the process is its own, too.
+    `requests` are those that the hub that is asked has answered, and the process is its own, too. Without `figures` it
+    has only that and its `own` counts to tell.
     """
     encode, media_type = choose_encoder(accept)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collected([*_families(figures, requests, malformed=malformed, damaged=damaged)]))
+    registry.register(_Collected([*_families(figures, requests, own)]))
     registry.register(_process)
     return encode(registry), media_type
 
@@ -56,14 +68,14 @@ class _Collected:
         return self._families
 
 
-def _families(figures: Figures, requests: Requests, *, malformed: int, damaged: int) -> Iterable[Metric]:
-    yield from _tasks(figures)
-    yield from _fleet(figures)
-    yield _histogram("commit_tasks", "Rows of tasks in one commit.", figures.commit_rows)
-    yield _histogram("commit_seconds", "How long the store took for one commit.", figures.commit_ms, S_PER_MS)
-    lag = "How late the event loop called whoever asked to be called, looked at once a second."
-    yield _histogram("event_loop_lag_seconds", lag, figures.loop_lag_ms, S_PER_MS)
-    yield _counter("damaged_records", "Damaged records of the past that were met.", (), {(): damaged})
+def _families(figures: Figures | None, requests: Requests, own: Own) -> Iterable[Metric]:
+    if figures is not None:
+        yield from _tasks(figures)
+        yield from _fleet(figures)
+        yield from _times(figures)
+    yield _counter("damaged_records", "Damaged records of the past that were met.", (), {(): own.damaged})
+    lacks = "Commits that were seen and this database lacks; above 0 no hub leads until a person decides."
+    yield _single("missing_commits", lacks, own.missing_commits)
     yield _counter(
         "http_requests",
         "Answered requests; a route that does not exist is empty.",
@@ -71,7 +83,14 @@ def _families(figures: Figures, requests: Requests, *, malformed: int, damaged: 
         {(method, route, f"{hundreds}xx"): times for (method, route, hundreds), times in requests.items()},
     )
     help = "Requests that broke the rules of HTTP; they are counted here and have no line in the log."
-    yield _counter("http_malformed_requests", help, (), {(): malformed})
+    yield _counter("http_malformed_requests", help, (), {(): own.malformed})
+
+
+def _times(figures: Figures) -> Iterable[Metric]:
+    yield _histogram("commit_tasks", "Rows of tasks in one commit.", figures.commit_rows)
+    yield _histogram("commit_seconds", "How long the store took for one commit.", figures.commit_ms, S_PER_MS)
+    lag = "How late the event loop called whoever asked to be called, looked at once a second."
+    yield _histogram("event_loop_lag_seconds", lag, figures.loop_lag_ms, S_PER_MS)
 
 
 def _tasks(figures: Figures) -> Iterable[Metric]:

@@ -68,7 +68,7 @@ PAGE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="The hub takes work",
         query=Empty,
         answer=HealthAnswer,
-        refusals=(Refusal.STORE_UNAVAILABLE,),
+        refusals=(Refusal.STORE_UNAVAILABLE, Refusal.HUB_REWOUND),
     ),
     get(
         "/",

@@ -42,7 +42,7 @@ from taskyard.wire.tasks import (
 
 T = TypeVar("T")
 
-SOFT: Final = frozenset({EventName.TASK_PROGRESS, EventName.TASK_LOG})
+SOFT: Final = frozenset({EventName.TASK_PROGRESS, EventName.TASK_LOG, EventName.HUB_REWOUND})
 """Told to whoever watches, not kept: these have no place in the log."""
 
 _content: Final = msgspec.json.Decoder(Content)

@@ -16,6 +16,7 @@ import apsw
 from taskyard.hub.databases import database_of
 from taskyard.hub.deep_doctor import heard_of, read_all
 from taskyard.hub.findings import Finding, Health
+from taskyard.hub.lineage_doctor import examine_file, examine_hubs
 from taskyard.hub.main import address_of, file_of, profile_of
 from taskyard.hub.server_doctor import examine_server
 from taskyard.hub.settings import BadSettings, read_settings, under_profile
@@ -48,9 +49,10 @@ def _databases(data: Path, config: str | None, database: str | None, *, deep: bo
         url = database_of(database)
     except CannotStart as wrong:
         return [Finding("database", Health.FAILED, str(wrong))]
-    if url is not None:
-        return list(examine_server(url, _durability(data, config), deep=deep))
-    return [_database(data), *_records(data, deep=deep)]
+    if url is None:
+        return [_database(data), *_records(data, deep=deep), *examine_file(data)]
+    found = list(examine_server(url, _durability(data, config), deep=deep))
+    return found if any(each.state is Health.FAILED for each in found) else [*found, examine_hubs(url, data)]
 
 
 def _records(data: Path, *, deep: bool) -> list[Finding]:

@@ -10,10 +10,11 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import uvloop
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskyard.daemon.command.configuration import FILE_NAME
 from taskyard.gateway.app import build_app
@@ -31,6 +32,7 @@ from taskyard.hub.link.remote import place_of
 from taskyard.hub.local_daemon import LocalDaemon
 from taskyard.hub.node import Node, open_node
 from taskyard.hub.observe import Log, LogFile, Records
+from taskyard.hub.on_file import start_on_file
 from taskyard.hub.reload import Reload, stamp_of
 from taskyard.hub.settings import BadSettings, FileSettings, core_settings, read_settings, under_profile
 from taskyard.hub.traces import Traces, open_traces
@@ -55,6 +57,8 @@ from taskyard.vocabulary import Profile
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8420
+AGAIN: Final = -1
+"""In place of an exit code: serve anew, in a new era."""
 DAY_S: Final = 86_400.0
 
 
@@ -79,7 +83,9 @@ def up(
         prepare(directory)
         policy = key_policy_of(url, makes_new=new_admin_key)
         plan = Plan(with_daemon=daemon, database=url, accept_rewind=accept_rewind, key_policy=policy)
-        return uvloop.run(_serve(directory, source, address, plan))
+        while (code := uvloop.run(_serve(directory, source, address, plan))) == AGAIN:
+            plan = replace(plan, accept_rewind=True)
+        return code
     except CannotStart as error:
         tell(f"taskyard: {error}\n")
         return error.exit_code
@@ -176,14 +182,16 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
     lobby = Lobby(core_settings(settings), _gateway_settings(settings, address), partial(_listen, address=address))
     try:
         begin = partial(_hub, data, settings, log, traces, plan)
-        hub = await unless_stopped(stopping, _started(begin, log, lobby, data, plan))
+        start = partial(_start, data=data, plan=plan, settings=settings, log=log)
+        started = await unless_stopped(stopping, _started(begin, start, log, lobby))
     finally:
         await lobby.close()
-    if hub is None:
+    if started is None:
         if traces is not None:
             await asyncio.to_thread(traces.close)
         log.say("hub.stopped")
         return 0
+    hub, again = started
     app = build_app(hub, _gateway_settings(settings, address))
     server = GatewayServer(app)
     local = LocalDaemon(data)
@@ -204,7 +212,7 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
         hub.announce(url)
         log.say("hub.started", url=url, epoch=hub.identity.epoch)
         interpreter.settle()
-        await _until_stopped(hub, stopping)
+        await _until_stopped(hub, stopping, again)
     except Unavailable as error:
         raise CannotStart(
             f"{plan.place_in(data)} takes no writes ({error.code}). See that the disk has room."
@@ -217,7 +225,7 @@ async def _serve(data: Path, source: FileAndFlags, address: tuple[str, int], pla
         if traces is not None:
             await asyncio.to_thread(traces.close)
     log.say("hub.stopped")
-    return 0
+    return AGAIN if again.is_set() and not stopping.is_set() else 0
 
 
 def _signals() -> tuple[asyncio.Event, asyncio.Event]:
@@ -229,21 +237,29 @@ def _signals() -> tuple[asyncio.Event, asyncio.Event]:
 
 
 async def _started(
-    begin: Callable[[], Awaitable[Hub | Node]], log: Log, lobby: Lobby, data: Path, plan: Plan
-) -> Hub | Node:
-    """A hub that leads, or follows one that does. That may take as long as the database is away."""
+    begin: Callable[[], Awaitable[Hub | Node]],
+    start: Callable[[Hub | Node], Awaitable[asyncio.Event]],
+    log: Log,
+    lobby: Lobby,
+) -> tuple[Hub | Node, asyncio.Event]:
+    """A hub that leads, or follows one that does, and what `_start` says of it. That may take as long as the database
+    is away."""
     hub = await once_there(begin, log, on_wait=lobby.open)
     try:
-        await _start(hub, data, plan)
+        return hub, await start(hub)
     except asyncio.CancelledError:
         await hub.stop()
         raise
-    return hub
 
 
-async def _start(hub: Hub | Node, data: Path, plan: Plan) -> None:
+async def _start(hub: Hub | Node, data: Path, plan: Plan, settings: FileSettings, log: Log) -> asyncio.Event:
+    """The event is set when this process has to serve anew, in a new era."""
     try:
+        if isinstance(hub, Hub):
+            accepts = settings.cluster.on_rewind == "accept"
+            return await start_on_file(hub, data, log, new_era=plan.accept_rewind, accepts=accepts)
         await hub.start(new_era=plan.accept_rewind)
+        return asyncio.Event()
     except (StoreUnavailable, StoreBroken) as error:
         raise CannotStart(
             f"{plan.place_in(data)} cannot be read ({error}). Check the disk, then start again."
@@ -288,6 +304,7 @@ async def _node(data: Path, database: str, settings: FileSettings, log: Log, tra
             link=place_of(settings.cluster.link),
             lease_s=settings.cluster.lease_s,
             durability=settings.cluster.durability,
+            accepts_rewind=settings.cluster.on_rewind == "accept",
             traces=traces,
         )
     except OSError as error:
@@ -323,10 +340,12 @@ async def _listen(server: GatewayServer, address: tuple[str, int]) -> str:
     return f"http://{_named(host)}:{server.port}"
 
 
-async def _until_stopped(hub: Hub | Node, stopping: asyncio.Event) -> None:
-    told = asyncio.create_task(stopping.wait())
-    await asyncio.wait((told, hub.failure), return_when=asyncio.FIRST_COMPLETED)
-    told.cancel()
+async def _until_stopped(hub: Hub | Node, stopping: asyncio.Event, again: asyncio.Event) -> None:
+    told = [asyncio.ensure_future(event.wait()) for event in (stopping, again)]
+    signs: list[asyncio.Future[Any]] = [*told, hub.failure]
+    await asyncio.wait(signs, return_when=asyncio.FIRST_COMPLETED)
+    for waiting in told:
+        waiting.cancel()
     reason = hub.failure.exception() if hub.failure.done() else None
     if reason is not None:
         what = "the store cannot be trusted any more" if isinstance(reason, StoreBroken) else "the hub made a mistake"

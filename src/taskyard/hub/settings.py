@@ -7,7 +7,7 @@ the whole file bad; the error names the place.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from jwt import PyJWTError
@@ -58,6 +58,8 @@ class Cluster(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the other hubs reach this one while it leads; port 0 takes a free one."""
     durability: Durability = Durability.REPLICATED
     """What a commit must have reached before it is acknowledged."""
+    on_rewind: Literal["stop", "accept"] = "stop"
+    """If the database lacks commits that were seen: wait for a person, or begin a new era without one."""
 
 
 class FileSettings(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,3 +1,6 @@
+import { useQuery } from "@tanstack/react-query";
+
+import { decisionQuery } from "~/api/queries/yard";
 import { useConnection } from "~/live/useLive";
 import type { Connection } from "~/live/stream";
 import { Badge } from "~/ui/Badge";
@@ -22,12 +25,16 @@ export function ConnectionState() {
   );
 }
 
-/** Across the page while the hub is away: what is shown is old. */
+const AWAY = "The hub does not answer. What you see is from before; the page goes on by itself as soon as it is back.";
+
+/** Across the page while the hub is away: what is shown is old. If it waits for a person to decide, that is said. */
 export function LostBanner() {
-  if (useConnection() !== "lost") return null;
+  const isLost = useConnection() === "lost";
+  const { data: decision } = useQuery({ ...decisionQuery, enabled: isLost });
+  if (!isLost) return null;
   return (
     <p role="alert" className="border-b border-attention/30 bg-attention-soft px-4 py-1.5 text-center text-attention">
-      The hub does not answer. What you see is from before; the page goes on by itself as soon as it is back.
+      {decision ?? AWAY}
     </p>
   );
 }

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.gateway.call import Call, Empty, Reply
-from taskyard.gateway.exposition import exposition
+from taskyard.gateway.exposition import Own, exposition
 from taskyard.gateway.figures import Figures
 from taskyard.gateway.quantiles import DURATIONS_MS, quantile
 from taskyard.gateway.samples import Sample, decode_sample, merged
@@ -79,10 +79,12 @@ def _quantile(counted: Mapping[int, int], part: float) -> float | None:
 
 async def expose(call: Call[Empty], _body: Empty) -> Reply:
     accept = call.headers.get(b"accept", b"").decode("latin-1")
-    figures, door = await call.hub.figures(), call.door
-    text, media_type = exposition(
-        figures, door.requests, malformed=door.malformed, damaged=call.hub.damage.count, accept=accept
-    )
+    door, missing = call.door, call.hub.missing
+    # If commits are missing no hub leads, so none has figures.
+    figures = await call.hub.figures() if missing is None else None
+    commits = 0 if missing is None else missing.lack.commits
+    own = Own(malformed=door.malformed, damaged=call.hub.damage.count, missing_commits=commits)
+    text, media_type = exposition(figures, door.requests, own, accept=accept)
     return Reply(text, media_type=media_type)
 
 

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
 from taskyard.gateway.rest.session import kept
+from taskyard.gateway.rewound import rewound
 from taskyard.gateway.sign_in import TICKET_CHARS_MAX
 from taskyard.vocabulary import Refusal
 from taskyard.wire.people import HealthAnswer
@@ -22,6 +23,9 @@ async def health(call: Call[Empty], _body: Empty) -> Reply:
 
 
 async def readiness(call: Call[Empty], _body: Empty) -> Reply:
+    why = rewound(call.hub)
+    if why is not None:
+        raise why
     if not await call.hub.takes_work():
         raise RequestRefused(Refusal.STORE_UNAVAILABLE, "The hub does not take work at the moment.", retry_after_s=1)
     return Reply(HealthAnswer("ready", call.hub.damage.count))

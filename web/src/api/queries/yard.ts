@@ -5,6 +5,21 @@ import { queryOptions } from "@tanstack/react-query";
 import type { Whose } from "~/lib/whose";
 
 import { answer, api, type Schemas, type User } from "../client";
+import { Problem } from "../problem";
+
+/** What a person has to decide before any hub leads, in the hub's own words; null: nothing of that kind. */
+export const decisionQuery = queryOptions({
+  queryKey: ["decision"],
+  refetchInterval: 5_000,
+  queryFn: async ({ signal }): Promise<string | null> => {
+    try {
+      await answer(api.GET("/readyz", { signal }));
+    } catch (thrown) {
+      if (thrown instanceof Problem && thrown.code === "HUB_REWOUND") return thrown.message;
+    }
+    return null;
+  },
+});
 
 export const daemonsQuery = (whose: Whose) =>
   queryOptions({
