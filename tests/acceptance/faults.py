@@ -4,9 +4,12 @@ The faults fall at random moments while there is work to be hit; whether they di
 journals, and a run in which they mostly did not is a failed run.
 """
 
+import os
 import random
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -14,19 +17,33 @@ from typing import Final, TypeVar
 
 from taskyard.sdk.client import Client
 from taskyard.vocabulary import ENDED
-from tests.acceptance.history import NS, Fault, History, Kind, in_flight, lost_results, read_journals, violations
+from tests.acceptance.history import (
+    NS,
+    RULES,
+    Fault,
+    History,
+    Kind,
+    Rule,
+    in_flight,
+    lost_results,
+    read_journals,
+    violations,
+)
 from tests.acceptance.load import JournalTail, Load
 from tests.support.engines import Engine
 from tests.support.live import (
+    LOOK_S,
     STUBBORN,
     Door,
     LiveDaemon,
     LiveHub,
     LiveYard,
+    TooLate,
     live_yard,
     wait_online,
     wait_until,
 )
+from tests.support.postgres import Cluster, a_cluster
 
 Y = TypeVar("Y", bound="Yard")
 
@@ -34,9 +51,14 @@ DAEMONS, SLOTS = 3, 5
 WORK_S: Final = 30.0
 DRAIN_S: Final = 90.0
 LEASE_S: Final = 2.0
+SERVER_LEASE_S: Final = 8.0
+"""Longer than a database server is away and its hub takes to lead again."""
 STOPPED_LEASES: Final = (1.3, 2.0)
 """How long a daemon is stopped, in leases: longer than the hub waits, which is 1.2 leases."""
 HUB_STOPPED_S: Final = (0.2, 3.2)
+"""Also a server."""
+OPEN_S: Final = 10.0
+WRITERS: Final = "SELECT pid FROM pg_stat_activity WHERE application_name = 'taskyard writer'"
 # A task that daemons do not survive is put aside after a few deaths. Here it is never the task.
 INNOCENCE: Final = "[suspects]\ndeaths_max = 1000\n"
 
@@ -57,12 +79,14 @@ class Yard:
         *,
         seed: int,
         lease_s: float = LEASE_S,
+        server: Cluster | None = None,
         door: Door | None = None,
         daemons_at: Sequence[Door] = (),
     ) -> None:
-        """`door` is where daemons and clients come in, if not by this hub alone; `daemons_at`, where daemons do, one
-        after another, if not by the same as clients."""
+        """`server` is the database server, if it may be hurt; `door` is where daemons and clients come in, if not by
+        this hub alone; `daemons_at`, where daemons do, one after another, if not by the same as clients."""
         self.rng = random.Random(seed)
+        self.server = server
         self.lease_s = lease_s
         self.hub = hub
         self.door = door or hub
@@ -136,23 +160,89 @@ class Yard:
             time.sleep(self.rng.uniform(0.0, 0.1))
         return len(stopped)
 
+    def restart_hub(self) -> int:
+        """It is asked to go, and started again."""
+        self.await_work(None)
+        pid, began = self.hub.process.pid, time.monotonic_ns()
+        assert self.hub.process.terminate() == 0, self.hub.process.said[-2000:]
+        self.hub.start()
+        self.note(Kind.HUB_RESTART, pid, began)
+        return 1
+
+    def restart_daemon(self) -> int:
+        """It is asked to go: it ends what it runs, and takes nothing new."""
+        daemon = self.rng.choice(self.daemons)
+        pid = daemon.process.pid
+        self.await_work(pid)
+        began = time.monotonic_ns()
+        assert daemon.process.terminate() == 0, daemon.process.said[-2000:]
+        daemon.start()
+        self.note(Kind.DAEMON_RESTART, pid, began)
+        return 1
+
+    def kill_server(self) -> int:
+        """All of it, or the process that has the hub's commits: then the server ends the others and recovers."""
+        self.await_work(None)
+        began = time.monotonic_ns()
+        writers = self.rng.random() < 0.5 and self.server.administer(WRITERS)
+        if writers:
+            os.kill(int(str(writers[0][0])), signal.SIGKILL)
+        else:
+            self.server.kill()
+            self.server.start()
+        self._await_server(Kind.SERVER_KILL, began)
+        return 1
+
+    def stop_server(self) -> int:
+        self.await_work(None)
+        began = time.monotonic_ns()
+        self.server.pause()
+        time.sleep(self.rng.uniform(*HUB_STOPPED_S))
+        self.server.resume()
+        self._await_server(Kind.SERVER_STOP, began)
+        return 1
+
+    def restart_server(self) -> int:
+        """As an upgrade does: it ends every session first."""
+        self.await_work(None)
+        began = time.monotonic_ns()
+        self.server.stop(signal.SIGINT)
+        self.server.start()
+        self._await_server(Kind.SERVER_RESTART, began)
+        return 1
+
+    def _await_server(self, kind: Kind, began: int) -> None:
+        """Until the hub can write again: it is as deaf as if it had been hurt itself."""
+        wait_until(self.hub.is_ready, within_s=WORK_S, what="a hub that can write again")
+        self.note(kind, self.hub.process.pid, began)
+
     # --- afterwards ----------------------------------------------------------------------------------------
 
     def finish(self) -> History:
         """Stop the load, let everything drain, and gather what everybody knows."""
         self.load.stop()
         with self.door.client(retry=STUBBORN) as client:
-            wait_until(lambda: self._drained(client), within_s=DRAIN_S, what="every task ended", every_s=0.2)
+            # What does not come about in time is named by the rules.
+            _settle(lambda: self._drained(client), within_s=DRAIN_S, every_s=0.2)
             wait_online(client, DAEMONS)
             history = self._history(client)
-            wait_until(lambda: self._owes_nothing(client, history), within_s=DRAIN_S, what="results told", every_s=0.5)
-            wait_until(lambda: not self._unread(history), within_s=DRAIN_S, what="events read")
+            _settle(lambda: not self._open(client), within_s=OPEN_S)
+            history.left_open = self._open(client)
+            _settle(lambda: self._owes_nothing(client, history), within_s=DRAIN_S, every_s=0.5)
+            _settle(lambda: not self._unread(history), within_s=DRAIN_S)
         self.load.finish()
         history.streamed = tuple(self.load.streamed)
         return history
 
     def _drained(self, client: Client) -> bool:
         return all(task.status in ENDED for task in client.tasks(type="record"))
+
+    def _open(self, client: Client) -> list[str]:
+        """What the hub still counts, by its own figures."""
+        held = [f"{daemon.name} holds {one.task}" for daemon in client.daemons() for one in daemon.running]
+        figures = client.metrics()
+        counted = {"waiting": figures.queue_depth_total, "running": figures.tasks_running}
+        return [*held, *(f"{number} {what}" for what, number in counted.items() if number)]
 
     def _history(self, client: Client) -> History:
         ids = [task.id for task in client.tasks(type="record")]
@@ -178,6 +268,11 @@ class Yard:
         return not streamed or _place(streamed[-1][0]) < newest
 
 
+def _settle(is_so: Callable[[], bool], *, within_s: float, every_s: float = LOOK_S) -> None:
+    with suppress(TooLate):
+        wait_until(is_so, within_s=within_s, what="the end of it all", every_s=every_s)
+
+
 def _place(place: str) -> tuple[int, ...]:
     return tuple(map(int, place.split("-")))
 
@@ -187,7 +282,15 @@ KINDS: Final[Mapping[Kind, Callable[[Yard], int]]] = {
     Kind.DAEMON_KILL: Yard.kill_daemon,
     Kind.DAEMON_STOP: Yard.stop_daemons,
     Kind.HUB_STOP: Yard.stop_hub,
+    Kind.HUB_RESTART: Yard.restart_hub,
+    Kind.DAEMON_RESTART: Yard.restart_daemon,
 }
+SERVER_KINDS: Final[Mapping[Kind, Callable[[Yard], int]]] = {
+    Kind.SERVER_KILL: Yard.kill_server,
+    Kind.SERVER_STOP: Yard.stop_server,
+    Kind.SERVER_RESTART: Yard.restart_server,
+}
+"""Of PostgreSQL only, and of a server that nobody else uses."""
 
 
 @dataclass
@@ -202,10 +305,11 @@ class Report:
     """What other rules found broken, by their names."""
     note: str = ""
     """What else was measured."""
+    rules: Mapping[str, Rule] = field(default_factory=lambda: RULES)
 
     @property
     def broken(self) -> dict[str, list[str]]:
-        found = {**violations(self.history), **self.more, "errors of clients": self.errors}
+        found = {**violations(self.history, self.rules), **self.more, "errors of clients": self.errors}
         return {rule: broken for rule, broken in found.items() if broken}
 
     def figures(self) -> dict[str, str]:
@@ -238,9 +342,14 @@ def run(
     """So many faults of each of these kinds, in random order, or fewer if the time is up."""
     directory.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    with live_yard(directory, engine) as live:
-        yard = Yard(live, live.hub(settings=settings(lease_s)), seed=seed, lease_s=lease_s)
-        history = suffer(yard, {kind: (faults, KINDS[kind]) for kind, faults in planned.items()}, until=until)
+    with ExitStack() as stack:
+        server = stack.enter_context(a_cluster()) if planned.keys() & SERVER_KINDS.keys() else None
+        database = server.url(server.new_database()) if server else None
+        live = stack.enter_context(live_yard(directory, engine))
+        hub = live.hub(settings=settings(lease_s), database=database)
+        yard = Yard(live, hub, seed=seed, lease_s=lease_s, server=server)
+        kinds = {**KINDS, **SERVER_KINDS}
+        history = suffer(yard, {kind: (faults, kinds[kind]) for kind, faults in planned.items()}, until=until)
         name = next(iter(planned)) if len(planned) == 1 else "all kinds"
         name += " on PostgreSQL" if engine is Engine.POSTGRES else ""
         return Report(name, history, yard.load.errors, time.monotonic() - began)

@@ -9,7 +9,7 @@ broke the rule: an empty list is a pass.
 import itertools
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -30,17 +30,27 @@ class Kind(StrEnum):
     DAEMON_KILL = "daemon killed"
     DAEMON_STOP = "daemon stopped"
     HUB_STOP = "hub stopped"
+    HUB_RESTART = "hub restarted"
+    DAEMON_RESTART = "daemon restarted"
+    # Of the database server that is theirs alone.
+    SERVER_KILL = "server killed"
+    SERVER_STOP = "server stopped"
+    SERVER_RESTART = "server restarted"
     # Of several hubs on one database.
     LEADER_KILL = "leader killed"
     LEADER_STOP = "leader stopped"
     LEADER_CUT = "leader cut off"
     SESSIONS_END = "sessions ended"
     HAND_OVER = "handed over"
-    SERVER_KILL = "server killed"
     ANSWER_LOST = "answer lost"
+    # Of a primary whose standby is promoted.
+    SWITCHOVER = "switched over"
+    PRIMARY_KILL = "primary killed"
+    PRIMARY_CUT = "primary cut off"
+    WAIT_CANCEL = "waits cancelled"
 
 
-DAEMON_KINDS: Final = (Kind.DAEMON_KILL, Kind.DAEMON_STOP)
+DAEMON_KINDS: Final = (Kind.DAEMON_KILL, Kind.DAEMON_STOP, Kind.DAEMON_RESTART)
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,7 @@ class Submission:
     task: str
     exclusive: str | None = None
     depends_on: tuple[str, ...] = ()
+    ref: str = ""
 
 
 @dataclass
@@ -88,6 +99,10 @@ class History:
     """By task: place in the log and name, as the hub answers them at the end."""
     streamed: Sequence[tuple[str, str | None]] = ()
     """Place and task of each event that a reader of the stream saw, in its order."""
+    left_open: Sequence[str] = ()
+    """What the hub still counted as waiting, running or held when every task had ended."""
+    reported: frozenset[str] = frozenset()
+    """Tasks of which the hubs themselves said that the database lost them."""
     wake_ns: int = NS // 2
     """A process that was stopped finishes the step it was in before it can notice; this is how long that may take."""
 
@@ -130,7 +145,8 @@ def lost_tasks(history: History) -> list[str]:
     return [
         f"{asked.task} (key {asked.key}) is {'gone' if found is None else found.status}"
         for asked in history.acknowledged
-        if (found := history.tasks.get(asked.task)) is None or found.status != "completed"
+        if asked.task not in history.reported
+        and ((found := history.tasks.get(asked.task)) is None or found.status != "completed")
     ]
 
 
@@ -182,6 +198,20 @@ def needless_restarts(history: History) -> list[str]:
             if not history.hurt(older.pid, min(older.start, newer.start), max(older.start, newer.start)):
                 broken.append(f"{task_id}: attempt {newer.attempt} began, though {older.daemon} had {older.attempt}")
     return broken
+
+
+def begun_after_end(history: History) -> list[str]:
+    """The attempt whose result the task has is the last one that is ever begun."""
+    accepted: dict[str, int] = {}
+    for run in history.runs:
+        task = history.tasks.get(run.task)
+        if task is not None and task.result == result_of(run.task, run.attempt, run.pid):
+            accepted[run.task] = run.attempt
+    return [
+        f"{run.task}: attempt {run.attempt} began on {run.daemon}, though attempt {accepted[run.task]} had ended it"
+        for run in history.runs
+        if run.attempt > accepted.get(run.task, run.attempt)
+    ]
 
 
 def lost_results(history: History) -> list[str]:
@@ -253,6 +283,11 @@ def _awake(history: History, run: Run) -> list[tuple[int, int]]:
     return [*spans, (start, ended)] if start < ended else spans
 
 
+def left_open(history: History) -> list[str]:
+    """Nothing waits, runs or holds a slot once every task has ended."""
+    return [*history.left_open]
+
+
 def stream_breaks(history: History) -> list[str]:
     """A reader of the stream, cut off at any time, saw each event once, in order, and all of them."""
     places = [tuple(map(int, place.split("-"))) for place, _ in history.streamed]
@@ -282,22 +317,35 @@ def in_flight(history: History, fault: Fault) -> int:
     )
 
 
-RULES: Final = {
+def doubled_refs(history: History) -> list[str]:
+    """A ref that was told to somebody names that task for ever, also if the task was lost."""
+    named: defaultdict[str, set[str]] = defaultdict(set)
+    for asked in history.acknowledged:
+        named[asked.ref or asked.task].add(asked.task)
+    return [f"{ref} was given to {sorted(ids)}" for ref, ids in named.items() if len(ids) > 1]
+
+
+Rule = Callable[[History], list[str]]
+
+RULES: Final[Mapping[str, Rule]] = {
     "acknowledged tasks lost": lost_tasks,
     "keys with other than one task": doubled_keys,
+    "refs given twice": doubled_refs,
     "tasks completed twice": completed_twice,
     "attempts started twice": started_twice,
     "restarts of what still ran": needless_restarts,
+    "starts after the end": begun_after_end,
     "results lost": lost_results,
     "results from nowhere": wrong_results,
     "starts before a dependency": early_starts,
     "overlaps of exclusive tasks": overlaps,
+    "left open": left_open,
     "gaps or repeats in the stream": stream_breaks,
     "runs that proved nothing": idle_faults,
 }
 
 
-def violations(history: History) -> dict[str, list[str]]:
+def violations(history: History, rules: Mapping[str, Rule] = RULES) -> dict[str, list[str]]:
     """By rule; only those that were broken."""
-    found = {name: rule(history) for name, rule in RULES.items()}
+    found = {name: rule(history) for name, rule in rules.items()}
     return {name: broken for name, broken in found.items() if broken}

@@ -7,6 +7,7 @@ left accepted a new task.
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import count, pairwise
 from typing import Final
 
@@ -47,8 +48,9 @@ class LiveHubs:
         first = next(self._turns) % len(self._hubs)
         return ",".join(hub.url for hub in (*self._hubs[first:], *self._hubs[:first]))
 
-    @property
+    @cached_property
     def key(self) -> str:
+        """The first hub's, also when its directory is gone."""
         return self._hubs[0].key
 
     def client(self, *, retry: RetryPolicy = NEVER, key: str | None = None, timeout_s: float = 10.0) -> Client:
@@ -79,7 +81,8 @@ class HubsYard(Yard):
             hub.start(wait=False)
         for hub in hubs:
             hub.wait_ready()
-        super().__init__(live, hubs[0], seed=seed, lease_s=lease_s, door=LiveHubs(hubs), daemons_at=daemons_at)
+        door = LiveHubs(hubs)
+        super().__init__(live, hubs[0], seed=seed, lease_s=lease_s, server=server, door=door, daemons_at=daemons_at)
 
     # --- who leads -----------------------------------------------------------------------------------------
 
@@ -88,8 +91,7 @@ class HubsYard(Yard):
 
     def leader(self) -> int:
         """Which of the hubs leads, once one does and all are there."""
-        for hub in self.hubs:
-            hub.wait_ready()
+        self.await_hubs()
         names = {(hub.data / "hub.id").read_text().strip(): number for number, hub in enumerate(self.hubs)}
 
         def find() -> int | None:
@@ -98,6 +100,10 @@ class HubsYard(Yard):
             return None if found is None else found + 1
 
         return wait_until(find, within_s=LEADS_S, what="a hub that leads") - 1
+
+    def await_hubs(self) -> None:
+        for hub in self.hubs:
+            hub.wait_ready()
 
     def strike(self) -> tuple[int, LiveHub, list[LiveHub]]:
         """Whom to hurt, while there is work: the leader's number, the leader, and the others."""
@@ -112,7 +118,7 @@ class HubsYard(Yard):
         def submit(hub: LiveHub) -> None:
             with hub.client(key=self.door.key) as client:
                 # Without the pause that a refusal asks for: it is the hub that is measured.
-                wait_until(lambda: _is_accepted(client), within_s=LEADS_S, what="a new task", every_s=0.05)
+                wait_until(lambda: is_accepted(client), within_s=LEADS_S, what="a new task", every_s=0.05)
             took.append((time.monotonic_ns() - began_ns) / 1e9)
 
         threads = [threading.Thread(target=submit, args=(hub,), daemon=True) for hub in hubs]
@@ -191,7 +197,7 @@ class HubsYard(Yard):
         }
 
 
-def _is_accepted(client: Client) -> bool:
+def is_accepted(client: Client) -> bool:
     try:
         client.submit("after the fault", type="noop")
     except (HubUnreachable, Unavailable):

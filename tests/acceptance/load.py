@@ -129,7 +129,7 @@ class Load:
             options["exclusive"] = rng.choice(("press", "kiln"))
         task = client.submit("under load", type="record", **options)
         mine.append(task.id)
-        self.acknowledged.append(Submission(key, task.id, options.get("exclusive"), needs))
+        self.acknowledged.append(Submission(key, task.id, options.get("exclusive"), needs, task.ref))
 
     def _watch(self, _: int, client: Client) -> None:
         for event in client.events(last_event_id=FIRST_EVENT):

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
-from tests.acceptance.faults import KINDS, Report, run, table
+from tests.acceptance.faults import KINDS, SERVER_KINDS, SERVER_LEASE_S, Report, run, table
 from tests.acceptance.history import Kind
 from tests.acceptance.three_hubs import run_three_hubs
 from tests.acceptance.two_hubs import run_two_hubs
@@ -50,6 +50,7 @@ LEADER_FAULTS: Final = {
 DATABASE_FAULTS: Final = {Kind.SERVER_KILL: 20, Kind.ANSWER_LOST: 100}
 # Of three hubs, in a run of a hundred faults of every other kind.
 HUBS_YARDS: Final = 2
+LEDGER_S: Final = 300.0
 
 
 class Step(Protocol):
@@ -63,6 +64,13 @@ def alone(faults: int, engine: Engine) -> list[Step]:
     shares = [min(PER_YARD_MAX, faults - done) for done in range(0, faults, PER_YARD_MAX)]
     each = [partial(run, planned={kind: share}, engine=engine) for kind in KINDS for share in shares]
     return [*each, partial(run, planned=dict.fromkeys(KINDS, max(1, faults // 10)), engine=engine)]
+
+
+def ledger(directory: Path, *, seed: int, until: float) -> Report:
+    """Five minutes of everything at once: hub, daemons and PostgreSQL killed, stopped and asked to go."""
+    kinds = dict.fromkeys((*KINDS, *SERVER_KINDS), PER_YARD_MAX)
+    until = min(until, time.monotonic() + LEDGER_S)
+    return run(directory, kinds, seed=seed, engine=Engine.POSTGRES, lease_s=SERVER_LEASE_S, until=until)
 
 
 def three_hubs(faults: int) -> list[Step]:
@@ -79,6 +87,7 @@ def plan(faults: int) -> dict[str, list[Step]]:
     return {
         "sqlite": alone(faults, Engine.SQLITE),
         "postgres": alone(faults, Engine.POSTGRES),
+        "ledger": [ledger],
         "hubs": three_hubs(faults),
         "two-hubs": [partial(run_two_hubs, kills=max(1, faults // 5))],
     }
@@ -91,6 +100,12 @@ def runs(steps: Sequence[Step], budget_s: float, seed: int) -> Iterator[Report]:
         ends = time.monotonic() + (until - time.monotonic()) / (len(steps) - number)
         with tempfile.TemporaryDirectory(prefix="taskyard-soak-") as directory:
             yield step(Path(directory, "yard"), seed=seed + number, until=ends)
+
+
+def tell(report: Report) -> None:
+    print(table([report]), report.note, sep="\n", flush=True)
+    for rule, broken in report.broken.items():
+        print(f"  {rule}: {len(broken)}", *broken[:10], sep="\n    ", flush=True)
 
 
 def keep(reports: Sequence[Report]) -> None:
@@ -122,9 +137,7 @@ def main(arguments: Sequence[str]) -> int:
     steps = parts[asked.only] if asked.only else [step for part in parts.values() for step in part]
     for report in runs(steps, asked.budget_s, asked.seed):
         reports.append(report)
-        print(table([report]), report.note, sep="\n", flush=True)
-        for rule, broken in report.broken.items():
-            print(f"  {rule}: {len(broken)}", *broken[:10], sep="\n    ")
+        tell(report)
     print(f"\n{table(reports)}")
     keep(reports)
     return 1 if any(report.broken for report in reports) else 0

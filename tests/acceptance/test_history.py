@@ -73,6 +73,34 @@ def test_a_key_with_two_tasks_and_a_task_nobody_asked_for_are_seen() -> None:
     assert "keys with other than one task" in broken_rules(history)
 
 
+def test_a_ref_that_was_given_to_two_tasks_is_seen_also_if_the_loss_of_the_first_was_reported() -> None:
+    history = clean()
+    history.acknowledged = [
+        replace(history.acknowledged[0], ref="T-001"),
+        replace(history.acknowledged[1], ref="T-002"),
+    ]
+    assert broken_rules(history) == set()
+    history.acknowledged.append(Submission("k3", "c", ref="T-002"))
+    assert broken_rules(history) == {"acknowledged tasks lost", "refs given twice"}
+    history.reported = frozenset({"c"})
+    assert broken_rules(history) == {"refs given twice"}
+
+
+def test_a_task_that_is_begun_again_after_its_end_is_seen_whatever_happened_to_its_daemon() -> None:
+    history = clean()
+    history.runs.append(a_run("a", 3, 4, attempt=2, pid=OTHER))
+    history.faults.append(Fault(Kind.DAEMON_KILL, PID, 5 * NS, 6 * NS))
+    history.faults.append(Fault(Kind.DAEMON_STOP, PID, round(2.5 * NS), round(2.9 * NS)))
+    history.tasks["a"].attempts[0].late_result = "kept"
+    assert "starts after the end" in broken_rules(history)
+
+
+def test_what_is_still_counted_when_all_has_ended_is_seen() -> None:
+    history = clean()
+    history.left_open = ["d1 holds a"]
+    assert broken_rules(history) == {"left open"}
+
+
 def test_two_ends_of_a_task_are_seen() -> None:
     history = clean()
     history.events = {**history.events, "a": [("1-1-0", "task.completed"), ("1-1-1", "task.completed")]}

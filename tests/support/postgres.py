@@ -15,12 +15,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Final
 
+import psutil  # type: ignore[import-untyped]
 import psycopg
 
 from taskyard.store.postgres import migrate
@@ -135,6 +136,31 @@ class Cluster:
         assert self._process is not None
         self._process.send_signal(how)
         self._process.wait(START_S)
+
+    def kill(self) -> None:
+        """Every process at once, as a machine does that loses its power."""
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        assert self._process is not None
+        self._process.wait(START_S)
+
+    def pause(self) -> None:
+        """Stop every process where it is; `resume` lets them go on."""
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
+
+    def resume(self) -> None:
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
+    def _processes(self) -> list[psutil.Process]:
+        """The server's own, and those that it forked."""
+        assert self._process is not None
+        first = psutil.Process(self._process.pid)
+        return [first, *first.children(recursive=True)]
 
     def seen(self, path: Path) -> Path:
         """A path of ours as the server sees it, which may have file systems of its own."""
