@@ -153,6 +153,7 @@ soak: setup web $(VENV)/.installed-postgres $(VENV)/.installed-chromium ## many 
 		tests/store/test_kill.py tests/store/test_disk_faults.py tests/store/test_power_cut.py tests/store/test_damage.py
 	@$(PY) -m tests.acceptance.soak --faults $(FAULTS) --budget-s $(BUDGET_S)
 	@$(PY) -m tests.acceptance.floods
+	@$(PY) -m tests.acceptance.failovers --failovers $$(( $(FAULTS) * 2 / 5 )) --patroni $$(( $(FAULTS) / 10 )) --budget-s $(BUDGET_S)
 	@$(PY) -m tests.acceptance.hook_flood --deliveries $$((50 * $(FAULTS)))
 	@NOTIFIER_LIVES=$(FAULTS) $(PY) -m pytest -q tests/hub/test_notifier.py -k whatever_fails
 	@$(PY) -m tests.acceptance.notified --kills $(FAULTS)

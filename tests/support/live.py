@@ -163,8 +163,8 @@ class LiveHub:
         self._command = command
         self.process: Process
 
-    def start(self, *, wait: bool = True) -> None:
-        self.process = Process(self._command, output=self.data.with_suffix(".out"), env=environment())
+    def start(self, *options: str, wait: bool = True) -> None:
+        self.process = Process([*self._command, *options], output=self.data.with_suffix(".out"), env=environment())
         if wait:
             self.wait_ready()
 
