@@ -132,7 +132,7 @@ def no_running_work_is_called_lost(history: History, old: Task | None, task: Tas
         if (task.id, attempt.number) not in history.running:
             continue
         code = attempt.error.code if attempt.error else None
-        heard = max(history.heard.get(attempt.daemon_id, 0), history.loaded_at)
+        heard = max(history.heard_when_cut(attempt.daemon_id), history.loaded_at)
         silent_ms = history.clock.now - heard
         judged_ms = history.state.settings.lease.judged_ms if history.state else 0
         expect(

@@ -80,6 +80,10 @@ class History:
         self.executed: dict[tuple[int, str, int], None] = {}
         self.cancelled_first: dict[tuple[int, str, int], None] = {}
         self.heard: dict[str, int] = {}
+        """When each daemon was last heard."""
+        self._heard_before: dict[str, int] = {}
+        self._cut_at = 0
+        """When the batch that is being written was cut."""
         self.speaks: dict[int, str] = {}
         """Which daemon is at the other end of a session."""
         self.loaded_at = 0
@@ -125,7 +129,7 @@ class History:
             answer(None)
 
     def batch_begun(self, batch: Batch) -> None:
-        self.in_flight = batch
+        self.in_flight, self._cut_at = batch, self.clock.now
 
     def committed(self, batch: Batch) -> None:
         self.in_flight = None
@@ -150,8 +154,14 @@ class History:
         self.check("sent", session, effect)
 
     def heard_of(self, command: Beat | JoinDaemon) -> None:
+        self._heard_before[command.daemon_id] = self.heard.get(command.daemon_id, 0)
         self.heard[command.daemon_id] = self.clock.now
         self.speaks[command.session] = command.daemon_id
+
+    def heard_when_cut(self, daemon_id: str) -> int:
+        """When the daemon had last been heard when the batch in flight was decided."""
+        heard = self.heard.get(daemon_id, 0)
+        return heard if heard <= self._cut_at else self._heard_before[daemon_id]
 
     def answer(self, to: int, answer: Answer | None) -> None:
         waiting = self.answers.pop(to, None)
