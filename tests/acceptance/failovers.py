@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager
 from enum import StrEnum
 from itertools import cycle, islice, product
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from taskyard.sdk.client import Client
 from taskyard.vocabulary import EPOCHS_PER_ERA
@@ -32,6 +32,8 @@ from tests.acceptance.soak import keep, tell
 from tests.support.failover import WiredPair, a_wired_pair
 from tests.support.live import LiveHub, LiveYard, TooLate, get_status, live_yard, wait_until
 from tests.support.patroni import a_patroni_pair, is_installed
+
+T = TypeVar("T")
 
 DAEMON_LEASE_S: Final = 40.0
 """Longer than any failover takes, so that none of it excuses a second start."""
@@ -57,6 +59,13 @@ class Failover(NamedTuple):
     kind: Kind
     replaces: bool = False
     """Whether two of the three hubs come back with empty directories."""
+
+
+class Before(NamedTuple):
+    """What a loss is told by afterwards."""
+
+    era: int
+    rewinds: int
 
 
 SYNCHRONOUS_KINDS: Final = (Kind.PRIMARY_KILL, Kind.WAIT_CANCEL, Kind.PRIMARY_CUT, Kind.SWITCHOVER)
@@ -110,7 +119,7 @@ class FailoverYard(HubsYard):
         kept = [hub for hub in self.hubs if hub not in replaced]
         if self.mode is not Mode.SYNCHRONOUS and failover.kind in LOSSY:
             self._run_ahead()
-        era = self._era()
+        before = Before(self._era(), self._rewinds())
         BLOWS[failover.kind](self)
         for hub in (leader, *kept):
             # When this is answered, it has heard of what was told before it.
@@ -124,7 +133,7 @@ class FailoverYard(HubsYard):
         self.server = self.pair.primary
         for hub in replaced:
             hub.start(wait=False)
-        self._answer_for_losses(self._missing(acknowledged), failover.kind, replaced or kept, era)
+        self._answer_for_losses(self._missing(acknowledged), failover.kind, replaced or kept, before)
         self._until_accepting()
         deaf_s = (time.monotonic_ns() - began) / 1e9
         if failover.kind is Kind.PRIMARY_CUT:
@@ -175,11 +184,10 @@ class FailoverYard(HubsYard):
         waiting = list(self.hubs)
 
         def look() -> bool:
-            self._tend()
             waiting[:] = [hub for hub in waiting if not self._accepts(hub)]
             return not waiting
 
-        wait_until(look, within_s=SETTLE_S, what="every hub accepts a new task", every_s=0.05)
+        self._wait(look, "every hub accepts a new task")
 
     def _accepts(self, hub: LiveHub) -> bool:
         with hub.client(key=self.door.key) as client:
@@ -202,7 +210,7 @@ class FailoverYard(HubsYard):
         there = self.look("SELECT id FROM taskyard.task UNION ALL SELECT id FROM taskyard.history")
         return sorted({*acknowledged} - {str(id) for (id,) in there} - self.lost.keys())
 
-    def _answer_for_losses(self, missing: Sequence[str], kind: Kind, hubs: Sequence[LiveHub], era: int) -> None:
+    def _answer_for_losses(self, missing: Sequence[str], kind: Kind, hubs: Sequence[LiveHub], before: Before) -> None:
         """A person accepts the loss at one of these hubs, once the yard has said that there is one.
 
         Not at the only one that remembers: while that is away, an empty one may lead.
@@ -212,35 +220,47 @@ class FailoverYard(HubsYard):
         self.lost |= dict.fromkeys(missing, str(kind))
         # Nobody will see them end.
         self.tail.ended |= {*missing}
-        if not self._is_reported():
+        if not self._is_noticed(before):
             self.wrong.append(f"{kind}: {len(missing)} tasks are gone, and hubs went on without a word")
             return
-        self.reported |= {*missing}
-        if self.mode is Mode.STOP and self._era() == era:
+        if self.mode is Mode.STOP and self._era() == before.era:
             accepts = self.rng.choice(hubs)
             accepts.kill()
             accepts.start(COMMAND, wait=False)
-            wait_until(lambda: self._era() > era, within_s=SETTLE_S, what="a new era")
+        self._wait(lambda: self._era() > before.era, "a new era")
+        self._wait(lambda: self._rewinds() > before.rewinds, "a word about it in the audit")
+        self.reported |= {*missing}
 
-    def _is_reported(self) -> bool:
-        """Whether the hubs say what is missing, before they acknowledge anything else."""
-        before = len(self.load.acknowledged)
+    def _is_noticed(self, before: Before) -> bool:
+        """Whether the hubs name the command, or begin a new era where they may, before they acknowledge anything."""
+        acknowledged = len(self.load.acknowledged)
 
         def look() -> str | None:
-            self._tend()
-            if self._report():
-                return "reported"
-            return "went on" if len(self.load.acknowledged) > before else None
+            if self._era() > before.era if self.mode is Mode.ACCEPT else self._names_command():
+                return "noticed"
+            return "went on" if len(self.load.acknowledged) > acknowledged else None
 
-        found = wait_until(look, within_s=SETTLE_S, what="hubs that speak of a loss, or go on")
-        return found == "reported" or (self.mode is Mode.ACCEPT and self._is_in_audit())
+        return self._wait(look, "hubs that speak of a loss, or go on") == "noticed" or self._era() > before.era
 
-    def _report(self) -> bool:
+    def _names_command(self) -> bool:
         return any(COMMAND in _read(f"{hub.url}/readyz") for hub in self.hubs)
 
-    def _is_in_audit(self) -> bool:
-        kept = _read(f"{self.hubs[0].url}/api/v1/audit?limit=500", key=self.door.key)
-        return any("rewind" in json.dumps(line) for line in json.loads(kept or "[]"))
+    def _rewinds(self) -> int:
+        """How many the audit tells of, by whichever hub answers."""
+        for hub in self.hubs:
+            told = json.loads(_read(f"{hub.url}/api/v1/audit?limit=500", key=self.door.key) or "{}")
+            if isinstance(told, list):
+                return sum("rewind.accepted" in json.dumps(line) for line in told)
+        return 0
+
+    def _wait(self, condition: Callable[[], T | None], what: str) -> T:
+        """While hubs that leave are started again."""
+
+        def look() -> T | None:
+            self._tend()
+            return condition()
+
+        return wait_until(look, within_s=SETTLE_S, what=what, every_s=0.05)
 
     # --- afterwards ----------------------------------------------------------------------------------------
 
