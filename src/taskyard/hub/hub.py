@@ -229,7 +229,7 @@ class Hub(Stamps):
         if under_way is not None:
             return await under_way
         given = await self.answer_given(request)
-        if not self._loop.is_open:
+        if given is not None and not self._loop.is_open:
             # What can be read counts once it was loaded: until then a failover may lose it.
             raise Unavailable(Refusal.OUTCOME_UNKNOWN, RETRY_AFTER_S)
         return given
