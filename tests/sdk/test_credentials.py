@@ -59,8 +59,11 @@ def test_several_hubs_are_each_looked_at() -> None:
         find_credentials(None, "http://a:1,b:80", "ty_named", environment={})
 
 
-def test_a_key_alone_is_for_the_hub_of_this_machine(data: Path) -> None:
-    assert find_credentials(None, None, "ty_named", environment={}) == Credentials(DEFAULT_HUB, "ty_named")
+def test_a_key_alone_is_for_the_hub_of_this_machine(data: Path, tmp_path: Path) -> None:
+    # Where no hub was started yet its address is the default one
+    nothing_there = {"XDG_DATA_HOME": str(tmp_path / "new")}
+    assert find_credentials(environment=nothing_there, key="ty_named") == Credentials(DEFAULT_HUB, "ty_named")
+    assert find_credentials(str(data), key="ty_named", environment={}) == Credentials(HUB, "ty_named")
 
 
 def test_the_file_is_found_by_name_by_environment_and_by_default(data: Path, tmp_path: Path) -> None:
