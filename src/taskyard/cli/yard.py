@@ -61,7 +61,7 @@ class HubOptions:
         bool, typer.Option("--accept-rewind", help="This data is an older copy, and that is meant.")
     ] = False
     new_admin_key: Annotated[
-        bool, typer.Option("--new-admin-key", help="Make another admin key, whatever keys the yard has.")
+        bool, typer.Option("--new-admin-key", help="Make another admin key, even if the yard has one.")
     ] = False
 
 
