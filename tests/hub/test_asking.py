@@ -147,7 +147,8 @@ async def test_who_does_not_introduce_itself_is_not_kept(monkeypatch: pytest.Mon
         wire.on_lost = lost.set_result
         async with asyncio.timeout(WAIT_S):
             await lost
-        # One that did is
+        # One that did is, also when the time for it is over
+        monkeypatch.setattr(server, "INTRODUCTION_S", 1.0)
         remote = await both.connect()
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(1.1)
         assert remote.ready
