@@ -13,6 +13,7 @@ from taskyard.store.postgres.dump import made
 from taskyard.store.postgres.durability import Durability, end_abandoned_waits
 from taskyard.store.postgres.faults import Unconfirmed
 from taskyard.store.postgres.session import Session
+from taskyard.store.postgres.statements import placed
 from tests.support.live import wait_until
 from tests.support.pg_proxy import a_proxy
 from tests.support.records import Yard, a_batch, a_task
@@ -345,3 +346,13 @@ def test_a_commit_that_a_failover_lost_is_acknowledged_only_if_it_was_written_ag
     yard.store.close()
     pair.rejoin()
     pair.replicate(synchronously=True)
+
+
+# --- which of the servers is dialled ---
+
+
+def test_of_primary_and_standby_the_primary_is_used_wherever_it_stands(pair: Pair) -> None:
+    for first, second in ((pair.primary, pair.standby), (pair.standby, pair.primary)):
+        url = f"postgresql://yard@127.0.0.1:{first.port},127.0.0.1:{second.port}/postgres"
+        with Session(url, purpose="test", timeout_s=WRITE_S) as session:
+            assert session.rows(placed("SELECT pg_is_in_recovery()")) == [(False,)]

@@ -94,6 +94,6 @@ def loss_of(missing: Missing) -> str:
 def sentence_of(missing: Missing) -> str:
     """What happened, and what to do."""
     return (
-        f"This database lacks {loss_of(missing)}: it is an older copy. Restore the newer one, or start one hub with "
-        f"`{COMMAND}` to go on from here; daemons then drop what it never knew."
+        f"This database lacks {loss_of(missing)}: it is an older copy. Use the newer one if there is one. To go on "
+        f"from here instead, start one hub with `{COMMAND}`; daemons then drop what it never knew."
     )

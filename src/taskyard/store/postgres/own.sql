@@ -156,6 +156,11 @@ SELECT count(*) FROM task;
 -- read_secret
 SELECT secret FROM identity;
 
+-- read_timeline
+-- Of a standby: 0, whatever it follows.
+SELECT CASE WHEN pg_is_in_recovery() THEN 0 ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END,
+    system_identifier::text FROM pg_control_system();
+
 -- read_clock
 SELECT (EXTRACT(epoch FROM clock_timestamp()) * 1000)::bigint;
 

@@ -74,6 +74,12 @@ _FAILURES: Final = tuple(
             "machine's name service knows it.",
         ),
         (
+            "was replaced: it is on timeline",
+            Away,
+            "{address} is not the server that it was: {said}. Stop the server that was replaced, or have it follow the "
+            "other, and see that the URL leads to the one that was promoted.",
+        ),
+        (
             "session is read-only|server is in hot standby mode",
             Away,
             "{address} cannot be written: {said}. It can be once one of its servers is promoted.",

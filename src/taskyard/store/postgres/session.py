@@ -21,6 +21,7 @@ from psycopg.rows import TupleRow
 from taskyard.store.port import StoreRefused
 from taskyard.store.postgres.arrays import Blobs, Numbers, Texts, escaped, teach, words
 from taskyard.store.postgres.faults import Unconfirmed, translated
+from taskyard.store.postgres.servers import USED, dial
 from taskyard.store.postgres.statements import SQL, Statement
 from taskyard.store.postgres.text import LenientText, read_leniently
 
@@ -75,6 +76,12 @@ class _Connection(psycopg.Connection[TupleRow]):
         return super().wait(gen, interval=WAKE_S, timeout=self.timeout_s if timeout is None else timeout)
 
 
+def _connect(conninfo: str) -> _Connection:
+    connection = _Connection.connect(conninfo, autocommit=True, cursor_factory=psycopg.RawCursor)
+    connection.timeout_s = CONNECT_S
+    return connection
+
+
 class Session:
     """`purpose` names it in the server's list; `settings` are added to those of every session."""
 
@@ -86,7 +93,7 @@ class Session:
         dialled = {name: value for name, value in _DIALLED.items() if name not in given}
         conninfo = make_conninfo(url, application_name=f"taskyard {purpose}", **dialled)
         with translated():
-            self._connection = _Connection.connect(conninfo, autocommit=True, cursor_factory=psycopg.RawCursor)
+            self._connection, self._standing = dial(conninfo, _connect)
         self._connection.timeout_s = self._timeout_s = timeout_s
         self._connection.prepared_max = PREPARED_MAX
         self._warning: str | None = None
@@ -113,6 +120,9 @@ class Session:
 
     @property
     def is_closed(self) -> bool:
+        """Whether it is of no use any more. One to a server that was replaced meanwhile is closed by asking."""
+        if USED.newer(self._standing):
+            self.close()
         return self._connection.closed
 
     @property
@@ -219,7 +229,7 @@ class Session:
         try:
             yield
         except BaseException:  # whatever is raised inside, nothing of it stays
-            if not self.is_closed:
+            if not self._connection.closed:
                 self.run_script("ROLLBACK")
             raise
         self.run_script("COMMIT")
@@ -231,7 +241,7 @@ class Session:
         try:
             yield
         finally:
-            if not self.is_closed:
+            if not self._connection.closed:
                 self.run_script("COMMIT")
 
     @contextmanager
