@@ -39,6 +39,7 @@ def place_of(url: str) -> str:
     return url.rpartition("@")[2]
 
 
+@pytest.mark.slow
 def test_a_database_is_migrated_once_and_then_is_up_to_date(bare: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["migrate", "--database", bare]) == 0
     assert told(capsys) == f"{place_of(bare)}: schema 0 → {SCHEMA_VERSION}.\n"

@@ -128,6 +128,7 @@ async def test_at_the_end_nothing_is_kept_any_more() -> None:
     assert (way._kept, yard.beats) == ({}, 0)
 
 
+@pytest.mark.slow
 def test_who_has_no_key_is_told_before_an_agent_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TASKYARD_KEY")
     code, out, err = cli("mcp", "--hub", "http://127.0.0.1:1", "--data", "/nonexistent")
@@ -147,6 +148,7 @@ def test_who_starts_it_with_a_key_that_is_not_known_is_told_how_to_give_another(
     assert "Bearer" not in err
 
 
+@pytest.mark.slow
 def test_who_starts_it_without_a_hub_is_told_and_it_serves_all_the_same() -> None:
     # In a process of its own: it closes its standard output when its agent is gone.
     without_an_agent = ("sh", "-c", 'exec "$@" </dev/null', "sh")

@@ -278,6 +278,7 @@ def test_a_daemon_that_was_never_there_does_not_run(machine: Machine) -> None:
     assert said.out.startswith("mill does not run\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM], ids=["told by the terminal", "asked later"])
 def test_a_daemon_whose_terminal_is_closed_leaves_in_good_order(machine: Machine, number: signal.Signals) -> None:
     # Given a daemon in a terminal
@@ -293,6 +294,7 @@ def test_a_daemon_whose_terminal_is_closed_leaves_in_good_order(machine: Machine
         assert daemon.wait(30) == 0
 
 
+@pytest.mark.slow
 def test_a_hub_whose_terminal_is_closed_goes_on_and_leaves_in_good_order(machine: Machine) -> None:
     # Given a hub in a terminal
     data = machine.home / "data"

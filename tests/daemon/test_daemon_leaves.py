@@ -20,6 +20,8 @@ from tests.daemon.hub_stub import KEY, HubStub, Session
 from tests.daemon.live_daemon import PATIENCE_S, Held, a_daemon, begins, begun, completed, heard, play, serving, written
 from tests.daemon.scene import ONE, TWO, execute
 
+pytestmark = pytest.mark.slow
+
 # --- leaving -----------------------------------------------------------------------------------------------
 
 

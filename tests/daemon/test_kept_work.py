@@ -11,6 +11,8 @@ from taskyard.daemon.orders import Key
 from taskyard.daemon.process.launching import Launch
 from taskyard.daemon.process.processes import Processes
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 60.0
 ONE: Key = ("t1", 1)
 TWO: Key = ("t2", 1)

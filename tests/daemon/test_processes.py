@@ -23,6 +23,8 @@ from tests.support import hostile
 from tests.support.live import ROOT
 from tests.support.measured import measured_children
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

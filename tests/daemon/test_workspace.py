@@ -80,6 +80,7 @@ def test_what_the_work_closed_to_us_is_removed_and_what_it_links_to_is_not(tmp_p
     assert (outside / "file").exists()
 
 
+@pytest.mark.slow
 def test_what_is_nested_deeper_than_anybody_can_recurse_is_looked_through_and_removed(tmp_path: Path) -> None:
     # Given work that went down for twelve hundred levels, and left something at the top and at the bottom
     spaces = Workspaces(tmp_path, keep=Keep.NEVER)

@@ -148,6 +148,7 @@ def test_a_hostile_template_takes_no_longer_than_it_is_long(hostile: str) -> Non
     assert time.process_time() - began < 1
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     template=st.text(st.sampled_from("{} .payloadevntz0a"), max_size=60),

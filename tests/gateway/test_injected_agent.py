@@ -99,6 +99,7 @@ BODIES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(BODIES)
 @settings(max_examples=60, deadline=None)
 def test_whatever_it_says_its_task_is_what_its_token_makes_of_it(body: dict[str, Any]) -> None:

@@ -175,6 +175,7 @@ async def test_while_the_store_is_away_nothing_is_kept() -> None:
         assert await kept(scene) == {}
 
 
+@pytest.mark.slow
 async def test_a_hub_keeps_minutes_by_itself() -> None:
     # Given a hub that finds, however long it takes to start, that there is a little more to the turn of the minute
     # than what counts as waking early

@@ -18,6 +18,8 @@ from tests.support.hub_scene import WAIT_S, Scene
 from tests.support.leadership import AWAY, LEASE_S, LONG_S, ANode, Row, a_yard
 from tests.support.live import wait_until
 
+pytestmark = pytest.mark.slow
+
 ROOM_S, OFTEN = 2 * LEASE_S, 40
 """A lease, and its renewals, of which thirty may be late before it is doubtful."""
 

@@ -230,6 +230,7 @@ class AClock:
                 await turned(scene)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["a heartbeat", "a stranger", "the timer"])
 async def test_a_hub_that_was_stopped_for_longer_than_a_lease_does_not_lose_its_fleet(first: str) -> None:
     """Whatever it hears first when it goes on: nobody was silent, it was deaf."""

@@ -22,6 +22,8 @@ from tests.support.hub_scene import USER, WAIT_S
 from tests.support.nodes import Place, node_of, remembered
 from tests.support.postgres import cluster
 
+pytestmark = pytest.mark.slow
+
 HOUR_MS = 3_600_000
 
 

@@ -29,6 +29,8 @@ from tests.support.linked import linked
 from tests.support.receiver import FLOOD, HANG, Receiver, a_receiver
 from tests.support.room import without_rates
 
+pytestmark = pytest.mark.slow
+
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 QUEUED = (NoticeName.TASK_QUEUED,)
 LIVES = int(os.environ.get("NOTIFIER_LIVES", "1"))

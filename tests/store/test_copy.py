@@ -19,6 +19,8 @@ from tests.support.moving import Place, at, database_place, file_place, found_at
 from tests.support.postgres import new_yard
 from tests.support.records import NOW, USER, Yard, a_body, a_task, ended
 
+pytestmark = pytest.mark.slow
+
 MIB = 1024 * 1024
 
 

@@ -59,6 +59,7 @@ def test_the_same_commands_say_the_same_and_leave_the_same_on_every_engine(seed:
         assert found.looks == expected.looks, engine
 
 
+@pytest.mark.slow
 def test_these_lives_have_every_kind_of_change_and_several_processes_each() -> None:
     """Without them the comparison would prove less than it says."""
     wrote = {name for seed in SEEDS for name in lived_in_memory(seed).wrote}

@@ -187,6 +187,7 @@ def test_what_was_not_committed_leaves_no_file(tmp_path: Path) -> None:
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_file_that_was_cut_anywhere_is_refused(tmp_path: Path, small: bytes) -> None:
     assert refusal(tmp_path / "whole.jsonl", small) is None
     lines = [small[:length].count(b"\n") + 1 for length in range(len(small))]
@@ -195,6 +196,7 @@ def test_a_file_that_was_cut_anywhere_is_refused(tmp_path: Path, small: bytes) -
     assert [why for why, line in zip(said, lines, strict=True) if f"cut.jsonl, line {line}: " not in str(why)] == []
 
 
+@pytest.mark.slow
 def test_a_file_with_any_byte_changed_is_refused(tmp_path: Path, small: bytes) -> None:
     for place, byte in enumerate(small):
         other = (byte + 1 + place * 37 % 255) % 256

@@ -310,6 +310,7 @@ def test_sessions_say_what_they_are_for_and_what_they_wait_for(yard: Yard, url: 
         }
 
 
+@pytest.mark.slow
 def test_the_server_ends_what_takes_too_long(url: str) -> None:
     with Session(url, purpose="test", timeout_s=20.0, settings={"statement_timeout": "1s"}) as session:
         with pytest.raises(StoreUnavailable, match="statement timeout"):
@@ -317,6 +318,7 @@ def test_the_server_ends_what_takes_too_long(url: str) -> None:
         assert session.rows(placed("SELECT 1::bigint")) == [(1,)], "and the session goes on"
 
 
+@pytest.mark.slow
 def test_the_client_ends_its_wait_for_what_takes_too_long(url: str) -> None:
     with Session(url, purpose="test", timeout_s=1.0) as session:
         with pytest.raises(StoreUnavailable):
@@ -395,6 +397,7 @@ def blocks_of_lives(url: str, first: int, count: int) -> int:
     return blocks_of(url, ["task", "kept", "numbering"], live)
 
 
+@pytest.mark.slow
 def test_a_snapshot_that_somebody_holds_open_makes_no_commit_dearer(url: str) -> None:
     # Given somebody who may still see all that commits leave behind
     with psycopg.connect(url) as held, psycopg.connect(url, autocommit=True) as operator:

@@ -137,6 +137,7 @@ def test_a_commit_that_nobody_can_ask_about_is_found_when_the_state_is_loaded(ya
     assert task in image.tasks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write_s", [SOON_S])
 def test_a_commit_that_was_given_up_and_came_through_after_all_is_loaded(
     yard: Yard, proxy: Proxy, server: Cluster, database: str

@@ -226,6 +226,7 @@ def test_who_waits_for_the_lock_notices_that_the_server_has_vanished_without_a_w
         assert not two.lease.has_lock
 
 
+@pytest.mark.slow
 def test_a_server_that_says_nothing_is_not_waited_for(join: Join, server: Cluster) -> None:
     with a_proxy(server.port) as proxy:
         one = join("h_one", port=proxy.port)

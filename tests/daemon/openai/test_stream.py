@@ -14,6 +14,7 @@ def said(text: str) -> bytes:
     return json.dumps({"choices": [{"delta": {"content": text}}]}, ensure_ascii=False).encode()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(words=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=8), data=st.data())
 def test_where_chunks_are_cut_makes_no_difference(words: list[str], data: st.DataObject) -> None:
@@ -32,6 +33,7 @@ def test_where_chunks_are_cut_makes_no_difference(words: list[str], data: st.Dat
     assert completion.text == "".join(words)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(payload=st.binary(max_size=200) | st.builds(lambda value: json.dumps(value).encode(), st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

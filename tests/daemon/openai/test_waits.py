@@ -47,6 +47,7 @@ def test_a_wait_is_read_where_there_is_one(headers: dict[str, str], body: Any, w
     assert wait_s(headers, body, NOW_S) == wait
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     headers=st.dictionaries(

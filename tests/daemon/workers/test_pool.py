@@ -21,6 +21,8 @@ from taskyard.wire.frames import TaskCompleted, TaskExecute, TaskFailed, TaskRej
 from tests.daemon.told import Told
 from tests.daemon.workers import functions
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 60.0
 ONE: Key = ("t1", 1)
 
