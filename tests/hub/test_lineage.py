@@ -11,7 +11,7 @@ import pytest
 from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.daemon_commands import Seen as DaemonSeen
 from taskyard.gateway.daemon_positions import sealed_position
-from taskyard.hub import leadership, node
+from taskyard.hub import leadership, members
 from taskyard.hub.doctor import examine
 from taskyard.hub.findings import Health
 from taskyard.store.port import StoreRefused
@@ -25,7 +25,7 @@ from tests.support.postgres import cluster
 def prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leadership, "LOOK_S", 0.05)
     monkeypatch.setattr(leadership, "RETRY_S", 0.02)
-    monkeypatch.setattr(node, "ANNOUNCE_S", 0.3)
+    monkeypatch.setattr(members, "ANNOUNCE_S", 0.3)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from taskyard.core.commands import Archive
 from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.daemon_commands import Seen as DaemonSeen
 from taskyard.gateway.port import Unavailable
-from taskyard.hub import clock, leadership, node
+from taskyard.hub import clock, leadership, members, node
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.positions import POSITION
@@ -31,7 +31,7 @@ HOUR_MS = 3_600_000
 def prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leadership, "LOOK_S", 0.05)
     monkeypatch.setattr(leadership, "RETRY_S", 0.02)
-    monkeypatch.setattr(node, "ANNOUNCE_S", 0.3)
+    monkeypatch.setattr(members, "ANNOUNCE_S", 0.3)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ async def test_an_older_copy_is_refused_however_often_it_is_tried_and_left_as_it
     place.database = copy
     ends = place.log_ends
     for _ in range(5):
-        with pytest.raises(StoreRefused, match=r"that hub h_\S+ saw; .*: it is an older copy\. Restore"):
+        with pytest.raises(StoreRefused, match=r"that hub h_\S+ saw; .*: it is an older copy\. Use the newer"):
             async with place.hub():
                 pass
     assert place.log_ends == ends
@@ -142,7 +142,7 @@ async def test_a_hub_goes_by_the_clock_of_the_database_whatever_its_machines_say
         return clock.Now(now.wall + HOUR_MS, now.mono)
 
     monkeypatch.setattr(clock, "read_clock", an_hour_early)
-    monkeypatch.setattr(node, "read_clock", an_hour_early)
+    monkeypatch.setattr(members, "read_clock", an_hour_early)
     async with place.hub() as scene:
         assert abs(scene.hub.now_ms() - own().wall) < HOUR_MS / 60
         await scene.a_user()
@@ -193,7 +193,7 @@ async def test_while_the_database_is_away_the_list_of_hubs_is_refused_as_such(pl
         place.server.administer(f"ALTER DATABASE {place.database} ALLOW_CONNECTIONS false")
         place.server.terminate(place.database, "lease")
         with pytest.raises(Unavailable) as refused:
-            await node_of(scene)._members()
+            await node_of(scene)._members.views()
         assert refused.value.code == Refusal.STORE_UNAVAILABLE
         place.server.administer(f"ALTER DATABASE {place.database} ALLOW_CONNECTIONS true")
 

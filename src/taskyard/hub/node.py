@@ -13,10 +13,10 @@ from typing import Final, TypeVar
 
 from taskyard.core.eras import is_behind
 from taskyard.core.settings import Settings
-from taskyard.gateway.port import RETRY_AFTER_S, Unavailable
-from taskyard.gateway.views import HubView
+from taskyard.gateway.port import Unavailable
+from taskyard.hub import members
 from taskyard.hub.beside import Beside
-from taskyard.hub.clock import SharedClock, read_clock
+from taskyard.hub.clock import SharedClock
 from taskyard.hub.damage import Damage
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
@@ -35,15 +35,13 @@ from taskyard.store.port import Holder, Reader, RecordDamaged, StoreUnavailable
 from taskyard.store.postgres.durability import Durability
 from taskyard.store.postgres.engine import PostgresStore
 from taskyard.store.postgres.lead import Candidate
-from taskyard.store.postgres.lease import HubSeen, Lease
+from taskyard.store.postgres.lease import Lease
 from taskyard.store.postgres.reader import PostgresReader
 from taskyard.store.rewind import Missing, Rewound, Sighting
 from taskyard.store.sqlite.checks import take_lock
-from taskyard.vocabulary import Refusal
 
 T = TypeVar("T")
 
-ANNOUNCE_S: Final = 1.0
 HAND_OVER_S: Final = 5.0
 # How long a hub that leaves waits for another to lead, so that those who asked it something are answered.
 
@@ -149,8 +147,9 @@ class Node(Switchboard):
         self._new_era = False
         self._standby = Standby(database, log)
         self._beside = Beside(self._fail)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="hubs")
-        self._peers, self._lease = (Lease(database, candidate, durability) for _ in range(2))
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="position")
+        self._members = members.Members(Lease(database, candidate, durability), candidate.hub_id, self._clock)
+        self._lease = Lease(database, candidate, durability)
         self._leadership = Leadership(
             self._lease,
             self,
@@ -181,7 +180,7 @@ class Node(Switchboard):
     async def hand_over(self) -> None:
         """Let another hub lead, and answer through it what is still asked here."""
         await self._leadership.resign()
-        others = await self._others()
+        others = await self._members.others()
         deadline = asyncio.get_running_loop().time() + (HAND_OVER_S if others else 0)
         while self._leadership.is_leading or (self.leader is None and asyncio.get_running_loop().time() < deadline):
             await asyncio.sleep(0.01)
@@ -191,10 +190,8 @@ class Node(Switchboard):
         self.disconnect()
         self._links.stop()
         await self._remember()
-        with suppress(StoreUnavailable):
-            await self._in_thread(self._peers.withdraw)
+        await self._members.close()
         await self._leadership.close()
-        await self._in_thread(self._peers.close)
         self._thread.shutdown()
         self._standby.hand_out()
         self.close()
@@ -238,14 +235,7 @@ class Node(Switchboard):
 
     async def _ask_others(self) -> None:
         """What other hubs have seen of this yard. Those that say nothing stand in no way."""
-        self._heard = []
-        try:
-            hubs = await self._in_thread(self._peers.hubs)
-        except StoreUnavailable:
-            # Nor can it be led, then.
-            return
-        places = [place_of(hub.address) for hub in hubs if hub.id != self._candidate.hub_id and hub.address]
-        self._heard = await ask_all(places, self._secret)
+        self._heard = await ask_all(await self._members.places(), self._secret)
 
     def _sightings(self) -> list[Sighting]:
         """What this hub remembers."""
@@ -266,7 +256,7 @@ class Node(Switchboard):
         return await self._begin_era(seen, on_open, new_era=True)
 
     async def _begin_era(self, seen: list[Sighting], on_open: Callable[[], None], *, new_era: bool) -> Hub:
-        await self._in_thread(self._ask_time)
+        await self._members.ask_time()
         store = PostgresStore(
             self._database,
             new_cluster_id=f"c_{Mint().id()}",
@@ -285,7 +275,7 @@ class Node(Switchboard):
             traces=self._traces,
             damage=self.damage,
         )
-        hub.members = self._members
+        hub.members = self._members.views
         hub.guard.on_missing = self._note_missing
         if self._keeps:
             hub.keep_for(**self._keeps)
@@ -358,50 +348,17 @@ class Node(Switchboard):
         is_known = True
         while True:
             try:
-                await self._in_thread(lambda: self._peers.announce(url=url, version=self._version))
-                await self._in_thread(self._ask_time)
+                await self._members.announce(url=url, version=self._version)
                 is_known = True
             except StoreUnavailable as error:
                 if is_known:
                     self._log.say("hub.unannounced", level="warning", reason=str(error))
                 is_known = False
             await self._remember()
-            await asyncio.sleep(ANNOUNCE_S)
-
-    def _ask_time(self) -> None:
-        """On the thread that asks for hubs."""
-        asked = read_clock()
-        self._clock.hear(self._peers.clock(), asked=asked)
-
-    async def _others(self) -> bool:
-        """Whether any other hub is there to lead."""
-        with suppress(StoreUnavailable):
-            seen = await self._in_thread(self._peers.hubs)
-            return any(hub.id != self._candidate.hub_id and hub.seen_ms_ago < 5 * ANNOUNCE_S * 1000 for hub in seen)
-        return False
-
-    async def _members(self) -> list[HubView]:
-        try:
-            seen, holder = await self._in_thread(lambda: (self._peers.hubs(), self._peers.holder()))
-        except StoreUnavailable as error:
-            raise Unavailable(Refusal.STORE_UNAVAILABLE, RETRY_AFTER_S) from error
-        leads = None if holder is None or holder.left_ms <= 0 else holder
-        return [_view(hub, leads) for hub in seen]
+            await asyncio.sleep(members.ANNOUNCE_S)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
-
-def _view(hub: HubSeen, leader: Holder | None) -> HubView:
-    leads = leader is not None and leader.id == hub.id
-    return HubView(
-        id=hub.id,
-        address=hub.url,
-        leader=leads,
-        epoch=None if leader is None else leader.epoch,
-        since=leader.since if leader is not None and leads else hub.started_at,
-        lag_ms=hub.seen_ms_ago,
-    )
 
 
 def hub_id_of(data: Path) -> str:
