@@ -2,11 +2,14 @@
 
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import uvloop
 
-from tests.support.postgres import take_back
+from taskyard.hub import leadership, members
+from tests.support.nodes import Place
+from tests.support.postgres import cluster, take_back
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -24,3 +27,12 @@ def _databases_are_lent() -> Iterator[None]:
     """Requested before all others, so that it ends when they have closed what they opened."""
     yield
     take_back()
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Its hubs look around more often than those of a yard at work."""
+    monkeypatch.setattr(leadership, "LOOK_S", 0.05)
+    monkeypatch.setattr(leadership, "RETRY_S", 0.02)
+    monkeypatch.setattr(members, "ANNOUNCE_S", 0.3)
+    return Place(cluster(), tmp_path)

@@ -4,33 +4,18 @@ The loss is brought about by an older copy of the database in the place of the o
 """
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
 from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.daemon_commands import Seen as DaemonSeen
 from taskyard.gateway.daemon_positions import sealed_position
-from taskyard.hub import leadership, members
 from taskyard.hub.doctor import examine
 from taskyard.hub.findings import Health
 from taskyard.store.port import StoreRefused
-from taskyard.vocabulary import EPOCHS_PER_ERA, REFS_PER_ERA
+from taskyard.vocabulary import REFS_PER_ERA
 from tests.support.hub_scene import USER, WAIT_S, Scene
-from tests.support.nodes import Place, node_of, remembered
-from tests.support.postgres import cluster
-
-
-@pytest.fixture(autouse=True)
-def prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leadership, "LOOK_S", 0.05)
-    monkeypatch.setattr(leadership, "RETRY_S", 0.02)
-    monkeypatch.setattr(members, "ANNOUNCE_S", 0.3)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(cluster(), tmp_path)
+from tests.support.nodes import Place, era_of, node_of, remembered
 
 
 async def announced(place: Place, hubs: int) -> None:
@@ -197,7 +182,7 @@ async def test_a_rewind_that_a_person_accepts_gives_no_ref_twice_and_is_audited(
         seen = sealed_seen(first)
     place.database = copy
     async with place.hub("a", accept_rewind=True) as first:
-        assert first.hub.identity.epoch == EPOCHS_PER_ERA
+        assert era_of(first) == 1
         task_id = await first.submit()
         after = await first.hub.read(lambda reader: reader.find(user_id=None, task=task_id))
         assert after.task.number == stored.task.number - 1 + REFS_PER_ERA + 1
@@ -224,7 +209,7 @@ async def test_a_hub_that_is_told_to_accept_begins_an_era_without_a_person(place
         await second.hub.daemons()
         await asyncio.to_thread(place.replace_by, copy)
         await second.log.line("hub.leads")
-        assert second.hub.identity.epoch == EPOCHS_PER_ERA
+        assert era_of(second) == 1
         assert await first.submit()
 
 
@@ -239,4 +224,4 @@ async def test_a_leader_that_is_told_to_accept_begins_an_era_when_another_hub_li
         await new.submit()
         async with place.hub("a", accepts_rewind=True) as first:
             assert await first.submit()
-            assert first.hub.identity.epoch >= EPOCHS_PER_ERA
+            assert era_of(first) == 1

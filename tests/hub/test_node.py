@@ -1,7 +1,6 @@
 """One hub of several, on a real server: what it remembers, what it refuses, and whose clock it goes by."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -9,34 +8,21 @@ from taskyard.core.commands import Archive
 from taskyard.core.daemon_commands import JoinDaemon
 from taskyard.core.daemon_commands import Seen as DaemonSeen
 from taskyard.gateway.port import Unavailable
-from taskyard.hub import clock, leadership, members, node
+from taskyard.hub import clock, members, node
 from taskyard.hub.hub import Hub
 from taskyard.hub.ids import Mint
 from taskyard.hub.positions import POSITION
 from taskyard.store.port import RecordDamaged, StoreRefused
 from taskyard.store.postgres.migrate import SCHEMA_VERSION
-from taskyard.vocabulary import EPOCHS_PER_ERA, DaemonStatus, Refusal
+from taskyard.vocabulary import DaemonStatus, Refusal
 from tests.support.damage import KINDS, Damager
 from tests.support.engines import Engine
 from tests.support.hub_scene import USER, WAIT_S
-from tests.support.nodes import Place, node_of, remembered
-from tests.support.postgres import cluster
+from tests.support.nodes import Place, era_of, node_of, remembered
 
 pytestmark = pytest.mark.slow
 
 HOUR_MS = 3_600_000
-
-
-@pytest.fixture(autouse=True)
-def prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leadership, "LOOK_S", 0.05)
-    monkeypatch.setattr(leadership, "RETRY_S", 0.02)
-    monkeypatch.setattr(members, "ANNOUNCE_S", 0.3)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(cluster(), tmp_path)
 
 
 # --- older copies ------------------------------------------------------------------------------------------
@@ -66,9 +52,9 @@ async def test_an_older_copy_that_is_accepted_is_led_also_by_those_who_have_seen
         await remembered(place.directory / "b")
     place.database = copy
     async with place.hub("a", accept_rewind=True) as first:
-        assert first.hub.identity.epoch == EPOCHS_PER_ERA
+        assert era_of(first) == 1
     async with place.hub("b") as second:
-        assert second.hub.identity.epoch == EPOCHS_PER_ERA + 1
+        assert era_of(second) == 1
 
 
 async def test_an_acceptance_is_for_the_start_and_not_for_whenever_the_hub_leads(place: Place) -> None:
@@ -77,7 +63,7 @@ async def test_an_acceptance_is_for_the_start_and_not_for_whenever_the_hub_leads
         async with place.hub("b", accept_rewind=True) as second:
             await node_of(first).hand_over()
             await second.log.line("hub.leads")
-            assert second.hub.identity.epoch < EPOCHS_PER_ERA
+            assert era_of(second) == 0
 
 
 async def test_a_database_that_is_replaced_by_an_older_copy_under_its_hubs_is_led_by_none_of_them(place: Place) -> None:

@@ -11,6 +11,7 @@ from taskyard.hub.hub import Hub
 from taskyard.hub.node import Node, open_node
 from taskyard.hub.observe import Log
 from taskyard.hub.positions import POSITION
+from taskyard.vocabulary import EPOCHS_PER_ERA
 from tests.support.hub_scene import WAIT_S, ALog, Scene
 from tests.support.postgres import Cluster
 from tests.support.room import without_rates
@@ -67,6 +68,11 @@ class Place:
     def log_ends(self) -> int:
         [(seq,)] = self.server.administer("SELECT max(seq) FROM taskyard.commit_log", database=self.database)
         return int(str(seq))
+
+
+def era_of(scene: Scene) -> int:
+    """How often somebody went on from an older copy. A hub that takes the lead twice does not raise it."""
+    return scene.hub.identity.epoch // EPOCHS_PER_ERA
 
 
 def node_of(scene: Scene) -> Node:
