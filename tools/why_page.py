@@ -25,7 +25,10 @@ SHOWN: Final = {
     "sooner": "an earlier `scheduled_for`; once it was tried, trying it at once (`taskyard retry T-042`), "
     "and after a rate limit only waiting",
     "tasks": "T-038",
-    "refs": "T-038",
+    "ways": "retrying T-038 (permanently_failed), which frees 3 tasks; or skipping or cancelling this task",
+    "higher": "a higher priority",
+    "or_higher": "a higher priority, or ",
+    "or_critical": "priority `critical`, ",
     "used": "3",
     "limit": "3",
     "ahead": "3",

@@ -44,12 +44,40 @@ def only(hub: HubHarness, task: Task) -> Cause:
 
 def test_one_whose_time_has_not_come() -> None:
     hub = HubHarness()
+    hub.daemon()
     task = hub.submit(scheduled_for=hub.now.wall + 3_600_000)
     found = told(hub, task)
     assert (found.status, found.position, found.estimated_start) == (Status.PENDING, None, hub.now.wall + 3_600_000)
     assert found.summary == "Waits for its time: it may start from 09:00:00 UTC on."
     assert (only(hub, task).code, only(hub, task).until) == (Reason.NOT_BEFORE, hub.now.wall + 3_600_000)
     assert only(hub, task).would_help == "an earlier `scheduled_for`"
+
+
+def test_one_whose_time_has_not_come_says_what_would_hold_it_then() -> None:
+    # Given one whose queue is paused, whose user has a breaker open beyond its time, and whose slots are taken
+    hub = HubHarness(MODEL)
+    hub.daemon(models=("m",), slots=1)
+    hub.submit(model="m")
+    hub.step(PauseQueue("q", "root"))
+    hub.ask(OpenBreaker("ann", "general", "ann"))
+    task = hub.submit(model="m", scheduled_for=hub.now.wall + 1000)
+
+    # Then what lasts until then is told, and not what passes by itself
+    found = told(hub, task)
+    assert [cause.code for cause in found.reasons] == [Reason.NOT_BEFORE, Reason.BREAKER_OPEN, Reason.QUEUE_PAUSED]
+    assert found.summary.endswith("; 2 more things hold it.")
+    assert found.estimated_start is None
+
+    # When the queue is resumed it may start after the breaker closes
+    hub.step(ResumeQueue("q", "root"))
+    assert told(hub, task).estimated_start == causes(hub, task)[Reason.BREAKER_OPEN].until
+
+
+def test_one_whose_time_has_not_come_says_that_nothing_can_run_it() -> None:
+    hub = HubHarness()
+    task = hub.submit(scheduled_for=hub.now.wall + 1000)
+    assert [cause.code for cause in told(hub, task).reasons] == [Reason.NOT_BEFORE, Reason.NO_DAEMON]
+    assert told(hub, task).estimated_start is None
 
 
 def test_one_that_is_tried_again_later_says_after_what() -> None:
@@ -111,7 +139,41 @@ def test_one_that_is_blocked_says_by_what_and_what_to_do() -> None:
     assert only(hub, task).message == "It depends on task-000001 (skipped), and will not run without."
     named = told(hub, task, {first.id: "T-001"})
     assert named.summary == "Blocked by a dependency: it depends on T-001 (skipped), and will not run without."
-    assert named.reasons[0].would_help == "retrying T-001; or skipping or cancelling this task"
+    assert named.reasons[0].would_help == "retrying T-001 (skipped); or skipping or cancelling this task"
+
+
+def test_in_a_chain_the_failed_beginning_is_named_with_what_retrying_it_would_free() -> None:
+    # Given a chain of which the first failed, and one more that depends on a second failure
+    hub = HubHarness()
+    hub.daemon()
+    first, other = (hub.submit(terms=Terms(max_attempts=1)) for _ in range(2))
+    second = hub.submit(depends_on=(first.id,))
+    third = hub.submit(depends_on=(second.id,))
+    hub.submit(depends_on=(second.id, other.id))
+    for task in (first, other):
+        hub.fail(hub.run(task))
+
+    # Then the last one names the first, and what is blocked by something else too is not counted
+    assert told(hub, third).unnamed == (first.id,)
+    (cause,) = told(hub, third, {first.id: "T-001"}).reasons
+    assert cause.message == "It depends on T-001 (permanently_failed), and will not run without."
+    assert cause.would_help == (
+        "retrying T-001 (permanently_failed), which frees 2 tasks; or skipping or cancelling this task"
+    )
+    hub.retry(first)
+    assert (second.status, third.status) == (Status.WAITING, Status.WAITING)
+
+
+def test_no_priority_is_advised_that_it_cannot_get() -> None:
+    # Given tasks that are held by their level, one of which may not be higher
+    hub = HubHarness()
+    hub.daemon(slots=5)
+    for _ in range(4):
+        hub.submit()
+    free = hub.submit()
+    (bound,) = hub.submit_all(a_draft(), ceiling=Level.NORMAL)
+    assert causes(hub, free)[Reason.CRITICAL_RESERVE].would_help.startswith("priority `critical`, more slots")
+    assert causes(hub, bound)[Reason.CRITICAL_RESERVE].would_help.startswith("more slots")
 
 
 # Ready, and held: each with its numbers.

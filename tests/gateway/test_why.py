@@ -51,7 +51,8 @@ async def test_the_answer_has_everything(hub: GatewayHub, ann: Client) -> None:
     }
 
 
-async def test_times_are_instants(ann: Client) -> None:
+async def test_times_are_instants(hub: GatewayHub, ann: Client) -> None:
+    await a_daemon(hub)
     await ann.post(TASKS, {"input": "a", "scheduled_for": "2030-01-01T00:00:00Z"})
     found = (await ann.get(f"{TASKS}/T-001/why")).json
     assert (found["estimated_start"], found["reasons"][0]["until"]) == ("2030-01-01T00:00:00Z",) * 2

@@ -21,6 +21,8 @@ from taskyard.core.timers import Clock, Due
 from taskyard.core.told import Keep
 from taskyard.vocabulary import EventName, Refusal, Status, Verdict
 
+RETRIED = (Status.PERMANENTLY_FAILED, Status.SKIPPED)
+"""How a task ended that can be tried again."""
 CHANGEABLE = (Status.PENDING, Status.WAITING, Status.BLOCKED, Status.QUEUED)
 
 
@@ -43,7 +45,7 @@ def retry(turn: Turn, command: RetryTask) -> None:
 def objection_to_retry(task: Task) -> Refused | None:
     """Why it cannot be retried from where it stands."""
     is_waiting_to_retry = task.status is Status.PENDING and task.attempts is not None
-    if task.status in (Status.PERMANENTLY_FAILED, Status.SKIPPED) or is_waiting_to_retry:
+    if task.status in RETRIED or is_waiting_to_retry:
         return None
     return not_possible(task, "retried")
 

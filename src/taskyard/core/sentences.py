@@ -52,7 +52,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
     Reason.DEPENDENCY_FAILED: Sentence(
         "Blocked by a dependency",
         "it depends on {tasks}, and will not run without",
-        "retrying {refs}; or skipping or cancelling this task",
+        "{ways}",
         passes=False,
     ),
     Reason.DEPENDENCY_UNFINISHED: Sentence(
@@ -126,7 +126,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
     Reason.LOW_CAP: Sentence(
         "Waits for a free slot",
         "you run {used} of {limit} low tasks, the most that run at a time however much is free",
-        "a higher priority{or_finish}",
+        "{or_higher}{finish}",
     ),
     Reason.EXCLUSIVE_HELD: Sentence(
         "Waits for another task",
@@ -157,7 +157,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
     Reason.CRITICAL_RESERVE: Sentence(
         "Waits for a free slot",
         "tasks that are not critical use {used} of the {limit} slots left to them{where}",
-        "priority `critical`, more slots{or_finish}",
+        "{or_critical}more slots{or_finish}",
     ),
     Reason.AWAITING_ACCEPT: Sentence(
         "Being handed over",
@@ -175,7 +175,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
     Reason.BEHIND_OTHERS: Sentence(
         "Next in line",
         "nothing else holds it, and {ahead} of your tasks of its queue go first",
-        "a higher priority",
+        "{higher}",
     ),
 }
 """In the order of importance."""

@@ -12,9 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskyard.core.attempts import time_allowed_ms
+from taskyard.core.cancel import objection_to
 from taskyard.core.considered import DAEMONS_MAX, Considered, considered, misfits, qualifying, servers, wanted
+from taskyard.core.dependencies import failed_roots, freed_by
 from taskyard.core.estimates import remaining_ms
 from taskyard.core.forecast import Ahead, ahead_of, holders_of, starts_at
 from taskyard.core.holds import Held, holds_of, lines_of
@@ -23,11 +26,13 @@ from taskyard.core.limits import Hold, ages_of
 from taskyard.core.lines import Line
 from taskyard.core.placement import SHARED
 from taskyard.core.preemption import victim_of
+from taskyard.core.priority import lower_of
+from taskyard.core.revival import RETRIED, objection_to_change, objection_to_retry
 from taskyard.core.sentences import SENTENCES, a_next, alone, clock, counted, filled, in_units, inside, listed, span
 from taskyard.core.state import Turn
 from taskyard.core.story import last_failure, story_of
-from taskyard.core.task import Task
-from taskyard.vocabulary import HELD, AttemptStatus, Status
+from taskyard.core.task import Dependency, Task
+from taskyard.vocabulary import HELD, AttemptStatus, Level, Status
 from taskyard.vocabulary.reasons import Reason
 
 Names = Mapping[str, str]
@@ -37,6 +42,10 @@ ABOUT_DAEMONS: Final = (Reason.NO_ELIGIBLE_DAEMON, Reason.NO_FREE_SLOT)
 """What is said of these depends on what a task asks of a daemon."""
 UNSTARTED: Final = (Status.PENDING, Status.BLOCKED, Status.QUEUED)
 """What waits for something else than for tasks that go on by themselves."""
+ENDS: Final = (("skipping", Status.SKIPPED), ("cancelling", Status.CANCELLED))
+"""What a person may do to a task that is not to run."""
+FREED_MAX: Final = 1000
+"""Tasks that are counted, of those that a retry would free."""
 
 
 class Cause(Struct, frozen=True):
@@ -58,15 +67,19 @@ class Why(Struct, frozen=True):
     estimated_start: int | None = None
     reasons: tuple[Cause, ...] = ()
     daemons: tuple[Considered, ...] = ()
+    unnamed: tuple[str, ...] = ()
+    """Ids that stand in it because their refs were not given."""
 
 
 Blanks = dict[str, object]
 
 
 def why(turn: Turn, task: Task, names: Names | None = None) -> Why:
+    """What is held no more has a ref only if `names` says it: ask again with those of `unnamed`."""
     known = names or {}
     if task.status in _ON_STATUS:
-        return _ON_STATUS[task.status](turn, task, known)
+        found = _ON_STATUS[task.status](turn, task, known)
+        return replace(found, unnamed=_unnamed(turn, task, known)) if task.depends else found
     return Why(task.ref, task.status, story_of(task, turn.now.wall))
 
 
@@ -112,16 +125,34 @@ def summary_of(causes: list[Cause]) -> str:
 
 def _pending(turn: Turn, task: Task, names: Names) -> Why:
     hold = Hold(Reason.NOT_BEFORE, (), until=task.not_before)
-    cause = cause_of(turn, hold, {"before": last_failure(task), "sooner": _sooner(task)})
-    return _told(turn, task, [cause], at=task.not_before)
+    first = cause_of(turn, hold, {"before": last_failure(task), "sooner": _sooner(task)})
+    causes = [first, *_held_then(turn, task)]
+    is_sure = all(SENTENCES[cause.code].passes for cause in causes)
+    at = max((cause.until for cause in causes if cause.until is not None), default=None)
+    return _told(turn, task, causes, at=at if is_sure else None)
 
 
 def _sooner(task: Task) -> str:
     """What lets it begin before its time. What a provider refused has no such thing: its queue rests as long."""
     attempt = task.newest
     if attempt is None:
-        return "an earlier `scheduled_for`"
-    return "" if attempt.status is AttemptStatus.RATE_LIMITED else f"trying it at once (`taskyard retry {task.ref}`)"
+        return "an earlier `scheduled_for`" if objection_to_change(task) is None else ""
+    if attempt.status is AttemptStatus.RATE_LIMITED or objection_to_retry(task) is not None:
+        return ""
+    return f"trying it at once (`taskyard retry {task.ref}`)"
+
+
+def _held_then(turn: Turn, task: Task) -> list[Cause]:
+    """What would hold it when its time comes: what no waiting changes, and what lasts longer."""
+    lane = Lane(turn.state.users[task.user_id], key_of(task), 0)
+    lines = lines_of(turn, lane)
+    lasting = [held for held in holds_of(turn, lane, lines) if _lasts(held.hold, task.not_before or 0)]
+    scene = Scene(turn, lane, task, lines, considered(turn, lane, lines))
+    return [cause_of(turn, held.hold, scene.blanks(held)) for held in lasting]
+
+
+def _lasts(hold: Hold, until: int) -> bool:
+    return not SENTENCES[hold.reason].passes or (hold.until is not None and hold.until > until)
 
 
 def _waiting(turn: Turn, task: Task, names: Names) -> Why:
@@ -130,14 +161,18 @@ def _waiting(turn: Turn, task: Task, names: Names) -> Why:
     known = [turn.state.tasks[task_id] for task_id in unfinished if task_id in turn.state.tasks]
     hold = Hold(Reason.DEPENDENCY_UNFINISHED, (), len(depends) - len(unfinished), len(depends))
     tasks = listed([_with_status(turn, task_id, names) for task_id in unfinished])
-    cause = cause_of(turn, hold, {"tasks": tasks, "finish": _what_they_wait_for(turn, unfinished, known, names)})
+    cause = cause_of(turn, hold, {"tasks": tasks, "finish": _what_they_wait_for(turn, task, unfinished, known, names)})
     is_sure = len(known) == len(unfinished) and all(each.status in HELD for each in known)
     at = turn.now.wall + max(remaining_ms(turn, each) for each in known) if is_sure else None
     return _told(turn, task, [cause], at=at)
 
 
-def _what_they_wait_for(turn: Turn, ids: list[str], known: list[Task], names: Names) -> str:
-    """Of those that run, when they end; of the first that does not run, why."""
+def _what_they_wait_for(turn: Turn, task: Task, ids: list[str], known: list[Task], names: Names) -> str:
+    """Where a chain begins with a failure, what frees it; of those that run, when they end; of the first that does
+    not run, why."""
+    roots = failed_roots(turn.state, task)
+    if roots:
+        return _rescue(turn, roots, names) or "skipping or cancelling what is blocked"
     for each in known:
         if each.status in UNSTARTED:
             cause = why(turn, each, names).reasons[0]
@@ -147,11 +182,32 @@ def _what_they_wait_for(turn: Turn, ids: list[str], known: list[Task], names: Na
 
 
 def _blocked(turn: Turn, task: Task, names: Names) -> Why:
-    bad = [each for each in task.depends or () if each.outcome not in (None, Status.COMPLETED)]
-    hold = Hold(Reason.DEPENDENCY_FAILED, (), len(bad), len(task.depends or ()))
-    tasks = listed([f"{_ref(turn, each.id, names)} ({each.outcome})" for each in bad])
-    refs = listed([_ref(turn, each.id, names) for each in bad])
-    return _told(turn, task, [cause_of(turn, hold, {"tasks": tasks, "refs": refs})])
+    roots = failed_roots(turn.state, task)
+    hold = Hold(Reason.DEPENDENCY_FAILED, (), len(roots), len(task.depends or ()))
+    own = " or ".join(word for word, goal in ENDS if objection_to(task, goal) is None)
+    ways = [_rescue(turn, roots, names), f"{own} this task" if own else ""]
+    blanks: Blanks = {"tasks": _named(turn, roots, names), "ways": "; or ".join(way for way in ways if way)}
+    return _told(turn, task, [cause_of(turn, hold, blanks)])
+
+
+def _rescue(turn: Turn, roots: list[Dependency], names: Names) -> str:
+    """Retrying what failed, where that is possible, and how many tasks it would free."""
+    again = [each for each in roots if each.outcome in RETRIED]
+    if not again:
+        return ""
+    freed = freed_by(turn.state, [each.id for each in again], FREED_MAX)
+    more = "at least " if freed == FREED_MAX else ""
+    frees = f", which frees {more}{counted(freed, 'task')}" if freed > 1 else ""
+    return f"retrying {_named(turn, again, names)}{frees}"
+
+
+def _named(turn: Turn, depends: list[Dependency], names: Names) -> str:
+    return listed([f"{_ref(turn, each.id, names)} ({each.outcome})" for each in depends])
+
+
+def _unnamed(turn: Turn, task: Task, names: Names) -> tuple[str, ...]:
+    told = [*(task.depends or ()), *failed_roots(turn.state, task)]
+    return tuple(dict.fromkeys(each.id for each in told if each.id not in turn.state.tasks and each.id not in names))
 
 
 def _with_status(turn: Turn, task_id: str, names: Names) -> str:
@@ -172,7 +228,7 @@ def _queued(turn: Turn, task: Task, names: Names) -> Why:
     lines = lines_of(turn, lane)
     holds, ahead = holds_of(turn, lane, lines), ahead_of(turn, lane, task)
     scene = Scene(turn, lane, task, lines, considered(turn, lane, lines))
-    causes = [*_preempting(turn, task), *scene.causes(holds)] or [_behind(turn, ahead)]
+    causes = [*_preempting(turn, task), *scene.causes(holds)] or [_behind(scene, ahead)]
     return Why(
         task.ref,
         task.status,
@@ -189,15 +245,16 @@ def _preempting(turn: Turn, task: Task) -> list[Cause]:
     return [] if victim is None else [cause_of(turn, Hold(Reason.PREEMPTING, (), name=victim.ref), {})]
 
 
-def _behind(turn: Turn, ahead: Ahead) -> Cause:
-    return cause_of(turn, Hold(Reason.BEHIND_OTHERS, (), ahead.tasks), {"ahead": ahead.tasks or "none"})
+def _behind(scene: "Scene", ahead: Ahead) -> Cause:
+    held = Held(Hold(Reason.BEHIND_OTHERS, (), ahead.tasks))
+    return cause_of(scene.turn, held.hold, {**scene.blanks(held), "ahead": ahead.tasks or "none"})
 
 
 def causes_of_lane(turn: Turn, lane: Lane) -> list[Cause]:
     """What holds the head of a lane; never nothing."""
     task, lines = lane.head(ages_of(turn)[lane.rank]), lines_of(turn, lane)
     scene = Scene(turn, lane, task, lines, considered(turn, lane, lines))
-    return scene.causes(holds_of(turn, lane, lines)) or [_behind(turn, ahead_of(turn, lane, task))]
+    return scene.causes(holds_of(turn, lane, lines)) or [_behind(scene, ahead_of(turn, lane, task))]
 
 
 class Scene(Struct, frozen=True):
@@ -222,12 +279,22 @@ class Scene(Struct, frozen=True):
             "or_finish": f", or {finish}" if finish else "",
             "where": self._where(held.line),
             "tasks": listed([each.ref for each in own]) if own else "another task",
+            "higher": "a higher priority" if self._may_rise else "",
+            "or_higher": "a higher priority, or " if self._may_rise else "",
+            "or_critical": "priority `critical`, "
+            if lower_of(Level.CRITICAL, self.task.ceiling) is Level.CRITICAL
+            else "",
         }
         if held.hold.reason in ABOUT_DAEMONS:
             blanks |= self._of_daemons(finish)
         if held.hold.reason is Reason.WAITS_ALONE:
             blanks["used"] = 0 if self.task.trouble is None else self.task.trouble.deaths
         return blanks
+
+    @property
+    def _may_rise(self) -> bool:
+        """Whether a person can give it a higher level than it has."""
+        return lower_of(Level.CRITICAL, self.task.ceiling) is not self.task.level
 
     def _finish(self, own: list[Task]) -> str:
         """Which of one's own ends next. Of others' tasks nothing is told."""

@@ -1,6 +1,6 @@
 """Why a task is not running, and what holds one's tasks back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
@@ -37,14 +37,16 @@ async def why(call: Call[OfUser], _body: Empty) -> Reply:
 
 
 async def why_of(hub: Hub, stored: StoredTask) -> Why | None:
-    """Why a task does not run; None if it has ended."""
-    names = await hub.read(lambda reader: _names(reader, stored)) if stored.task.depends else {}
+    """Why a task does not run; None if it has ended. The hub keeps only refs of open tasks in mind."""
+    found = await hub.why(stored.task.id, {})
+    if found is None or not found.unnamed:
+        return found
+    user_id, ids = stored.task.user_id, found.unnamed
+    names = await hub.read(lambda reader: _names(reader, user_id, ids))
     return await hub.why(stored.task.id, names)
 
 
-def _names(reader: Reader, stored: StoredTask) -> Mapping[str, str]:
-    """The refs of what it depends on: the hub keeps only those in mind that are open."""
-    user_id, ids = stored.task.user_id, [each.id for each in stored.task.depends or ()]
+def _names(reader: Reader, user_id: str, ids: Sequence[str]) -> Mapping[str, str]:
     found = (reader.find(user_id=user_id, task=task_id) for task_id in ids)
     return {one.task.id: one.task.ref for one in found if one is not None}
 
