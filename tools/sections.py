@@ -44,7 +44,7 @@ SECTIONS: Final = (
     Section("store", processes=4, measured=("store", "files"), is_quick=True),
     Section("hub", processes=4, measured=("hub",), is_quick=True),
     # Most shapes of requests and answers are seen only where something is decoded into them.
-    Section("gateway", measured=("gateway", "mcp", "wire"), is_quick=True),
+    Section("gateway", processes=4, measured=("gateway", "mcp", "wire"), is_quick=True),
     Section("daemon", processes=WAITERS, measured=("daemon",), is_quick=True),
     Section("sdk", measured=("sdk",), is_quick=True),
     Section("cli", processes=4, measured=("cli", "mcp"), is_quick=True),

@@ -423,6 +423,7 @@ def test_any_text_has_a_meaning(text: str) -> None:
     assert is_sound(read(text))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(("", " ", " "))), max_size=30))
 def test_any_mixture_of_the_words_that_matter_has_a_meaning(pieces: list[tuple[str, str]]) -> None:

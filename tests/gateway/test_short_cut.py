@@ -123,6 +123,7 @@ async def test_who_says_too_much_is_not_read_for_a_while_and_loses_nothing(
     assert time.monotonic() - began_at >= 0.3
 
 
+@pytest.mark.slow
 async def test_while_the_hub_is_behind_a_daemon_is_heard_the_more_slowly_and_loses_nothing(
     daemon: ClientConnection, hub: GatewayHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:

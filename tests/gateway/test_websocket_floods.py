@@ -300,6 +300,7 @@ async def gathered(peer: Peer, type: str, number: int) -> list[tuple[str, int]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [ROOMY])
 async def test_ten_thousand_outcomes_at_once_after_an_outage_arrive(
     hub: GatewayHub, server: GatewayServer, key: str

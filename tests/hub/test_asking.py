@@ -112,6 +112,7 @@ async def test_a_hub_that_saw_what_the_leader_has_is_greeted() -> None:
         assert remote.identity.batch_id
 
 
+@pytest.mark.slow
 async def test_a_hub_that_saw_what_the_leader_lacks_is_not_greeted_and_stops_it() -> None:
     async with linked() as both:
         watcher = both.far.watcher()

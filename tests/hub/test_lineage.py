@@ -17,6 +17,8 @@ from taskyard.vocabulary import REFS_PER_ERA
 from tests.support.hub_scene import USER, WAIT_S, Scene
 from tests.support.nodes import Place, era_of, node_of, remembered
 
+pytestmark = pytest.mark.slow
+
 
 async def announced(place: Place, hubs: int) -> None:
     """Until so many are in the yard's table."""

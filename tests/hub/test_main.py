@@ -425,6 +425,7 @@ def key_in(data: Path) -> str:
     return key
 
 
+@pytest.mark.slow
 def test_a_hub_that_joins_a_yard_with_an_admin_key_starts_without_one_and_says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

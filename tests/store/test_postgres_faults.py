@@ -166,6 +166,7 @@ def test_a_commit_that_was_given_up_and_came_through_after_all_is_loaded(
     yard.has(a_task())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write_s", [SOON_S])
 def test_a_commit_that_is_given_up_is_ended_on_the_server_too(yard: Yard, server: Cluster, database: str) -> None:
     given_up = a_batch(yard.identity, created=[a_task()])

@@ -19,6 +19,8 @@ from tests.support.pg_proxy import a_proxy
 from tests.support.records import Yard, a_batch, a_task
 from tests.support.replication import Pair, a_pair
 
+pytestmark = pytest.mark.slow
+
 WRITE_S, SOON_S = 20.0, 0.5
 WITHIN_S = 60.0
 
