@@ -36,8 +36,8 @@ class Section(Struct, frozen=True):
 
 # Cheapest first, so that a mistake shows early.
 SECTIONS: Final = (
-    Section("check", command=("make", "check")),
-    Section("web", command=("python", "-m", "tools.web", "test")),
+    Section("check", processes=1, command=("make", "check")),
+    Section("web", processes=1, command=("python", "-m", "tools.web", "test")),
     Section("wire", measured=("wire",), is_quick=True),
     Section("chat", measured=("chat",), is_quick=True),
     Section("core", measured=("core", "vocabulary"), is_quick=True),
