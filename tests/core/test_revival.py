@@ -5,7 +5,7 @@ import pytest
 from taskyard.core.commands import ChangeTask, Known, RetryTask, ReviewTask
 from taskyard.core.effects import Done, Refused, Submitted
 from taskyard.core.endings import DAY_MS
-from taskyard.core.task import Task, Terms
+from taskyard.core.task import Reviewed, Task, Terms
 from taskyard.core.timers import Clock, Due
 from taskyard.vocabulary import AttemptStatus, DependsPolicy, EventName, Refusal, Verdict
 from tests.support.harness import HubHarness, Level, Status, a_draft, attempt_of
@@ -251,6 +251,7 @@ def test_the_verdict_escalate_leaves_it_and_says_to_whom() -> None:
         "by": "ann",
         "to": "bob",
     }
+    assert [row.task.id for row in hub.batches[-1].amended] == [task.id]
     hub.advance(ms=1)
     assert task.id not in hub.state.tasks
 
@@ -258,9 +259,14 @@ def test_the_verdict_escalate_leaves_it_and_says_to_whom() -> None:
 @pytest.mark.parametrize("verdict", Verdict)
 def test_every_verdict_is_kept_with_reason_who_and_when(verdict: Verdict) -> None:
     hub, task = a_dead_letter()
+    at, until = hub.now.wall, hub.now.wall + 1000
     to = "bob" if verdict is Verdict.ESCALATE else None
-    hub.review(task, verdict, until=hub.now.wall + 1000, to=to)
+    hub.review(task, verdict, until=until, to=to)
     kept = hub.batches[-1].audit[0]
+    waits_until = until if verdict is Verdict.WAIT else None
+    assert (kept.until, kept.to) == (waits_until, to)
+    assert task.trouble is not None
+    assert task.trouble.review == Reviewed(verdict, "so it is", "ann", at, waits_until, to)
     assert (kept.at, kept.actor, kept.action, kept.subject) == (
         hub.now.wall,
         "ann",

@@ -70,6 +70,7 @@ def test_one_is_escalated_and_then_discarded_with_a_reason(yard: Yard, page: Pag
     dialog.get_by_label("To whom").fill("the carpenter")
     dialog.get_by_label("Reason").fill("needs a plane")
     dialog.get_by_role("button", name="Escalate 1 task").click()
+    expect(letter).to_contain_text("escalated to the carpenter")
     letter.get_by_role("button", name="Show what happened").click()
     expect(letter).to_contain_text("to the carpenter: needs a plane")
 
@@ -107,6 +108,12 @@ def test_one_is_put_off_by_keys_alone(yard: Yard, page: Page) -> None:
     page.keyboard.press("w")
     dialog = page.get_by_role("dialog", name="Retry 1 task later")
     button = dialog.get_by_role("button", name="Retry 1 task later")
+    expect(button).to_be_disabled()
+    for _ in range(10):
+        if dialog.get_by_label("Reason").evaluate("field => field === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.type("it opens tomorrow")
     expect(button).to_be_enabled()
     for _ in range(10):
         if button.evaluate("button => button === document.activeElement"):

@@ -38,7 +38,7 @@ def test_what_failed_for_good_is_one_click_from_its_verdict(yard: Yard, page: Pa
     yard.until_status(failed.id, "permanently_failed")
     page.get_by_role("link", name=re.compile("1 task failed for good")).click()
     expect(page).to_have_url(re.compile("/dead-letters$"))
-    yard.client.review(failed.id, "discard")
+    yard.client.review(failed.id, "discard", reason="it was a test")
 
 
 def test_the_past_is_shown_for_an_hour_a_day_or_a_week(yard: Yard, page: Page) -> None:

@@ -1,5 +1,6 @@
 """Dead letters: patterns and verdicts."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -82,7 +83,7 @@ async def test_a_verdict_needs_its_particulars(owner: Client, verdict: str, miss
 
 async def test_anothers_dead_letters_are_not_seen(owner: Client, bob: Client) -> None:
     assert (await bob.get(LETTERS)).json == []
-    assert (await bob.post(f"{LETTERS}/T-003/review", {"verdict": "retry", "reason": ""})).status == 404
+    assert (await bob.post(f"{LETTERS}/T-003/review", {"verdict": "retry", "reason": "r"})).status == 404
 
 
 async def test_patterns_are_told_with_a_sample_the_most_frequent_first(owner: Client, bob: Client) -> None:
@@ -120,3 +121,42 @@ async def test_one_verdict_for_those_that_are_named(owner: Client, bob: Client, 
 async def test_a_verdict_for_many_says_for_which(owner: Client, named: dict[str, Any]) -> None:
     response = await owner.post(f"{LETTERS}/review", {"verdict": "retry", **named})
     assert (response.status, response.json["code"]) == (422, "INVALID_INPUT")
+
+
+@pytest.mark.parametrize("reason", [{}, {"reason": ""}, {"reason": " \n"}])
+async def test_a_verdict_without_a_reason_is_refused(owner: Client, reason: dict[str, str]) -> None:
+    response = await owner.post(f"{LETTERS}/T-003/review", {"verdict": "retry", **reason})
+    assert (response.status, response.json["code"]) == (422, "INVALID_INPUT")
+    assert "reason" in response.json["detail"]
+    assert (await owner.get(f"{TASKS}/T-003")).json["status"] == "permanently_failed"
+
+
+async def test_the_last_verdict_is_on_the_task_and_among_the_dead_letters(owner: Client) -> None:
+    verdict = {"verdict": "escalate", "to": "bob", "reason": "needs a plane"}
+    answer = (await owner.post(f"{LETTERS}/T-003/review", verdict)).json
+    assert {name: answer["review"][name] for name in verdict} == verdict
+    assert (await owner.get(f"{TASKS}/T-003")).json["review"] == answer["review"]
+    listed = {one["ref"]: one["review"] for one in (await owner.get(LETTERS)).json}
+    assert (listed["T-003"], listed["T-002"]) == (answer["review"], None)
+
+
+async def test_the_verdicts_of_a_day_are_those_of_ones_own_tasks(hub: GatewayHub, owner: Client, bob: Client) -> None:
+    # Given a verdict that waits, and another one a day later
+    today = datetime.fromtimestamp(hub.now_ms() / 1000, UTC)
+    tomorrow, later = today + timedelta(days=1), today + timedelta(days=3)
+    until = later.isoformat().replace("+00:00", "Z")
+    await owner.post(f"{LETTERS}/T-003/review", {"verdict": "wait", "until": until, "reason": "later"})
+    hub.wall_ms += 86_400_000
+    await owner.post(f"{LETTERS}/T-002/review", {"verdict": "discard", "reason": "old"})
+
+    async def reasons(client: Client, day: datetime) -> list[str]:
+        return [one["new"] for one in (await client.get(f"{LETTERS}/reviews?date={day.date()}")).json]
+
+    # Then each is in the log of its day, and in nobody else's
+    assert await reasons(owner, today) == ["later"]
+    assert await reasons(owner, tomorrow) == ["old"]
+    assert await reasons(owner, today - timedelta(days=1)) == []
+    assert await reasons(bob, today) == []
+    (waits,) = (await owner.get(f"{LETTERS}/reviews?date={today.date()}")).json
+    assert datetime.fromisoformat(waits["until"]) == later
+    assert (await owner.get(f"{LETTERS}/reviews?date=yesterday")).status == 422

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import pytest
@@ -13,9 +14,19 @@ from taskyard.sdk.errors import NotFound
 from taskyard.sdk.request import Request
 
 KNOWN = {(route.method, route.path) for route in ROUTES}
+DAY = date(2026, 11, 18)
 SEGMENT = "an-id"
 """Given for whatever a path could have in it."""
-ARGUMENTS = {"handle": TaskRecord, "options": {}, "changes": {}, "verdict": {}, "body": {}, "tasks": [], "data": None}
+ARGUMENTS = {
+    "handle": TaskRecord,
+    "options": {},
+    "changes": {},
+    "verdict": {},
+    "body": {},
+    "tasks": [],
+    "data": None,
+    "day": DAY,
+}
 
 
 BUILDERS = [

@@ -136,9 +136,20 @@ def _facts(task: "TaskRecord", now: datetime, why: str | None) -> Iterator[tuple
         ("ended", task.completed_at),
     ):
         yield name, relative(at, now) if at else None
+    yield "reviewed", _reviewed(task, now)
     yield "summary", task.result_summary
     yield "files", ", ".join(task.files_changed or ())
     yield "id", task.id
+
+
+def _reviewed(task: "TaskRecord", now: datetime) -> str | None:
+    """`escalate to ann, by user:u_1 2 h ago: it needs a plane`"""
+    review = task.review
+    if review is None:
+        return None
+    to = f" to {review.to}" if review.to else ""
+    until = f" until {relative(review.until, now)}" if review.until else ""
+    return f"{review.verdict}{to}{until}, by {review.by} {relative(review.at, now)}: {review.reason}"
 
 
 def _raised(task: "TaskRecord") -> str:

@@ -11,6 +11,7 @@ from taskyard.cli.tasks import show, told
 from taskyard.vocabulary import Verdict
 
 if TYPE_CHECKING:
+    from taskyard.sdk.records import AuditEntry
     from taskyard.sdk.task import Task
 
 app = typer.Typer(
@@ -24,7 +25,7 @@ LetterArgument = Annotated[str | None, typer.Argument(metavar="TASK", help="The 
 PatternOption = Annotated[
     str | None, typer.Option("--pattern", metavar="FINGERPRINT", help="All dead letters of this pattern.")
 ]
-VerdictReason = Annotated[str, typer.Option("--reason", help="Why; kept with the verdict.")]
+VerdictReason = Annotated[str, typer.Option("--reason", help="Why; kept with the verdict, and required.")]
 
 
 @app.command("ls")
@@ -56,7 +57,7 @@ def _row(letter: "Task", failed: str) -> tuple[str, ...]:
 
 @app.command("retry")
 @expanded
-def retry(yard: Yard, task: LetterArgument = None, pattern: PatternOption = None, reason: VerdictReason = "") -> int:
+def retry(yard: Yard, reason: VerdictReason, task: LetterArgument = None, pattern: PatternOption = None) -> int:
     """Try again, with all attempts anew."""
     return _review(yard, Verdict.RETRY, task=task, pattern=pattern, reason=reason)
 
@@ -69,9 +70,9 @@ UntilOption = Annotated[str, typer.Option("--until", metavar="WHEN", help="2h, 1
 def wait(
     yard: Yard,
     until: UntilOption,
+    reason: VerdictReason,
     task: LetterArgument = None,
     pattern: PatternOption = None,
-    reason: VerdictReason = "",
 ) -> int:
     """Try again at a later time."""
     from taskyard.sdk.clock import now
@@ -85,7 +86,7 @@ def wait(
 
 @app.command("discard")
 @expanded
-def discard(yard: Yard, task: LetterArgument = None, pattern: PatternOption = None, reason: VerdictReason = "") -> int:
+def discard(yard: Yard, reason: VerdictReason, task: LetterArgument = None, pattern: PatternOption = None) -> int:
     """Give up; what depends on it is cancelled too."""
     return _review(yard, Verdict.DISCARD, task=task, pattern=pattern, reason=reason)
 
@@ -98,12 +99,45 @@ ToOption = Annotated[str, typer.Option("--to", help="Whom to ask.")]
 def escalate(
     yard: Yard,
     to: ToOption,
+    reason: VerdictReason,
     task: LetterArgument = None,
     pattern: PatternOption = None,
-    reason: VerdictReason = "",
 ) -> int:
     """Hand it to somebody else; it stays a dead letter."""
     return _review(yard, Verdict.ESCALATE, task=task, pattern=pattern, reason=reason, to=to)
+
+
+DateOption = Annotated[
+    str | None, typer.Option("--date", metavar="DAY", help="Of which day in UTC, as 2026-11-19; today if left out.")
+]
+
+
+@app.command("log")
+@expanded
+def log(yard: Yard, date: DateOption = None) -> None:
+    """List the verdicts of a day, with who gave each and why."""
+    from datetime import date as calendar
+
+    from taskyard.sdk.clock import now
+
+    try:
+        day = now().date() if date is None else calendar.fromisoformat(date)
+    except ValueError:
+        raise typer.BadParameter(f"{date} is no day; write it as 2026-11-19", param_hint="--date") from None
+    entries = yard.client.reviews(day)
+    if yard.json:
+        output.say_json(entries)
+    elif entries:
+        output.table(("AT", "TASK", "VERDICT", "BY", "REASON"), [_verdict_row(entry) for entry in entries])
+    else:
+        output.note(f"No verdicts on {day}.")
+
+
+def _verdict_row(entry: "AuditEntry") -> tuple[str, ...]:
+    verdict = entry.action.removeprefix("dead_letter.")
+    until = "" if entry.until is None else f" until {entry.until:%Y-%m-%d %H:%M}"
+    reason = one_line(str(entry.new), chars_max=80)
+    return (f"{entry.at:%H:%M:%S}", entry.subject, f"{verdict}{until}", entry.actor, reason)
 
 
 def _review(yard: Yard, verdict: Verdict, *, task: str | None, pattern: str | None, **terms: Any) -> int:

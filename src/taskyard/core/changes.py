@@ -82,6 +82,10 @@ class AuditRecord(Struct, omit_defaults=True):
     subject: str
     old: str | None = None
     new: str | None = None
+    until: int | None = None
+    """Of a verdict that something waits."""
+    to: str | None = None
+    """Of a verdict that somebody else is to look."""
 
 
 class QueueRecord(Struct, omit_defaults=True):

@@ -16,7 +16,7 @@ from taskyard.core.endings import end, holder_of, keep_cancel_reason
 from taskyard.core.priority import VALUE_OF, inherit, lower_of, set_level, watch_deadline
 from taskyard.core.readiness import hold_until, settle, watch_clock
 from taskyard.core.state import Turn
-from taskyard.core.task import Task, Trouble
+from taskyard.core.task import Reviewed, Task, Trouble
 from taskyard.core.timers import Clock, Due
 from taskyard.core.told import Keep
 from taskyard.vocabulary import EventName, Refusal, Status, Verdict
@@ -82,7 +82,9 @@ def revive(turn: Turn, command: RetryTask | ReviewTask, task: Task, *, at: int |
         task.deadline = None
     if task.trouble is not None:
         kept = task.trouble
-        task.trouble = Trouble(preemptions=kept.preemptions, notes=kept.notes, told_sla=kept.told_sla)
+        task.trouble = Trouble(
+            preemptions=kept.preemptions, notes=kept.notes, told_sla=kept.told_sla, review=kept.review
+        )
     reopen(turn, task)
     if task.schedule_id is not None:
         occurrences.reopen(turn, task, task.schedule_id)
@@ -116,6 +118,8 @@ def review(turn: Turn, command: ReviewTask) -> None:
         turn.effects.append(Reply(command.reply_to, refusal))
         return
     turn.state.tasks[task.id] = task
+    turn.state.ledger.touch(task)
+    _keep(turn, task, command)
     also: tuple[str, ...] = ()
     said: Data = {"verdict": command.verdict, "reason": command.reason, "by": command.actor}
     turn.tell(EventName.TASK_REVIEWED, task, data=said | ({"to": command.to} if command.to else {}))
@@ -138,8 +142,22 @@ def review(turn: Turn, command: ReviewTask) -> None:
         subject=task.id,
         old=Status.PERMANENTLY_FAILED,
         new=f"to {command.to}: {command.reason}" if command.to else command.reason,
+        until=command.until if command.verdict is Verdict.WAIT else None,
+        to=command.to if command.verdict is Verdict.ESCALATE else None,
     )
     turn.effects.append(Reply(command.reply_to, Done(task.id, also)))
+
+
+def _keep(turn: Turn, task: Task, command: ReviewTask) -> None:
+    trouble = task.trouble = task.trouble or Trouble()
+    trouble.review = Reviewed(
+        command.verdict,
+        command.reason,
+        command.actor,
+        turn.now.wall,
+        until=command.until if command.verdict is Verdict.WAIT else None,
+        to=command.to if command.verdict is Verdict.ESCALATE else None,
+    )
 
 
 def change(turn: Turn, command: ChangeTask) -> None:

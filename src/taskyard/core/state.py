@@ -354,8 +354,18 @@ class Turn:
         )
         self.state.ledger.daemons[record.id] = record
 
-    def audit(self, *, actor: str, action: str, subject: str, old: str | None = None, new: str | None = None) -> None:
-        self.state.ledger.audit.append(AuditRecord(self.now.wall, actor, action, subject, old, new))
+    def audit(
+        self,
+        *,
+        actor: str,
+        action: str,
+        subject: str,
+        old: str | None = None,
+        new: str | None = None,
+        until: int | None = None,
+        to: str | None = None,
+    ) -> None:
+        self.state.ledger.audit.append(AuditRecord(self.now.wall, actor, action, subject, old, new, until, to))
 
 
 def cut(state: State, *, batch_id: str, at: int) -> Batch:

@@ -25,6 +25,7 @@ from taskyard.vocabulary import (
     ResultStatus,
     SourceType,
     Status,
+    Verdict,
     ref_of,
 )
 
@@ -132,6 +133,17 @@ class Avoidance(Struct, omit_defaults=True, gc=False):
     firm: bool
 
 
+class Reviewed(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A person's verdict on a dead letter."""
+
+    verdict: Verdict
+    reason: str
+    by: str
+    at: int
+    until: int | None = None
+    to: str | None = None
+
+
 class Trouble(Struct, omit_defaults=True, gc=False):
     """What only a task that met difficulties carries."""
 
@@ -158,6 +170,8 @@ class Trouble(Struct, omit_defaults=True, gc=False):
     """Of level low, and waited so long that it is ordered as normal."""
     told_critical: bool = False
     told_sla: bool = False
+    review: Reviewed | None = None
+    """The last one."""
 
 
 class Task(Struct, omit_defaults=True, gc=False, kw_only=True):

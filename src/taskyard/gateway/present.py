@@ -13,16 +13,15 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import asdict, astuple
 
-from taskyard.core.changes import AuditRecord, Event
+from taskyard.core.changes import Event
 from taskyard.core.forecast import Forecast
-from taskyard.core.task import Attempt, Failure, Kind, Task, Terms, Trouble
+from taskyard.core.task import Attempt, Failure, Kind, Reviewed, Task, Terms, Trouble
 from taskyard.gateway.context_input import context_input_of
 from taskyard.gateway.views import ProgressView
 from taskyard.store.port import Load, Numbered, RecordDamaged, StoredTask
 from taskyard.store.records import task_named
 from taskyard.vocabulary import CONTENT_KEY_PREFIX, HELD, EventName, Refusal, ref_of
 from taskyard.wire.fields import NULL, instant_of, instant_or_none, ms_of
-from taskyard.wire.people import AuditAnswer
 from taskyard.wire.submission import Execution, Requirements, Source
 from taskyard.wire.tasks import (
     LIST_BODY_BYTES_MAX,
@@ -35,6 +34,7 @@ from taskyard.wire.tasks import (
     ProgressAnswer,
     Rejected,
     RequirementsAnswer,
+    ReviewAnswer,
     SourceAnswer,
     TaskAnswer,
     TaskSaid,
@@ -232,10 +232,22 @@ def _tell_trouble(answer: TaskAnswer, trouble: Trouble) -> None:
     answer.skipped_reason = trouble.skipped_reason
     answer.cancel_reason = trouble.cancel_reason
     answer.waiting_for_daemon = trouble.waiting_for_daemon
+    answer.review = None if trouble.review is None else _review_answer(trouble.review)
     if trouble.preempted_by is not None:
         metadata = _members.decode(answer.metadata)
         metadata["preempted_by"] = Raw(_encoder.encode(trouble.preempted_by))
         answer.metadata = Raw(_encoder.encode(metadata))
+
+
+def _review_answer(review: Reviewed) -> ReviewAnswer:
+    return ReviewAnswer(
+        verdict=review.verdict,
+        reason=review.reason,
+        by=review.by,
+        at=instant_of(review.at),
+        until=instant_or_none(review.until),
+        to=review.to,
+    )
 
 
 def _tell_end(answer: TaskAnswer, task: Task, raw: bytes | None) -> None:
@@ -359,10 +371,6 @@ def _data_of(event: Event) -> dict[str, Any]:
         if isinstance(data.get(name), int):
             data[name] = instant_of(data[name])
     return data
-
-
-def audit_answer(record: AuditRecord, *, by: str | None = None) -> AuditAnswer:
-    return AuditAnswer(instant_of(record.at), record.actor, record.action, record.subject, record.old, record.new, by)
 
 
 def execute_frame(load: Load, attempt: int, timeout_ms: int, token: str, *, traceparent: str | None = None) -> bytes:

@@ -15,6 +15,7 @@ from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
 from taskyard.gateway.page_routes import PAGE_ROUTES
 from taskyard.gateway.rest import (
+    audit,
     breakers,
     dead_letters,
     hubs,
@@ -162,6 +163,14 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         query=OfUser,
         answer=list[bodies.PatternAnswer],
     ),
+    get(
+        f"{V1}/dead-letters/reviews",
+        audit.reviews_of_day,
+        policy=OWNER,
+        summary="The verdicts of a day, newest first",
+        query=audit.DayQuery,
+        answer=list[bodies.AuditAnswer],
+    ),
     Route(
         method="POST",
         path=f"{V1}/dead-letters/review",
@@ -185,7 +194,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     get(
         f"{V1}/dead-letters/{{id}}/reviews",
-        dead_letters.reviews,
+        audit.reviews,
         policy=OWNER,
         summary="The verdicts on a dead letter so far",
         query=OfUser,
@@ -308,10 +317,10 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     ),
     get(
         f"{V1}/audit",
-        people.audit,
+        audit.audit,
         policy=ADMIN,
         summary="Who did what, newest first",
-        query=people.AuditQuery,
+        query=audit.AuditQuery,
         answer=list[bodies.AuditAnswer],
     ),
     get(

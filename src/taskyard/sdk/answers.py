@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct, field
 
-from taskyard.vocabulary import ENDED, AttemptStatus, Level, ResultStatus, Status
+from taskyard.vocabulary import ENDED, AttemptStatus, Level, ResultStatus, Status, Verdict
 
 
 class Source(Struct, kw_only=True):
@@ -75,6 +75,17 @@ class Pattern(Struct, kw_only=True):
     same_daemon: str | None = None
     first_at: datetime | None = None
     last_at: datetime | None = None
+
+
+class Review(Struct, kw_only=True):
+    """A person's verdict on a dead letter."""
+
+    verdict: Verdict
+    reason: str = ""
+    by: str = ""
+    at: datetime | None = None
+    until: datetime | None = None
+    to: str | None = None
 
 
 class TaskRecord(Struct, kw_only=True, dict=True):
@@ -142,6 +153,8 @@ class TaskRecord(Struct, kw_only=True, dict=True):
     waiting_for_daemon: str | None = None
     cancel_requested_at: datetime | None = None
     cancel_reason: str | None = None
+    review: Review | None = None
+    """The last verdict, of a task that was a dead letter."""
     created_at: datetime | None = None
     queued_at: datetime | None = None
     scheduled_at: datetime | None = None

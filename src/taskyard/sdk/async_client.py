@@ -10,6 +10,7 @@ The same calls as `Client`, awaited. It belongs to the event loop it first calle
 import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import date
 from http import HTTPStatus
 from itertools import count
 from types import TracebackType
@@ -40,6 +41,7 @@ from taskyard.sdk.many import AsyncManyCalls
 from taskyard.sdk.notifications import AsyncNotificationCalls
 from taskyard.sdk.people import AsyncPeopleCalls
 from taskyard.sdk.records import (
+    AuditEntry,
     BreakerRecord,
     DaemonRecord,
     HubRecord,
@@ -190,11 +192,15 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
     def dead_letters(self, *, fingerprint: str | None = None) -> AsyncIterator[AsyncTask]:
         return self._pages(requests.dead_letters(AsyncTask, fingerprint=fingerprint))
 
-    async def review(self, task: str, verdict: str, **terms: Any) -> AsyncTask:
-        return await self.call(requests.review(AsyncTask, task, {"verdict": verdict, **terms}))
+    async def review(self, task: str, verdict: str, *, reason: str, **terms: Any) -> AsyncTask:
+        return await self.call(requests.review(AsyncTask, task, {"verdict": verdict, "reason": reason, **terms}))
 
-    async def review_pattern(self, fingerprint: str, verdict: str, **terms: Any) -> PatternReview:
-        return await self.call(requests.review_pattern(fingerprint, {"verdict": verdict, **terms}))
+    async def review_pattern(self, fingerprint: str, verdict: str, *, reason: str, **terms: Any) -> PatternReview:
+        return await self.call(requests.review_pattern(fingerprint, {"verdict": verdict, "reason": reason, **terms}))
+
+    async def reviews(self, day: date) -> list[AuditEntry]:
+        """The verdicts of a day in UTC, newest first."""
+        return await self.call(requests.reviews(day))
 
     # --- daemons, queues, breakers, the hub ----------------------------------------------------------------
 

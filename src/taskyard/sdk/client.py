@@ -10,6 +10,7 @@ Safe to share between threads. Connections are kept open and reused.
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from http import HTTPStatus
 from itertools import count
 from types import TracebackType
@@ -46,6 +47,7 @@ from taskyard.sdk.many import ManyCalls
 from taskyard.sdk.notifications import NotificationCalls
 from taskyard.sdk.people import PeopleCalls
 from taskyard.sdk.records import (
+    AuditEntry,
     BreakerRecord,
     DaemonRecord,
     HubRecord,
@@ -202,11 +204,15 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
     def dead_letters(self, *, fingerprint: str | None = None) -> Iterator[Task]:
         return self._pages(requests.dead_letters(Task, fingerprint=fingerprint))
 
-    def review(self, task: str, verdict: str, **terms: Any) -> Task:
-        return self.call(requests.review(Task, task, {"verdict": verdict, **terms}))
+    def review(self, task: str, verdict: str, *, reason: str, **terms: Any) -> Task:
+        return self.call(requests.review(Task, task, {"verdict": verdict, "reason": reason, **terms}))
 
-    def review_pattern(self, fingerprint: str, verdict: str, **terms: Any) -> PatternReview:
-        return self.call(requests.review_pattern(fingerprint, {"verdict": verdict, **terms}))
+    def review_pattern(self, fingerprint: str, verdict: str, *, reason: str, **terms: Any) -> PatternReview:
+        return self.call(requests.review_pattern(fingerprint, {"verdict": verdict, "reason": reason, **terms}))
+
+    def reviews(self, day: date) -> list[AuditEntry]:
+        """The verdicts of a day in UTC, newest first."""
+        return self.call(requests.reviews(day))
 
     # --- daemons, queues, breakers, the hub ----------------------------------------------------------------
 

@@ -147,6 +147,10 @@ class AuditEntry(Struct, kw_only=True):
     new: Any = None
     by: str | None = None
     """The actor's name, for admins."""
+    until: datetime | None = None
+    """Of the verdict `wait`."""
+    to: str | None = None
+    """Of the verdict `escalate`."""
 
 
 class HubRecord(Struct, kw_only=True):

@@ -5,6 +5,7 @@ Those about people, schedules, webhooks and notifications are in files of their 
 
 import secrets
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, Final, Generic, TypeVar, cast
 
 from msgspec import Struct
@@ -25,6 +26,7 @@ from taskyard.sdk.answers import (
 )
 from taskyard.sdk.errors import NotFound
 from taskyard.sdk.records import (
+    AuditEntry,
     BreakerRecord,
     DaemonRecord,
     HubRecord,
@@ -284,6 +286,10 @@ def dead_letters(handle: type[H], *, fingerprint: str | None = None, limit: int 
 def review(handle: type[H], task: str, verdict: Mapping[str, Any]) -> Request[H]:
     path = f"/dead-letters/{segment(task)}/review"
     return send("POST", path, handle, verdict, idempotent=False)
+
+
+def reviews(day: date) -> Request[list[AuditEntry]]:
+    return get("/dead-letters/reviews", list[AuditEntry], date=day.isoformat())
 
 
 def review_pattern(fingerprint: str, verdict: Mapping[str, Any]) -> Request[PatternReview]:

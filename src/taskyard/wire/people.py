@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from taskyard.vocabulary import DaemonStatus, Level, Profile, Scope, SourceType, Verdict
-from taskyard.wire.fields import Instant, Name, Text
+from taskyard.wire.fields import FIELD_BYTES_MAX, Instant, Name
 from taskyard.wire.plans import QueueStatusAnswer
 
 REVIEWED_MAX: Final = 500
@@ -105,9 +105,13 @@ class IssuedKey(Struct, kw_only=True):
     expires_at: Instant | None
 
 
+Reason = Annotated[str, Meta(max_length=FIELD_BYTES_MAX, pattern=r"\S")]
+"""Something must be said."""
+
+
 class Review(Struct, forbid_unknown_fields=True, kw_only=True):
     verdict: Verdict
-    reason: Text = ""
+    reason: Reason
     until: Instant | None = None
     to: Name | None = None
 
@@ -152,6 +156,10 @@ class AuditAnswer(Struct):
     new: Any
     by: str | None = None
     """The actor as people know them; told to admins."""
+    until: Instant | None = None
+    """Of the verdict `wait`."""
+    to: str | None = None
+    """Of the verdict `escalate`."""
 
 
 class RunningAnswer(Struct):

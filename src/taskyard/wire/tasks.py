@@ -12,6 +12,7 @@ from taskyard.vocabulary import (
     ResultStatus,
     SourceType,
     Status,
+    Verdict,
 )
 from taskyard.wire.fields import KIB, Instant, JsonValue
 from taskyard.wire.submission import Execution, Requirements, Source
@@ -141,6 +142,17 @@ class TaskSaid(Struct):
     execution: ExecutionAnswer
 
 
+class ReviewAnswer(Struct, kw_only=True):
+    """A person's verdict on a dead letter."""
+
+    verdict: Verdict
+    reason: str
+    by: str
+    at: Instant
+    until: Instant | None = None
+    to: str | None = None
+
+
 class TaskAnswer(TaskSaid, kw_only=True):
     """A task, with everything its owner said and everything that became of it."""
 
@@ -168,6 +180,8 @@ class TaskAnswer(TaskSaid, kw_only=True):
     waiting_for_daemon: str | None = None
     cancel_requested_at: Instant | None = None
     cancel_reason: str | None = None
+    review: ReviewAnswer | None = None
+    """The last verdict, of a task that was a dead letter."""
     created_at: Instant
     queued_at: Instant | None = None
     scheduled_at: Instant | None = None

@@ -15,7 +15,7 @@ from taskyard.core.task import Task
 from taskyard.gateway.arrivals import BOOT_ELSEWHERE
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse_fields
 from taskyard.gateway.pages import link_to_next, place_of
-from taskyard.gateway.present import audit_answer, task_answer
+from taskyard.gateway.present import task_answer
 from taskyard.gateway.rest.bulk import find_named
 from taskyard.gateway.rest.tasks import act, find
 from taskyard.store.paging import cursor_of
@@ -27,7 +27,6 @@ from taskyard.wire.problems import FieldError
 from taskyard.wire.tasks import Pattern
 
 LOOKED_AT_MAX: Final = 1000
-REVIEWS_MAX: Final = 500
 MESSAGE_CHARS_MAX: Final = 1000
 # What a pattern goes by, and what is shown of a sample.
 # Numbers, hexadecimal ids and quoted words differ between failures that are the same.
@@ -155,13 +154,6 @@ async def _of_pattern(call: Call[OfUser], fingerprint: str | None) -> dict[str, 
     user_id = call.users(call.query.user)
     letters = await call.hub.read(lambda reader: _newest(reader, user_id, None))
     return {letter.task.id: letter.task for letter in letters if fingerprint_of(letter) == fingerprint}
-
-
-async def reviews(call: Call[OfUser], _body: Empty) -> Reply:
-    stored = await find(call, call.query.user)
-    task_id = stored.task.id
-    found = await call.hub.read(lambda reader: reader.audit(subject=task_id, limit=REVIEWS_MAX, before=None))
-    return Reply([audit_answer(record) for _, record in found if record.action.startswith("dead_letter.")])
 
 
 def _command(call: Call[OfUser], letter: Task, body: Review) -> ReviewTask:

@@ -11,13 +11,11 @@ from taskyard.gateway.auth import KEY_PREFIX, hash_of
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused
 from taskyard.gateway.everybody import usages_of
 from taskyard.gateway.news import key_of, user_called
-from taskyard.gateway.pages import bad_cursor, link_to_next, place_of
-from taskyard.gateway.present import audit_answer
 from taskyard.gateway.rest.plans import status_of
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import UsageView
 from taskyard.vocabulary import Refusal
-from taskyard.wire.fields import PAGE, Limit, Name, instant_of, instant_or_none, ms_of
+from taskyard.wire.fields import instant_of, instant_or_none, ms_of
 from taskyard.wire.people import (
     IssuedKey,
     KeyAnswer,
@@ -36,12 +34,6 @@ Q = TypeVar("Q")
 class UsersQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     usage: bool = False
     """With what each has running and waiting, and has used this month."""
-
-
-class AuditQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    subject: Name | None = None
-    limit: Limit = PAGE
-    cursor: Name | None = None
 
 
 async def me(call: Call[Empty], _body: Empty) -> Reply:
@@ -126,31 +118,6 @@ async def revoke_key(call: Call[Empty], _body: Empty) -> Reply:
         raise RequestRefused(Refusal.KEY_NOT_FOUND, "There is no such key.")
     await ask(call, RevokeKey(key_id=key.id, actor=call.principal.actor))
     return Reply(OkAnswer())
-
-
-async def audit(call: Call[AuditQuery], _body: Empty) -> Reply:
-    query = call.query
-    place = place_of(query.cursor)
-    if place is not None and not (place.isdecimal() and place.isascii() and len(place) < 19):
-        raise bad_cursor()
-    before = None if place is None else int(place)
-    found = await call.hub.read(
-        lambda reader: reader.audit(subject=query.subject, limit=query.limit + 1, before=before)
-    )
-    page = found[: query.limit]
-    headers = link_to_next(call.path, query, str(page[-1][0])) if len(found) > query.limit else []
-    return Reply([audit_answer(record, by=_name_of(call, record.actor)) for _, record in page], headers=headers)
-
-
-def _name_of(call: Call[AuditQuery], actor: str) -> str:
-    """Of a user, or of a user and the key that they used; whoever is neither, or is gone, as they were written down."""
-    kind, _, id = actor.partition(":")
-    directory = call.hub.directory
-    key = directory.key(id) if kind == "key" else None
-    user = directory.user(id if key is None else key.user_id)
-    if user is None:
-        return actor
-    return user.name if key is None else f"{user.name} (key {key.name})"
 
 
 async def _user(call: Call[Q], user_id: str) -> UserRecord:

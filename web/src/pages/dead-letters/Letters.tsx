@@ -95,6 +95,7 @@ function Letter({ task, owner, selected, cursorId, onToggle, onDecide }: LetterP
           <p className="truncate text-xs text-ink-3">
             <span className="font-mono">{task.ref}</span> · {task.type}
             {owner !== undefined && <> · {owner}</>}
+            {task.review?.verdict === "escalate" && <> · escalated to {task.review.to}</>}
           </p>
         </div>
         <span className="shrink-0 text-xs text-ink-2">

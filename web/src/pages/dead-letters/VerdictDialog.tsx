@@ -60,7 +60,7 @@ function Asking({ meant, whose, onClose, onDone }: Props & { meant: Meant }) {
       title={name}
       action={name}
       look={verdict === "discard" ? "danger" : "primary"}
-      reason={word.reason}
+      reason="required"
       disabled={ids === undefined || ids.length === 0 || (verdict === "escalate" && to.trim() === "")}
       onConfirm={decide}
     >

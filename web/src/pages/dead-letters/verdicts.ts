@@ -16,7 +16,6 @@ interface VerdictWord {
   /** The key that gives it. */
   key: string;
   means: string;
-  reason: "optional" | "required";
   done: string;
 }
 
@@ -26,7 +25,6 @@ export const VERDICT: Record<Verdict, VerdictWord> = {
     about: (tasks) => `Retry ${tasks}`,
     key: "r",
     means: "Each begins a new series of attempts at once; the earlier ones stay in its history.",
-    reason: "optional",
     done: "tried again",
   },
   wait: {
@@ -34,7 +32,6 @@ export const VERDICT: Record<Verdict, VerdictWord> = {
     about: (tasks) => `Retry ${tasks} later`,
     key: "w",
     means: "Each begins a new series of attempts at that time.",
-    reason: "optional",
     done: "tried again later",
   },
   escalate: {
@@ -42,7 +39,6 @@ export const VERDICT: Record<Verdict, VerdictWord> = {
     about: (tasks) => `Escalate ${tasks}`,
     key: "e",
     means: "It is noted who should look, and whoever asked to be told is. The tasks stay dead letters until somebody decides.",
-    reason: "required",
     done: "escalated",
   },
   discard: {
@@ -50,7 +46,6 @@ export const VERDICT: Record<Verdict, VerdictWord> = {
     about: (tasks) => `Discard ${tasks}`,
     key: "d",
     means: "They are cancelled and never tried again. This cannot be undone.",
-    reason: "required",
     done: "discarded",
   },
 };
