@@ -119,7 +119,7 @@ async def test_one_verdict_for_those_that_are_named(owner: Client, bob: Client, 
 
 @pytest.mark.parametrize("named", [{}, {"fingerprint": "a", "ids": ["b"]}, {"ids": []}, {"ids": ["a"] * 501}])
 async def test_a_verdict_for_many_says_for_which(owner: Client, named: dict[str, Any]) -> None:
-    response = await owner.post(f"{LETTERS}/review", {"verdict": "retry", **named})
+    response = await owner.post(f"{LETTERS}/review", {"verdict": "retry", "reason": "r", **named})
     assert (response.status, response.json["code"]) == (422, "INVALID_INPUT")
 
 
