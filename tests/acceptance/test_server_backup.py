@@ -46,7 +46,7 @@ def test_what_is_said_about_backups_makes_one_and_a_hub_notices_that_it_is_older
     options = ("--data", str(hub.data), "--database", restored, "--port", str(hub.port), "--no-daemon")
     refused = taskyard("up", *options)
     assert refused.code == 1
-    assert "`taskyard up --accept-rewind` to go on from here" in refused.err
+    assert "start one hub with `taskyard up --accept-rewind`" in refused.err
     again = hubs.hub(database=restored, port=hub.port, options=("--no-daemon", "--accept-rewind"))
     with again.client() as client:
         assert [task.id for task in client.tasks()] == [first.id]
