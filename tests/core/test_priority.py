@@ -96,6 +96,7 @@ def test_agents_have_high_at_most_unless_configured() -> None:
     agent = {"source": SourceType.AGENT, "level": CRITICAL}
     assert given(a_draft(**agent))[0] is HIGH  # type: ignore[arg-type]
     assert given(a_draft(**agent), ceiling=LOW)[0] is LOW  # type: ignore[arg-type]
+    assert given(a_draft(**agent), ceiling=CRITICAL)[0] is CRITICAL  # type: ignore[arg-type]
     hub = HubHarness(Settings(priorities=Priorities(agent_max=CRITICAL)))
     assert hub.submit(**agent).level is CRITICAL
 

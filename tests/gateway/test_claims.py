@@ -1,9 +1,11 @@
 """`POST /claim`: agents without a socket, from the asking to the result."""
 
 import asyncio
+import time
 
 import pytest
 
+from taskyard.core.changes import Batch
 from taskyard.core.daemon_commands import Beat, JoinDaemon
 from taskyard.core.settings import Lease, Settings
 from taskyard.core.yard_commands import RevokeKey
@@ -45,7 +47,6 @@ async def test_a_task_is_pulled_worked_on_and_handed_in(hub: GatewayHub, owner: 
     assert (answer.status, given["attempt"], given["timeout"], given["lease_s"]) == (200, 1, 60, 30)
     assert (given["task"]["id"], given["task"]["input"], given["task"]["context"]) == (made["id"], "a", {"b": 1})
     assert (given["context_input"], given["checkpoint"], given["previous_attempts"]) == ([], None, [])
-    await hub.settled()
     shown = (await owner.get(f"{TASKS}/T-001")).json
     assert (shown["status"], shown["attempts"][0]["daemon_name"]) == ("running", "agent")
     (daemon,) = (await owner.get("/api/v1/daemons")).json
@@ -57,6 +58,24 @@ async def test_a_task_is_pulled_worked_on_and_handed_in(hub: GatewayHub, owner: 
         assert (await agent.post(f"{TASKS}/T-001/{word}", body)).json == {"ok": True}
     assert (await agent.post(f"{TASKS}/T-001/complete", {"status": "completed", "result": 7})).json == {"ok": True}
     assert (await owner.get(f"{TASKS}/T-001")).json["result"] == 7
+
+
+async def test_a_claim_is_answered_when_it_is_written_that_its_task_began(
+    hub: GatewayHub, owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a store that takes its time
+    write = hub.store.write
+
+    def slowly(batch: Batch) -> None:
+        time.sleep(0.03)
+        write(batch)
+
+    monkeypatch.setattr(hub.store, "write", slowly)
+    await owner.post(TASKS, {"input": "a"})
+
+    # When the task is claimed, then whoever looks it up sees that it runs
+    await claim(owner)
+    assert (await owner.get(f"{TASKS}/T-001")).json["status"] == "running"
 
 
 async def test_open_claims_of_one_name_are_one_daemon_with_a_slot_for_each(hub: GatewayHub, owner: Client) -> None:

@@ -44,11 +44,10 @@ def higher_of(one: Level, other: Level) -> Level:
 def ceiling_of(
     draft: Draft, key_ceiling: Level | None, numbers: Priorities, plan_ceiling: Level | None = None
 ) -> Level | None:
-    """The lower of the key's and the plan's, and for what agents submit also the agents' own."""
-    ceiling = plan_ceiling if key_ceiling is None else lower_of(key_ceiling, plan_ceiling)
-    if draft.kind.source is not AGENT:
-        return ceiling
-    return numbers.agent_max if ceiling is None else lower_of(ceiling, numbers.agent_max)
+    """The lower of the key's and the plan's. A key that says nothing has the agents' own for what agents submit."""
+    if key_ceiling is None and draft.kind.source is AGENT:
+        key_ceiling = numbers.agent_max
+    return plan_ceiling if key_ceiling is None else lower_of(key_ceiling, plan_ceiling)
 
 
 def assign(draft: Draft, user: User, *, ceiling: Level | None, now_ms: int, numbers: Priorities) -> tuple[Level, int]:

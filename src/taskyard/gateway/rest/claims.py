@@ -55,6 +55,8 @@ class ClaimSession:
         self._welcome: frames.Welcome | None = None
         self._order: frames.TaskExecute | None = None
         self._refusal: Exception | None = None
+        self._unacknowledged = 0
+        """Heartbeats that the hub has not answered. It answers in order, and once all before is written."""
         self._news = asyncio.Event()
 
     async def order(self, wait_s: float, call: Call[Empty]) -> ClaimAnswer | None:
@@ -65,7 +67,9 @@ class ClaimSession:
         try:
             await self._settled(wait_s, gone)
             if self._order is not None and not gone.done():
-                return self._taken(self._order)
+                taken = self._taken(self._order)
+                await self._written(gone)
+                return taken
         finally:
             # What was given and not taken goes back to its queue by this.
             self._hub.tell(LeaveDaemon(self.id, self._daemon_id))
@@ -90,7 +94,18 @@ class ClaimSession:
             beat_s = self._hub.settings.lease.heartbeat_s
             await self._news_within(beat_s if self._welcome is None else min(beat_s, left_s), gone)
             if self._welcome is not None:
-                self._hub.tell(Beat(self.id, self._welcome.daemon_id))
+                self._beat(self._welcome.daemon_id)
+
+    async def _written(self, gone: "asyncio.Future[None]") -> None:
+        """Until it is written that the work began. If the hub goes first, the agent's first word tells the next one."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + ANSWER_S
+        while self._unacknowledged > 0 and self._refusal is None and not gone.done() and loop.time() < until:
+            await self._news_within(until - loop.time(), gone)
+
+    def _beat(self, daemon_id: str, *running: Held) -> None:
+        self._unacknowledged += 1
+        self._hub.tell(Beat(self.id, daemon_id, running=running))
 
     async def _news_within(self, seconds: float, gone: "asyncio.Future[None]") -> None:
         self._news.clear()
@@ -123,7 +138,7 @@ class ClaimSession:
         about = (self.id, welcome.daemon_id, *attempt_of)
         self._hub.tell(AcceptTask(*about))
         self._hub.tell(StartTask(*about))
-        self._hub.tell(Beat(self.id, welcome.daemon_id, running=(Held(*attempt_of),)))
+        self._beat(welcome.daemon_id, Held(*attempt_of))
         return ClaimAnswer(
             task=order.task,
             attempt=order.attempt,
@@ -144,6 +159,8 @@ class ClaimSession:
                     self._welcome = message
                 elif isinstance(message, frames.TaskExecute):
                     self._order = message
+                elif isinstance(message, frames.HeartbeatAck):
+                    self._unacknowledged -= 1
                 elif isinstance(message, frames.Error) and message.code == _TOO_MANY:
                     self._refusal = RequestRefused(Refusal.OVERLOADED, message.message, retry_after_s=RETRY_AFTER_S)
         self._news.set()
@@ -153,7 +170,7 @@ class ClaimSession:
         self._news.set()
 
     def rejoin(self) -> None:
-        self._welcome = None
+        self._welcome, self._unacknowledged = None, 0
         self._join()
 
     # As the door sees it.
