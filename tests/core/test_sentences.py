@@ -27,7 +27,7 @@ def test_every_reason_has_a_sentence_and_a_place(reason: Reason) -> None:
     assert reason in PRECEDENCE
     assert sentence.lead[0].isupper()
     # It begins with a word of ours, so that it can follow the lead in small letters.
-    assert re.match(r"[a-z]|\{(misfits|servers|before|used)\}", sentence.says), sentence.says
+    assert re.match(r"[a-z]|\{(misfits|servers|before|used|alone)\}", sentence.says), sentence.says
     assert not sentence.says.endswith(".")
 
 

@@ -199,7 +199,11 @@ def test_a_user_at_the_limit_of_the_plan() -> None:
     assert [one.eligible for one in found.daemons] == [True]
     # One that is not the first of its like is promised nothing.
     second = hub.submit()
-    assert only(hub, second).would_help == "a fourth concurrent task, or T-001 finishing (about 2 min)"
+    first, behind = told(hub, second).reasons
+    assert first.would_help == "a fourth concurrent task, or T-001 finishing (about 2 min)"
+    # And it is told that alike ones go before it.
+    assert (behind.code, behind.used) == (Reason.BEHIND_OTHERS, 1)
+    assert behind.message == "One of your tasks of its queue goes first."
 
 
 def test_a_user_at_the_limit_of_a_source() -> None:
@@ -368,6 +372,16 @@ def test_without_anything_nearer_a_daemon_that_fits_would_help() -> None:
     full.daemon("b", shared=True, user="bob", slots=1)
     full.submit(user="bob")
     assert only(full, full.submit()).would_help == "a daemon with a free slot"
+
+
+def test_a_model_that_no_daemon_serves_is_told_beside_a_missing_capability() -> None:
+    hub = HubHarness(MODEL)
+    hub.daemon(models=("other",))
+    task = hub.submit(model="m", capabilities=("browser",))
+    said = "None of the daemons you may use has ever offered browser"
+    assert only(hub, task).message == f"{said}, and none serves m."
+    hub.daemon("mac-2", models=("m",))
+    assert only(hub, task).message == f"{said}."
 
 
 def test_a_suspect_says_how_often_its_daemon_died() -> None:

@@ -113,7 +113,9 @@ def misfits(lane: Lane, daemons: list[Considered], fleet: Iterable[Daemon]) -> s
     offered = {name for daemon in fleet for name in daemon.record.capabilities}
     unseen = [name for name in lane.kind.needs.capabilities if name not in offered]
     if unseen:
-        return f"none of the daemons you may use has ever offered {listed(unseen)}"
+        is_unserved = all(any(said.code is Lack.MODEL_NOT_SERVED for said in one.lacks) for one in daemons)
+        model = f", and none serves {lane.kind.needs.model}" if is_unserved else ""
+        return f"none of the daemons you may use has ever offered {listed(unseen)}{model}"
     each = [f"{one.name} ({', '.join(said.message for said in one.lacks)})" for one in daemons]
     return f"none of the daemons you may use fits: {listed(each)}"
 

@@ -174,7 +174,7 @@ SENTENCES: Final[dict[Reason, Sentence]] = {
     ),
     Reason.BEHIND_OTHERS: Sentence(
         "Next in line",
-        "nothing else holds it, and {ahead} of your tasks of its queue go first",
+        "{alone}{ahead} first",
         "{higher}",
     ),
 }

@@ -19,7 +19,7 @@ from taskyard.core.cancel import objection_to
 from taskyard.core.considered import DAEMONS_MAX, Considered, considered, misfits, qualifying, servers, wanted
 from taskyard.core.dependencies import failed_roots, freed_by
 from taskyard.core.estimates import remaining_ms
-from taskyard.core.forecast import Ahead, ahead_of, holders_of, starts_at
+from taskyard.core.forecast import ahead_of, holders_of, starts_at
 from taskyard.core.holds import Held, holds_of, lines_of
 from taskyard.core.lanes import Lane, key_of
 from taskyard.core.limits import Hold, ages_of
@@ -228,7 +228,13 @@ def _queued(turn: Turn, task: Task, names: Names) -> Why:
     lines = lines_of(turn, lane)
     holds, ahead = holds_of(turn, lane, lines), ahead_of(turn, lane, task)
     scene = Scene(turn, lane, task, lines, considered(turn, lane, lines))
-    causes = [*_preempting(turn, task), *scene.causes(holds)] or [_behind(scene, ahead)]
+    causes = [*_preempting(turn, task), *scene.causes(holds)]
+    alike = lane.before(task, ages_of(turn)[lane.rank])
+    if not causes:
+        causes.append(_behind(scene, ahead.tasks, is_alone=True))
+    elif alike:
+        # Whatever lifts the other reasons lets these start.
+        causes.append(_behind(scene, alike, is_alone=False))
     return Why(
         task.ref,
         task.status,
@@ -245,16 +251,20 @@ def _preempting(turn: Turn, task: Task) -> list[Cause]:
     return [] if victim is None else [cause_of(turn, Hold(Reason.PREEMPTING, (), name=victim.ref), {})]
 
 
-def _behind(scene: "Scene", ahead: Ahead) -> Cause:
-    held = Held(Hold(Reason.BEHIND_OTHERS, (), ahead.tasks))
-    return cause_of(scene.turn, held.hold, {**scene.blanks(held), "ahead": ahead.tasks or "none"})
+def _behind(scene: "Scene", ahead: int, *, is_alone: bool) -> Cause:
+    held = Held(Hold(Reason.BEHIND_OTHERS, (), ahead))
+    goes = "one of your tasks of its queue goes" if ahead == 1 else f"{ahead or 'none'} of your tasks of its queue go"
+    more: Blanks = {"ahead": goes, "alone": "nothing else holds it, and " if is_alone else ""}
+    return cause_of(scene.turn, held.hold, {**scene.blanks(held), **more})
 
 
 def causes_of_lane(turn: Turn, lane: Lane) -> list[Cause]:
     """What holds the head of a lane; never nothing."""
     task, lines = lane.head(ages_of(turn)[lane.rank]), lines_of(turn, lane)
     scene = Scene(turn, lane, task, lines, considered(turn, lane, lines))
-    return scene.causes(holds_of(turn, lane, lines)) or [_behind(scene, ahead_of(turn, lane, task))]
+    return scene.causes(holds_of(turn, lane, lines)) or [
+        _behind(scene, ahead_of(turn, lane, task).tasks, is_alone=True)
+    ]
 
 
 class Scene(Struct, frozen=True):
