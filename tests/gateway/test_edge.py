@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from taskyard.core.settings import Limits, Retry, Settings, Sizes
+from taskyard.core.settings import ExecutionRules, Limits, Retry, Settings, Sizes, TypeRules
 from taskyard.gateway.app import GatewayApp
 from taskyard.gateway.auth import AuthSettings
 from taskyard.gateway.door import GatewaySettings
@@ -152,6 +152,28 @@ async def test_a_task_that_does_not_say_is_run_as_configured_and_stays_so(hub: G
     await hub.adopt(Settings())
     assert (await ann.get(f"{TASKS}/T-001")).json["execution"] == silent
     assert (await ann.get(f"{TASKS}/T-002")).json["execution"] == half
+
+
+@pytest.mark.parametrize(("type", "is_required"), [("audit", True), ("chore", False), ("general", True)])
+async def test_a_decision_report_is_required_by_type_or_of_all(
+    hub: GatewayHub, ann: Client, type: str, is_required: bool
+) -> None:
+    types = {"audit": TypeRules(require_decision_report=True), "chore": TypeRules(require_decision_report=False)}
+    await hub.adopt(Settings(execution=ExecutionRules(require_decision_report=True), types=types))
+    shown = (await ann.post(TASKS, {"input": "a", "type": type})).json
+    assert shown["execution"]["require_decision_report"] is is_required
+    (task,) = hub.state.tasks.values()
+    assert task.terms.decision_report is is_required
+    # What a submission requires, no setting takes away.
+    asked = {"input": "b", "type": type, "execution": {"require_decision_report": True}}
+    assert (await ann.post(TASKS, asked)).json["execution"]["require_decision_report"] is True
+
+
+async def test_of_one_type_alone_a_decision_report_is_required(hub: GatewayHub, ann: Client) -> None:
+    await hub.adopt(Settings(types={"audit": TypeRules(require_decision_report=True)}))
+    for type, is_required in (("audit", True), ("general", False)):
+        shown = (await ann.post(TASKS, {"input": "a", "type": type})).json
+        assert shown["execution"]["require_decision_report"] is is_required
 
 
 # --- daemons -----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskyard.core.commands import Draft
-from taskyard.core.settings import Retry
+from taskyard.core.settings import Settings
 from taskyard.core.task import Attempt, Dependency, Failure, Task, Trouble
 from taskyard.gateway.present import batch_json, task_answer, task_json
 from taskyard.gateway.translate import draft_of
@@ -71,7 +71,7 @@ ODD: list[dict[str, Any]] = [
 
 def a_draft(said: dict[str, Any]) -> Draft:
     submission = msgspec.json.decode(msgspec.json.encode({"input": "hello", **said}), type=Submission)
-    return draft_of(submission, id="0190", user_id="u", retry=Retry())
+    return draft_of(submission, id="0190", user_id="u", settings=Settings())
 
 
 def a_stored(said: dict[str, Any], **fields: Any) -> StoredTask:

@@ -265,6 +265,19 @@ class Schedules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     probe_max_s: float = 600.0
 
 
+class TypeRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For tasks of one type; what is None is as for all types."""
+
+    require_decision_report: bool | None = None
+
+
+class ExecutionRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For tasks of all types."""
+
+    require_decision_report: bool = False
+    """Whether a task is incomplete without one, whatever its submission says."""
+
+
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lease: Lease = Lease()
     retry: Retry = Retry()
@@ -280,9 +293,16 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cooling: Cooling = Cooling()
     hooks: Hooks = Hooks()
     schedules: Schedules = Schedules()
+    execution: ExecutionRules = ExecutionRules()
+    types: dict[str, TypeRules] = {}
     plans: dict[str, Plan] = field(default_factory=_plans)
     queues: dict[str, Queue] = {}
     default_queue: str = DEFAULT_QUEUE
     profile: Profile = Profile.LOCAL
     cascade_rows_max: int = 500
     subtask_depth_max: int = 5
+
+    def requires_report(self, type: str) -> bool:
+        """Whether every task of this type has to say how it decided."""
+        own = self.types[type].require_decision_report if type in self.types else None
+        return self.execution.require_decision_report if own is None else own

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from taskyard.core.commands import Arrival
-from taskyard.core.settings import Retry
+from taskyard.core.settings import Settings
 from taskyard.core.task import Attempt, Failure
 from taskyard.gateway.translate import draft_of, failure_of, usage_of
 from taskyard.vocabulary import ENDED, AttemptStatus, ResultStatus, Status
@@ -38,9 +38,11 @@ def id_of(user_id: str, origin: str, name: str, place: Place) -> str:
     return f"{ms >> 16:08x}-{ms & 0xFFFF:04x}-7{order:03x}-{end[:4]}-{end[4:]}"
 
 
-def arrival_of(record: CarriedTask, *, user_id: str, ids: Mapping[str, str], now_ms: int, retry: Retry) -> Arrival:
+def arrival_of(
+    record: CarriedTask, *, user_id: str, ids: Mapping[str, str], now_ms: int, settings: Settings
+) -> Arrival:
     """`ids` are those of every name in the import that is known here."""
-    draft = draft_of(record, id=ids[record.id], user_id=user_id, retry=retry, meanings=ids)
+    draft = draft_of(record, id=ids[record.id], user_id=user_id, settings=settings, meanings=ids)
     draft.name = record.id
     draft.depends_on = tuple(ids.get(name, name) for name in draft.depends_on)
     draft.parent_id = None if draft.parent_id is None else ids.get(draft.parent_id, draft.parent_id)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from taskyard.core.commands import ChangeTask, CompleteTask, Draft, FailTask
 from taskyard.core.priority import level_of
-from taskyard.core.settings import Retry, Sizes
+from taskyard.core.settings import Retry, Settings, Sizes
 from taskyard.core.task import Failure, Kind, Needs, Terms, Usage
 from taskyard.core.task import ms_of as ms_of_seconds
 from taskyard.core.told import KEEP, Keep
@@ -41,7 +41,7 @@ def draft_of(
     *,
     id: str,
     user_id: str,
-    retry: Retry,
+    settings: Settings,
     key: str | None = None,
     as_agent: bool = False,
     meanings: Mapping[str, str] = NO_NAMES,
@@ -56,7 +56,7 @@ def draft_of(
         digest = digest_of(submission, user_id, meanings)
         key = key or f"{CONTENT_KEY_PREFIX}{digest}"
     level, value = _priority_of(submission)
-    execution = _execution_of(submission.execution, retry)
+    execution, retry = _execution_of(submission, settings), settings.retry
     # By place, in the order of the fields: by name takes three times as long, for so many.
     return Draft(
         id,
@@ -102,13 +102,15 @@ def _needs_of(submission: Submission) -> Needs:
     )
 
 
-def _execution_of(said: Execution | None, retry: Retry) -> Execution | None:
+def _execution_of(submission: Submission, settings: Settings) -> Execution | None:
     """How it is to be run, in the words that are kept: those mean the same whatever is configured later.
 
     None: nothing was said, and nothing is configured.
     """
+    said, retry = submission.execution, settings.retry
+    needs_report = settings.requires_report(submission.type)
     if said is None:
-        if (retry.timeout_s, retry.max_attempts, retry.delay_s) == _BUILT_IN:
+        if not needs_report and (retry.timeout_s, retry.max_attempts, retry.delay_s) == _BUILT_IN:
             return None
         said = _EXECUTION
     return replace(
@@ -116,6 +118,7 @@ def _execution_of(said: Execution | None, retry: Retry) -> Execution | None:
         timeout=_given(said.timeout, retry.timeout_s),
         max_attempts=_given(said.max_attempts, retry.max_attempts),
         retry_delay=_given(said.retry_delay, retry.delay_s),
+        require_decision_report=said.require_decision_report or needs_report,
     )
 
 

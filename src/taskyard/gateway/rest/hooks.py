@@ -231,7 +231,7 @@ async def _submit(call: Call[Empty], receiver: Receiver, delivery: Delivery) -> 
     task = hook_templates.filled(
         template, delivery, hook_id=receiver.id, provider=receiver.provider, input_bytes_max=most
     )
-    draft = draft_of(task, id=call.hub.mint(), user_id=receiver.user_id, retry=call.hub.settings.retry, key=key)
+    draft = draft_of(task, id=call.hub.mint(), user_id=receiver.user_id, settings=call.hub.settings, key=key)
     # The delivery decides what is the same, not what it holds: sent again it may say how often it was sent, and its
     # hook's template may have changed meanwhile.
     draft.digest = key

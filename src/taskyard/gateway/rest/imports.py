@@ -92,8 +92,8 @@ def _breaker(one: CarriedBreaker, user_id: str) -> BreakerRecord:
 
 
 def _arrivals(call: Call[OfUser], body: Import, user_id: str, ids: Mapping[str, str]) -> list[Arrival]:
-    retry, now_ms = call.hub.settings.retry, call.hub.now_ms()
-    return [arrival_of(record, user_id=user_id, ids=ids, now_ms=now_ms, retry=retry) for record in body.tasks]
+    settings, now_ms = call.hub.settings, call.hub.now_ms()
+    return [arrival_of(record, user_id=user_id, ids=ids, now_ms=now_ms, settings=settings) for record in body.tasks]
 
 
 class Misfit(Struct, frozen=True):

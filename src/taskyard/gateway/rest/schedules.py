@@ -223,7 +223,7 @@ def _what(call: Call[OfUser], user_id: str, schedule_id: str, task: Submission, 
     if large:
         raise refuse_fields(large, Refusal.TOO_LARGE, below=place)
     task.source = Source(SourceType.SCHEDULE, schedule_id, source.channel)
-    draft = draft_of(task, id="", user_id=user_id, retry=call.hub.settings.retry)
+    draft = draft_of(task, id="", user_id=user_id, settings=call.hub.settings)
     template = Template(
         draft.kind,
         draft.terms,

@@ -186,7 +186,7 @@ def _draft_or_refusal(
     if faults:
         return refuse_fields(faults, below=_place(index))
     draft = draft_of(
-        submission, id=id, user_id=user_id, retry=settings.retry, key=key, as_agent=as_agent, meanings=meanings
+        submission, id=id, user_id=user_id, settings=settings, key=key, as_agent=as_agent, meanings=meanings
     )
     # The body has all of these fields, and encoded none is shorter: a small one holds none that is too large.
     size = settings.limits.size
