@@ -170,11 +170,25 @@ def test_rates_come_before_quotas_and_quotas_before_pressure() -> None:
     hub = HubHarness(Settings(limits=limits, plans=plans, profile=Profile.SERVICE), is_metered=True)
     hub.state.users["ann"].record.plan = "tiny"
     hub.submit_all(*drafts(1, source=PROACTIVE), *drafts(1))
-    # Too fast, too many and too long a line: the first is said.
-    assert "proactive" in refusal_of(hub.offer(*drafts(2, source=PROACTIVE))).detail
-    assert refusal_of(hub.offer(*drafts(2, level=Level.LOW))).code is Refusal.TOO_MANY_PENDING
+    # Too fast, and too long a line: the first is said.
+    assert "proactive" in refusal_of(hub.offer(*drafts(1, source=PROACTIVE, level=Level.LOW))).detail
     assert refusal_of(hub.offer(*drafts(1, level=Level.LOW))).code is Refusal.BACKPRESSURE
-    assert "together" in refusal_of(hub.offer(*drafts(8, level=Level.LOW))).detail
+    hub.submit()
+    assert "proactive" in refusal_of(hub.offer(*drafts(1, source=PROACTIVE))).detail
+    assert refusal_of(hub.offer(*drafts(1, level=Level.LOW))).code is Refusal.TOO_MANY_PENDING
+
+
+def test_a_batch_that_is_too_large_for_its_user_is_no_matter_of_its_rate() -> None:
+    # Given a user who has used up the rate of this minute, and has room for three more
+    limits = Limits(rate={SourceType.USER: Rate(per_minute=5, per_hour=1000)})
+    hub = HubHarness(Settings(limits=limits, plans={"tiny": Plan(max_pending=8)}), is_metered=True)
+    hub.state.users["ann"].record.plan = "tiny"
+    for _ in range(5):
+        hub.submit()
+
+    # Then a batch of more is told that it is too large: however long one waits, it is not taken
+    assert refusal_of(hub.offer(*drafts(4))).code is Refusal.TOO_MANY_PENDING
+    assert refusal_of(hub.offer(*drafts(3))).code is Refusal.RATE_LIMITED
 
 
 def test_what_is_wrong_in_itself_is_said_first() -> None:

@@ -42,6 +42,18 @@ async def test_several_statuses_are_listed_at_once(ann: Client) -> None:
     assert refs(await ann.get(f"{TASKS}?status=running,cancelled")) == ["T-002"]
 
 
+async def test_pending_means_what_the_status_of_the_queue_counts_unless_it_is_meant_exactly(ann: Client) -> None:
+    await submit(ann)
+    await submit(ann, depends_on=["T-001"])
+    await submit(ann, scheduled_for="2030-01-01T00:00:00Z")
+    assert refs(await ann.get(f"{TASKS}?status=pending")) == ["T-003", "T-002", "T-001"]
+    assert (await ann.get(f"{TASKS}/queue-status")).json["pending"] == 3
+    assert refs(await ann.get(f"{TASKS}?status=pending&exact=true")) == ["T-003"]
+    assert refs(await ann.get(f"{TASKS}?status=waiting")) == ["T-002"]
+    # Words of other queues are none of the statuses.
+    assert (await ann.get(f"{TASKS}?status=in-progress&exact=true")).status == 422
+
+
 async def test_a_task_is_found_by_its_ref_or_id_as_if_they_were_words(ann: Client, bob: Client) -> None:
     first = await submit(ann, title="about T-002")
     second = await submit(ann)

@@ -1,4 +1,4 @@
-"""How much of a submission is taken in: rates, quotas, pressure, in this order.
+"""How much of a submission is taken in: rates, quotas, pressure, in this order; of a batch quotas first.
 
 `intake.py` looks at each draft for itself; here all that are left are looked at together, since what they cost is
 counted. Each check is a function that answers which drafts it refuses, by their place. Without `partial` one refusal
@@ -112,19 +112,17 @@ def pressure_allows(offer: Offer) -> Refusals:
     return refused
 
 
-ADMISSION: Final[tuple[AdmissionCheck, ...]] = (
-    source_rate_allows,
-    hub_rate_allows,
-    hours_are_left,
-    pending_has_room,
-    pressure_allows,
-)
+RATES: Final = (source_rate_allows, hub_rate_allows)
+QUOTAS: Final = (hours_are_left, pending_has_room)
+OF_ONE: Final[tuple[AdmissionCheck, ...]] = (*RATES, *QUOTAS, pressure_allows)
+# One that is too large is not taken however slowly it comes.
+OF_A_BATCH: Final[tuple[AdmissionCheck, ...]] = (*QUOTAS, *RATES, pressure_allows)
 
 
 def refusals_of(offer: Offer) -> Refusals:
     """What is not taken in, and why. Nothing is charged yet: others may still be refused because of these."""
     refused: Refusals = {}
-    for check in ADMISSION:
+    for check in OF_ONE if len(offer.drafts) == 1 else OF_A_BATCH:
         found = check(offer)
         refused |= found
         offer.drafts = {index: draft for index, draft in offer.drafts.items() if index not in found}

@@ -1,6 +1,6 @@
 """Reading tasks and acting on them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Final, TypeVar
 
@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from taskyard.core.commands import CancelTask, Command, RetryTask, SkipTask
 from taskyard.core.effects import Done, Refused
+from taskyard.core.lifecycle import UNHELD
 from taskyard.core.priority import level_of
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse, task_not_found
 from taskyard.gateway.pages import link_to_next, place_of
@@ -28,11 +29,17 @@ Q = TypeVar("Q")
 OF_ITSELF: Final = "A task's token reads the sub-tasks of its task; the task itself was handed over with the token."
 
 _LEVELS: Final = {level.value: level for level in Level}
-_STATUSES: Final = {status.value: (status,) for status in Status} | STATUS_ALIASES
+_EXACT: Final = {status.value: (status,) for status in Status}
+_STATUSES: Final = (
+    _EXACT | STATUS_ALIASES | {Status.PENDING.value: tuple(status for status in Status if status in UNHELD)}
+)
 
 
 class TaskQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
     status: Name | None = None
+    """`pending` is what `queue-status` counts as pending: all that no daemon has."""
+    exact: bool = False
+    """Each word of `status` means that one status."""
     queue: Name | None = None
     type: Name | None = None
     source: SourceType | None = None
@@ -67,7 +74,7 @@ async def list_tasks(call: Call[TaskQuery], _body: Empty) -> Reply:
     user_id = call.users(query.user)
     wanted = TaskFilter(
         user_id=user_id,
-        statuses=_statuses(query.status),
+        statuses=_statuses(query.status, _EXACT if query.exact else _STATUSES),
         queue=query.queue,
         type=query.type,
         source=query.source or (None if query.schedule is None else SourceType.SCHEDULE),
@@ -133,14 +140,14 @@ def _meant(wanted: TaskFilter, reader: Reader) -> StoredTask | None:
     return found if fits and (not wanted.statuses or task.status in wanted.statuses) else None
 
 
-def _statuses(said: str | None) -> tuple[Status, ...]:
+def _statuses(said: str | None, meanings: Mapping[str, tuple[Status, ...]]) -> tuple[Status, ...]:
     if said is None:
         return ()
     words = said.split(",")
-    unknown = [word for word in words if word not in _STATUSES]
+    unknown = [word for word in words if word not in meanings]
     if unknown:
-        raise _invalid("status", f"unknown: {', '.join(unknown)}; known are {', '.join(_STATUSES)}")
-    return tuple(dict.fromkeys(status for word in words for status in _STATUSES[word]))
+        raise _invalid("status", f"unknown: {', '.join(unknown)}; known are {', '.join(meanings)}")
+    return tuple(dict.fromkeys(status for word in words for status in meanings[word]))
 
 
 def _level(said: str | None) -> Level | None:

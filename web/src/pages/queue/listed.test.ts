@@ -29,5 +29,5 @@ test("a tab counts all that it lists", () => {
 
 test("what the hub would refuse is left out of its query", () => {
   const asked = { status: "blocked", priority: "urgent", source: "dream", type: "code", q: "  gate ", queue: "" };
-  expect(queryOf(asked, { user: "*" })).toEqual({ user: "*", status: "blocked", type: "code", q: "gate" });
+  expect(queryOf(asked, { user: "*" })).toEqual({ user: "*", status: "blocked", exact: true, type: "code", q: "gate" });
 });

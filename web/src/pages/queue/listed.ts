@@ -63,7 +63,7 @@ export function queryOf(filters: Filters, whose: Whose): TaskFilters {
   const source = SOURCES.find((one) => one === filters.source);
   return {
     ...whose,
-    ...(statuses.length === 0 ? {} : { status: statuses.join(",") }),
+    ...(statuses.length === 0 ? {} : { status: statuses.join(","), exact: true }),
     ...(level === undefined ? {} : { priority: level }),
     ...(source === undefined ? {} : { source }),
     ...(filters.queue ? { queue: filters.queue } : {}),
