@@ -10,30 +10,25 @@ from typing import Any, Final
 
 from taskyard.core.settings import Sizes
 from taskyard.gateway.agent_routes import CLAIM_ROUTES, MCP_PATH, MCP_ROUTES
+from taskyard.gateway.callers import callers_of
 from taskyard.gateway.daemon_routes import DAEMON_ROUTES
 from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
 from taskyard.gateway.openapi import document, refusals_of
 from taskyard.gateway.page_routes import PAGE_ROUTES
-from taskyard.gateway.route import Policy, Route, TokenUse
+from taskyard.gateway.route import Policy, Route
 from taskyard.gateway.routes import OTHER_ROUTES, ROUTES, SOCKET_PATH, SOCKET_POLICY
 from taskyard.gateway.schedule_routes import SCHEDULE_ROUTES
 from taskyard.gateway.sizes import bytes_max
 from taskyard.gateway.task_routes import TASK_ROUTES
-from taskyard.vocabulary import Refusal, Scope
+from taskyard.vocabulary import Refusal
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "http.md"
 WIDTH: Final = 140
 SIZE: Final = Sizes()
 DESCRIBED: Final = tuple(route for route in ROUTES if route.is_described)
-
-TOKENS: Final = {
-    TokenUse.NONE: "",
-    TokenUse.CALLBACK: "the token of the attempt",
-    TokenUse.SUBTASKS: "a running task's token, for its own sub-tasks",
-}
 
 Schema = Mapping[str, Any]
 
@@ -150,7 +145,7 @@ def entry(route: Route[Any, Any], described: Schema) -> Iterator[str]:
     operation = described["paths"][route.path][route.method.lower()]
     yield f"### `{route.method} {route.path}`"
     yield ""
-    yield f"{route.summary}."
+    yield from textwrap.wrap(f"{route.summary}. {route.description}".strip(), WIDTH)
     yield ""
     yield from item("who", who(route.policy))
     query = [parameter for parameter in operation["parameters"] if parameter["in"] == "query"]
@@ -166,16 +161,7 @@ def entry(route: Route[Any, Any], described: Schema) -> Iterator[str]:
 
 
 def who(policy: Policy) -> str:
-    if policy.signed:
-        return "whoever signs the body with the hook's secret, without a key: see [webhooks.md](webhooks.md)"
-    if policy.keyed:
-        return "whoever has a key, in the body"
-    if policy.public:
-        return "anybody, without a key"
-    scopes = [f"`{scope}`" for scope in Scope if scope in policy.scopes]
-    allowed = "any key" if len(scopes) == len(Scope) else f"a key with the scope {' or '.join(scopes)}"
-    token = TOKENS[policy.token]
-    return f"{allowed}; or {token}" if token else allowed
+    return callers_of(policy) + (": see [webhooks.md](webhooks.md)" if policy.signed else "")
 
 
 def body(route: Route[Any, Any], described: Schema) -> str:
@@ -209,9 +195,8 @@ def item(name: str, text: str) -> Iterator[str]:
 
 def shapes(described: Schema) -> Iterator[str]:
     """The objects that bodies and answers are made of; queries are told with their routes."""
-    queries = {route.query.__name__ for route in DESCRIBED}
     for name, schema in sorted(described["components"]["schemas"].items()):
-        if "properties" in schema and name not in queries:
+        if "properties" in schema:
             yield name
 
 

@@ -1,7 +1,10 @@
 """The document says what the hub does: held against the hub, not against another list."""
 
+import asyncio
+from collections.abc import Iterator
 from typing import Any
 
+import jsonschema
 import pytest
 
 from taskyard.gateway.app import GatewayApp
@@ -15,12 +18,21 @@ pytestmark = pytest.mark.anyio
 TASKS = "/api/v1/tasks"
 
 DOCUMENT = document(ROUTES)
+OPERATIONS = [(method, path, one) for path, of in DOCUMENT["paths"].items() for method, one in of.items()]
 WITH_BODY = [route for route in ROUTES if route.is_described and route.method in ("POST", "PATCH")]
 
 
 def operation_of(method: str, path: str) -> dict[str, Any]:
     operation: dict[str, Any] = DOCUMENT["paths"][path][method.lower()]
     return operation
+
+
+def parts_of(part: Any) -> Iterator[dict[str, Any]]:
+    """Every object in the document, at any depth."""
+    if isinstance(part, dict):
+        yield part
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from parts_of(inner)
 
 
 def successes(method: str, path: str) -> list[str]:
@@ -35,10 +47,12 @@ async def test_a_body_is_required_where_none_is_refused(hub: GatewayHub, app: Ga
         assert required is (answer.status == 422), (route.method, route.path)
 
 
-@pytest.mark.parametrize("name", ["Submission", "BatchItem"])
-def test_a_task_needs_its_input_under_one_of_two_names(name: str) -> None:
+@pytest.mark.parametrize("name", ["Submission", "BatchItem", "CarriedTask"])
+def test_a_task_requires_its_input(name: str) -> None:
+    # The hub takes `description` for it; a client that is generated needs one name and a field it cannot forget.
     schema = DOCUMENT["components"]["schemas"][name]
-    assert schema["oneOf"] == [{"required": ["input"]}, {"required": ["description"]}]
+    assert "input" in schema["required"]
+    assert "description" not in schema["properties"]
 
 
 async def test_what_was_submitted_before_answers_200(ann: Client) -> None:
@@ -58,3 +72,60 @@ async def test_a_batch_of_which_some_are_new_answers_201(ann: Client) -> None:
 def test_users_and_keys_are_made_anew_each_time() -> None:
     assert successes("POST", "/api/v1/users") == ["201"]
     assert successes("POST", "/api/v1/users/{id}/keys") == ["201"]
+
+
+def test_it_says_where_its_hub_is_and_under_which_licence() -> None:
+    assert [server["url"] for server in DOCUMENT["servers"]] == ["/"]
+    assert DOCUMENT["info"]["license"]["identifier"] == "Apache-2.0"
+
+
+def test_every_operation_is_filed_named_and_described() -> None:
+    assert OPERATIONS
+    for method, path, operation in OPERATIONS:
+        assert len(operation["tags"]) == 1, (method, path)
+        assert operation["summary"], (method, path)
+        assert len(operation["description"]) > len(operation["summary"]), (method, path)
+
+
+def test_its_tags_are_those_of_its_operations_and_each_says_what_it_is_about() -> None:
+    tags = DOCUMENT["tags"]
+    assert {tag["name"] for tag in tags} == {name for _, _, operation in OPERATIONS for name in operation["tags"]}
+    assert len({tag["name"] for tag in tags}) == len(tags)
+    assert all(tag["description"] for tag in tags)
+
+
+def test_every_array_says_what_is_in_it() -> None:
+    arrays = [part for part in parts_of(DOCUMENT) if part.get("type") == "array"]
+    assert arrays
+    assert [array for array in arrays if not array.get("items")] == []
+
+
+def test_no_schema_is_a_choice_of_what_is_required() -> None:
+    # Generators make a type of each option: of these they make empty ones, and the body is lost.
+    for part in parts_of(DOCUMENT):
+        for option in (*part.get("oneOf", ()), *part.get("anyOf", ()), *part.get("allOf", ())):
+            assert set(option) != {"required"}, part
+
+
+def test_every_schema_is_used() -> None:
+    used = {part["$ref"].rpartition("/")[2] for part in parts_of(DOCUMENT) if "$ref" in part}
+    assert set(DOCUMENT["components"]["schemas"]) == used
+
+
+async def claimed_and_ended(owner: Client, **ended: object) -> dict[str, Any]:
+    answer = await owner.post("/api/v1/claim", {"name": "reader", "wait_s": 5}, hang_up=asyncio.Event())
+    given: dict[str, Any] = answer.json
+    await owner.post(f"{TASKS}/{given['task']['id']}/complete", {"attempt": given["attempt"], **ended})
+    return given
+
+
+async def test_what_a_claim_brings_is_as_described(owner: Client) -> None:
+    await owner.post(TASKS, {"input": "a"})
+    await owner.post(TASKS, {"input": "b", "depends_on": ["T-001"], "execution": {"retry_delay": 0}})
+    await claimed_and_ended(owner, status="completed", result=[1])
+    await claimed_and_ended(owner, status="failed", error="no")
+    given = await claimed_and_ended(owner, status="completed")
+    assert given["context_input"]
+    assert given["previous_attempts"]
+    schema = {"$ref": "#/components/schemas/ClaimAnswer", "components": DOCUMENT["components"]}
+    jsonschema.validate(given, schema)

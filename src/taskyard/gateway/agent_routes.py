@@ -18,6 +18,10 @@ CLAIM_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=Policy(scopes=frozenset({Scope.DAEMON})),
         handler=claims.claim,
         summary="Pull one task, for agents without a socket; 204 if none came in `wait_s`",
+        description=(
+            "The task counts as started. Its `token` authorises the calls about this attempt; one of them within "
+            "each `lease_s` seconds keeps it."
+        ),
         body=Claim,
         query=Empty,
         answer=ClaimAnswer,

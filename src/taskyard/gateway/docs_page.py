@@ -44,11 +44,8 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
         content = next(iter(response.get("content", {}).values()), {"schema": {}})
         said = escape(response["description"]).replace("`", "")
         rows.append(f"<tr><td>{status}<td>{said}<td>{_type_of(content['schema'])}")
-    scopes = ", ".join(operation.get("x-scopes", ["no key needed"]))
-    return (
-        f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(operation['summary'])} "
-        f"({escape(scopes)})</p><table>{''.join(rows)}</table>"
-    )
+    said = escape(operation["description"]).replace("`", "")
+    return f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{said}</p><table>{''.join(rows)}</table>"
 
 
 def _schema(name: str, schema: dict[str, Any]) -> str:

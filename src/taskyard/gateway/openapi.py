@@ -6,13 +6,15 @@ from typing import Any, Final
 
 import msgspec
 
+from taskyard.gateway.callers import callers_of
 from taskyard.gateway.route import Route
+from taskyard.gateway.tags import TAGS, tag_of
 from taskyard.vocabulary import Refusal
 from taskyard.wire.depth import DEPTH_MAX
 from taskyard.wire.fields import NAME_CHARS_MAX
 from taskyard.wire.imports import CarriedTask
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS, Problem
-from taskyard.wire.submission import INPUT_NAMES, BatchItem, Submission
+from taskyard.wire.submission import BatchItem, Submission
 
 _ALWAYS: Final = (Refusal.INVALID_INPUT, Refusal.FORBIDDEN, Refusal.BAD_REQUEST, Refusal.URI_TOO_LONG)
 _WITH_KEY: Final = (Refusal.UNAUTHENTICATED, Refusal.RATE_LIMITED)
@@ -37,12 +39,14 @@ def document(routes: Sequence[Route[Any, Any]]) -> dict[str, Any]:
         types, schema_hook=_anything, ref_template="#/components/schemas/{name}"
     )
     for kind in (Submission, BatchItem, CarriedTask):
-        # The types cannot say this; `faults_of` does.
-        components[kind.__name__]["oneOf"] = [{"required": [name]} for name in INPUT_NAMES]
+        _require_input(components[kind.__name__])
     schema_of = {str(type_): schema for type_, schema in zip(types, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of, components)
+    # Queries have become parameters, and nothing refers to them.
+    for query in {route.query.__name__ for route in routes} - {route.body.__name__ for route in routes}:
+        components.pop(query, None)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -50,13 +54,26 @@ def document(routes: Sequence[Route[Any, Any]]) -> dict[str, Any]:
             "version": "1",
             "summary": "A durable, fair task queue for AI agents",
             "description": f"A JSON value in a body nests at most {DEPTH_MAX} levels deep.",
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         },
+        "servers": [{"url": "/", "description": "The hub that this document was read from"}],
+        "tags": [{"name": tag.name, "description": tag.description} for tag in TAGS],
         "paths": paths,
         "components": {
             "schemas": components,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _require_input(schema: dict[str, Any]) -> None:
+    """Require `input` and leave its other name out.
+
+    The hub takes `description` in its place. A schema that says so is a choice between two lists of required fields:
+    generators make a type of each, without a field, and their clients lose the body.
+    """
+    schema["required"] = ["input", *schema["required"]]
+    del schema["properties"]["description"]
 
 
 def _anything(type_: type) -> dict[str, Any]:
@@ -89,6 +106,8 @@ def refusals_of(route: Route[Any, Any]) -> tuple[Refusal, ...]:
 def _operation(route: Route[Any, Any], schema_of: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "summary": route.summary,
+        "description": _description(route),
+        "tags": [tag_of(route.path)],
         "operationId": f"{route.method.lower()}{route.path}".replace("/", "_").replace("{", "").replace("}", ""),
         "parameters": _parameters(route, components),
         "responses": _responses(route, schema_of),
@@ -99,15 +118,20 @@ def _operation(route: Route[Any, Any], schema_of: dict[str, Any], components: di
     if route.method in _BODY_METHODS:
         is_raw = route.body is bytes
         operation["requestBody"] = {
-            "required": not is_raw and _needs_fields(components[route.body.__name__]),
+            # No body is taken for an empty object.
+            "required": not is_raw and bool(components[route.body.__name__].get("required")),
             "content": {"application/json": {"schema": _anything(object) if is_raw else schema_of[str(route.body)]}},
         }
     return operation
 
 
-def _needs_fields(schema: dict[str, Any]) -> bool:
-    """Whether an empty object, which is what no body is taken for, would be refused."""
-    return bool(schema.get("required") or schema.get("oneOf"))
+def _description(route: Route[Any, Any]) -> str:
+    said = [f"{route.summary}.", route.description, f"For {callers_of(route.policy)}."]
+    if route.again_status is not None:
+        said.append(f"Answers {route.again_status} instead of {route.status} {route.again_when}.")
+    if route.nothing_status is not None:
+        said.append(f"Answers {route.nothing_status}, without a body, if there is nothing.")
+    return " ".join(filter(None, said))
 
 
 def _parameters(route: Route[Any, Any], components: dict[str, Any]) -> list[dict[str, Any]]:

@@ -62,6 +62,8 @@ class Route(Generic[B, Q]):
     policy: Policy
     handler: Callable[[Call[Q], B], Awaitable[Reply | Stream]]
     summary: str
+    description: str = ""
+    """What the summary has no room for, in sentences."""
     answer: Any
     """None: there is no body to be read."""
     status: int = 200
@@ -114,6 +116,7 @@ def get(
     query: type[Q],
     answer: Any,
     summary: str,
+    description: str = "",
     media_type: str = "application/json",
     refusals: tuple[Refusal, ...] = (),
 ) -> Route[Empty, Q]:
@@ -123,6 +126,7 @@ def get(
         policy=policy,
         handler=handler,
         summary=summary,
+        description=description,
         answer=answer,
         media_type=media_type,
         body=Empty,

@@ -92,6 +92,7 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=ADMIN,
         handler=queues.delete,
         summary="Remove what was set here; what the file says holds again",
+        description="A queue that is not in the file is gone.",
         body=Empty,
         query=OfUser,
         answer=OkAnswer,
@@ -214,6 +215,10 @@ OTHER_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         events.stream,
         policy=OWNER,
         summary="What happens, as it happens (server-sent events)",
+        description=(
+            "`Last-Event-ID` resumes without a gap. After an id that is no longer kept, the first event is "
+            "`resync`: read again what you show."
+        ),
         query=events.EventQuery,
         answer=str,
         media_type="text/event-stream",

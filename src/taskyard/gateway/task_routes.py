@@ -72,6 +72,10 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=READER_OR_TOKEN,
         handler=submit.submit,
         summary="Submit a task; 200 if the same was submitted before",
+        description=(
+            "The answer comes when the task is on disk. If none comes, send the request again with the same "
+            "`Idempotency-Key`: no second task is made. `description` is accepted in place of `input`."
+        ),
         body=Submission,
         query=OfUser,
         answer=TaskAnswer,
@@ -85,6 +89,10 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=READER_OR_TOKEN,
         handler=submit.submit_batch,
         summary="Submit up to 1,000 tasks, all or none unless `partial`",
+        description=(
+            "Tasks of a batch depend on each other by `name`. An `Idempotency-Key` names the whole batch: a "
+            "repetition answers as the first did."
+        ),
         body=Batch,
         query=OfUser,
         answer=BatchAnswer,
@@ -145,6 +153,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         tasks.show,
         policy=READER_OR_TOKEN,
         summary="A whole task; with `wait_s`, once it has ended or the time is up",
+        description="While a sub-task is awaited with its parent's token, it may run in the parent's place.",
         query=tasks.ShowQuery,
         answer=TaskAnswer,
         refusals=_READ,
@@ -155,6 +164,9 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=OWNER,
         handler=tasks.cancel,
         summary="Cancel a task and what depends on it",
+        description=(
+            "A running task stays `running`, with `cancel_requested_at`, until its daemon confirms or its lease ends."
+        ),
         body=Empty,
         query=tasks.ReasonQuery,
         answer=CancelAnswer,
@@ -177,6 +189,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=OWNER,
         handler=tasks.retry,
         summary="Begin a new series of attempts",
+        description="Earlier attempts are kept.",
         body=Empty,
         query=OfUser,
         answer=TaskAnswer,
@@ -188,6 +201,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=OWNER,
         handler=tasks.skip,
         summary="Leave a task out",
+        description="What depends on it is blocked, skipped or goes on, as its `on_depends_fail` says.",
         body=Empty,
         query=tasks.ReasonQuery,
         answer=TaskAnswer,
@@ -199,6 +213,10 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=ATTEMPT,
         handler=callbacks.complete,
         summary="An attempt ended",
+        description=(
+            "Only the newest attempt's result counts. An older one is kept on its attempt: 409 `STALE_ATTEMPT` "
+            "with `kept`."
+        ),
         body=Completion,
         query=OfUser,
         answer=OkAnswer,
@@ -221,6 +239,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=ATTEMPT,
         handler=callbacks.checkpoint,
         summary="Keep what a later attempt can go on from",
+        description="The newest checkpoint replaces the one before.",
         body=CheckpointReport,
         query=OfUser,
         answer=OkAnswer,
@@ -232,6 +251,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         policy=ATTEMPT,
         handler=callbacks.heartbeat,
         summary="A running attempt is alive",
+        description="Send it more often than every `lease_s` seconds, or the attempt is lost.",
         body=HeartbeatReport,
         query=OfUser,
         answer=OkAnswer,

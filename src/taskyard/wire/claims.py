@@ -7,6 +7,11 @@ from msgspec import Meta, Raw, Struct
 from taskyard.wire.fields import WAIT_S_MAX, JsonValue, Name, Names
 
 
+def _list_of(schema: str) -> Meta:
+    """What is handed on still encoded, said with the schema of the answer that it was made as."""
+    return Meta(extra_json_schema={"type": "array", "items": {"$ref": f"#/components/schemas/{schema}"}})
+
+
 class Claim(Struct, forbid_unknown_fields=True, kw_only=True):
     """`types` and `models` that are empty mean all."""
 
@@ -25,6 +30,6 @@ class ClaimAnswer(Struct, kw_only=True):
     token: str
     lease_s: float
     timeout: float
-    context_input: Annotated[Raw, Meta(extra_json_schema={"type": "array"})]
+    context_input: Annotated[Raw, _list_of("ContextInput")]
     checkpoint: JsonValue
-    previous_attempts: Annotated[Raw, Meta(extra_json_schema={"type": "array"})]
+    previous_attempts: Annotated[Raw, _list_of("AttemptAnswer")]

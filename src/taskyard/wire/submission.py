@@ -104,8 +104,6 @@ class Submission(Struct, forbid_unknown_fields=True, kw_only=True):
 
 NO_OBJECT: Final = "expected an object"
 ONE_INPUT: Final = "stands for `input`; give one of them"
-INPUT_NAMES: Final = ("input", "description")
-"""Exactly one of these is given."""
 
 
 class BatchItem(Submission, forbid_unknown_fields=True, kw_only=True):
