@@ -100,6 +100,13 @@ def test_every_array_says_what_is_in_it() -> None:
     assert [array for array in arrays if not array.get("items")] == []
 
 
+def test_every_object_says_whether_it_has_fields_of_its_own() -> None:
+    # Of one that does not, a generator makes an object without fields, to which nothing can be given.
+    for part in parts_of(DOCUMENT):
+        if "object" in part.get("type", ()):
+            assert part.get("properties") is not None or "additionalProperties" in part, part
+
+
 def test_no_schema_is_a_choice_of_what_is_required() -> None:
     # Generators make a type of each option: of these they make empty ones, and the body is lost.
     for part in parts_of(DOCUMENT):

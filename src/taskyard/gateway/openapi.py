@@ -38,6 +38,7 @@ def document(routes: Sequence[Route[Any, Any]]) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(
         types, schema_hook=_anything, ref_template="#/components/schemas/{name}"
     )
+    _open_objects([*schemas, components])
     for kind in (Submission, BatchItem, CarriedTask):
         _require_input(components[kind.__name__])
     schema_of = {str(type_): schema for type_, schema in zip(types, schemas, strict=True)}
@@ -74,6 +75,17 @@ def _require_input(schema: dict[str, Any]) -> None:
     """
     schema["required"] = ["input", *schema["required"]]
     del schema["properties"]["description"]
+
+
+def _open_objects(part: object) -> None:
+    """Say of every object whose fields are not listed that it may have any: generators would give it none."""
+    if isinstance(part, dict):
+        if "object" in part.get("type", ()) and "properties" not in part:
+            part.setdefault("additionalProperties", True)
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            _open_objects(inner)
 
 
 def _anything(type_: type) -> dict[str, Any]:

@@ -3,6 +3,9 @@ import { queryOptions } from "@tanstack/react-query";
 import type { Whose } from "~/lib/whose";
 
 import { answer, api, type Schemas } from "../client";
+import type { paths } from "../schema.gen";
+
+type HistoryParameters = NonNullable<paths["/api/v1/metrics/history"]["get"]["parameters"]["query"]>;
 
 /** Admins only: the whole hub's. */
 export const metricsQuery = queryOptions({
@@ -10,7 +13,7 @@ export const metricsQuery = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/metrics", { signal })),
 });
 
-export type Range = NonNullable<Schemas["HistoryQuery"]["range"]>;
+export type Range = NonNullable<HistoryParameters["range"]>;
 
 export type History = Schemas["HistoryAnswer"] & { range: Range };
 

@@ -1,0 +1,25 @@
+// Submit a task by the types that openapi-typescript made, and print its id.
+
+import createClient from "openapi-fetch";
+import type { components, paths } from "./schema.ts";
+
+const client = createClient<paths>({
+  baseUrl: process.env.HUB ?? "",
+  headers: { authorization: `Bearer ${process.env.KEY ?? ""}` },
+});
+
+// @ts-expect-error: a task needs its input
+export const unfinished: components["schemas"]["Submission"] = { type: "generated" };
+
+const { data, error } = await client.POST("/api/v1/tasks", {
+  params: { header: { "Idempotency-Key": "by openapi-typescript" } },
+  body: {
+    input: "by openapi-typescript",
+    type: "generated",
+    context: { a: [1] },
+    priority: 7,
+    requirements: { capabilities: ["eyes"] },
+  },
+});
+if (data?.status !== "queued") throw new Error(JSON.stringify(error ?? data));
+console.log(data.id);
