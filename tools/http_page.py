@@ -14,6 +14,7 @@ from taskyard.gateway.callers import callers_of
 from taskyard.gateway.daemon_routes import DAEMON_ROUTES
 from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
+from taskyard.gateway.job_routes import JOB_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
 from taskyard.gateway.openapi import document, refusals_of
 from taskyard.gateway.page_routes import PAGE_ROUTES
@@ -85,6 +86,7 @@ def lines() -> Iterator[str]:
         ("Schedules", SCHEDULE_ROUTES),
         ("Webhooks", HOOK_ROUTES),
         ("Notifications", NOTIFICATION_ROUTES),
+        ("Jobs of Arvis clients", JOB_ROUTES),
         ("Signing in, and around the API", PAGE_ROUTES),
     ):
         yield ""

@@ -206,6 +206,10 @@ class GatewayApp:
                     within, _, last = parts[5].rpartition("/")
                     id, parts[5] = f"{id}/{within}", last
                     methods = self._by_path.get("/".join(parts))
+            elif len(parts) == 4 and parts[3]:
+                # An address without a version is one segment shorter.
+                id, parts[3] = parts[3], "{id}"
+                methods = self._by_path.get("/".join(parts))
         return methods, id
 
     async def _caller(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Principal:

@@ -58,7 +58,7 @@ ATTEMPT: Final = Policy(scopes=frozenset({Scope.DAEMON}), token=TokenUse.CALLBAC
 class Route(Generic[B, Q]):
     method: str
     path: str
-    """With `{id}`, if at all, as the fourth segment; one more name may follow before the last word."""
+    """With `{id}`, if at all, after the first name; one more name may follow before the last word."""
     policy: Policy
     handler: Callable[[Call[Q], B], Awaitable[Reply | Stream]]
     summary: str

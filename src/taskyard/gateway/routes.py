@@ -12,6 +12,7 @@ from taskyard.gateway.call import Empty, OfUser
 from taskyard.gateway.daemon_routes import DAEMON_ROUTES
 from taskyard.gateway.exchange_routes import EXCHANGE_ROUTES
 from taskyard.gateway.hook_routes import HOOK_ROUTES
+from taskyard.gateway.job_routes import JOB_ROUTES
 from taskyard.gateway.notification_routes import NOTIFICATION_ROUTES
 from taskyard.gateway.page_routes import PAGE_ROUTES
 from taskyard.gateway.rest import (
@@ -363,6 +364,7 @@ ROUTES: Final = (
     *AGENT_ROUTES,
     *NOTIFICATION_ROUTES,
     *SCHEDULE_ROUTES,
+    *JOB_ROUTES,
     *PAGE_ROUTES,
 )
 SOCKET_PATH: Final = f"{V1}/daemons/connect"

@@ -19,6 +19,7 @@ TAGS: Final = (
         ("tasks", "intake", "why"),
     ),
     Tag("Claims", "Pull tasks without a socket.", ("claim",)),
+    Tag("Jobs", "Tasks as Arvis clients list, retry and cancel them.", ("queue",)),
     Tag("Daemons", "The processes that run tasks.", ("daemons",)),
     Tag(
         "Queues",
