@@ -1,15 +1,21 @@
 """`taskyard mcp`: how its tools reach a hub, and how it keeps what its agent has claimed."""
 
 import asyncio
+import io
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import pytest
+from mcp.server.stdio import stdio_server
 
 from taskyard.cli.mcp import Remote
 from taskyard.mcp import keeping
 from taskyard.mcp.keeping import Keeping
+from taskyard.mcp.server import build_server
+from taskyard.mcp.stdio import serve_lines
 from taskyard.mcp.yard import Ask, Outcome, problem
 from taskyard.sdk.async_client import AsyncClient
 from taskyard.sdk.retry import NEVER, RetryPolicy
@@ -172,3 +178,42 @@ async def test_an_agent_whose_key_has_ended_is_told_where_a_key_is_given(hub: St
         ]
     assert "TASKYARD_KEY" in by_key.value["detail"]
     assert "TASKYARD_KEY" not in by_token.value["detail"]
+
+
+def hello(version: str) -> str:
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    return json.dumps({"jsonrpc": "2.0", "id": version, "method": "initialize", "params": params})
+
+
+async def said_to(*lines: str) -> list[dict[str, Any]]:
+    """What a server says to these lines, one after another."""
+    out = io.StringIO()
+    streams = stdio_server(anyio.wrap_file(io.StringIO("".join(f"{line}\n" for line in lines))), anyio.wrap_file(out))
+    async with asyncio.timeout(WAIT_S), streams as (incoming, outgoing):
+        await serve_lines(build_server("1", Beaten(Outcome({}))), incoming, outgoing)
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+async def test_a_line_that_is_not_a_message_is_answered_and_the_next_one_served() -> None:
+    answers = await said_to("{not json", "", "[1]", '{"id": 1}', hello("2025-11-25"))
+    refused = [(one["id"], one["error"]["code"]) for one in answers if "error" in one]
+    assert refused == [(None, -32700), (None, -32700), (None, -32600), (None, -32600)]
+    assert [one["result"]["serverInfo"]["name"] for one in answers if "result" in one] == ["taskyard"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "agreed"),
+    [("2024-11-05", "2024-11-05"), ("2025-03-26", "2025-11-25"), ("2025-06-18", "2025-06-18")],
+)
+async def test_a_revision_that_requires_batches_is_not_agreed_on(asked: str, agreed: str) -> None:
+    (answer,) = await said_to(hello(asked))
+    assert answer["result"]["protocolVersion"] == agreed
+
+
+async def test_the_trace_of_a_call_goes_along(hub: StubHub) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task()))
+    trace = {"traceparent": "00-1-2-01", "tracestate": "a=b"}
+    async with remote(hub) as yard:
+        await yard.ask(Ask(method="POST", path="/api/v1/tasks", body={"input": "a"}, trace=trace))
+    (asked,) = hub.asked("POST", "tasks")
+    assert {name: asked.headers[name] for name in trace} == trace

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
+import jsonschema
 import mcp
 import msgspec
 import pytest
@@ -13,9 +14,12 @@ from mcp.client.streamable_http import streamable_http_client
 
 from taskyard.gateway import mcp as gateway_mcp
 from taskyard.gateway.app import GatewayApp
-from taskyard.mcp.server import build_server
-from taskyard.mcp.tools import BY_NAME, TOOLS, WAITED_FOR_MAX, schema_of
-from taskyard.mcp.yard import Ask, Outcome
+from taskyard.mcp import revisions
+from taskyard.mcp import tools as mcp_tools
+from taskyard.mcp.schemas import input_schema, output_schema
+from taskyard.mcp.server import Streamed, build_server
+from taskyard.mcp.tools import BY_NAME, TOOLS, WAITED_FOR_MAX
+from taskyard.mcp.yard import Ask, Outcome, ToolCall
 from taskyard.vocabulary import Level, Scope
 from tests.support.gateway_client import HELLO, WAIT_S, Client, Connection
 from tests.support.gateway_hub import GatewayHub
@@ -27,6 +31,10 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 MCP_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
+OUTPUTS = {tool.name: jsonschema.Draft202012Validator(output_schema(tool.answers)) for tool in TOOLS}
+TRACE = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "tracestate": "a=b"}
+
+
 class Agent:
     """The official client, with each tool's answer taken apart."""
 
@@ -36,6 +44,7 @@ class Agent:
     async def use(self, tool: str, **arguments: Any) -> Any:
         answer = await self.client.call_tool(tool, arguments)
         assert not answer.is_error, answer.structured_content
+        OUTPUTS[tool].validate(answer.structured_content)
         return answer.structured_content
 
     async def refused(self, tool: str, **arguments: Any) -> str:
@@ -43,6 +52,7 @@ class Agent:
         answer = await self.client.call_tool(tool, arguments)
         assert answer.is_error
         assert answer.structured_content["detail"]
+        OUTPUTS[tool].validate(answer.structured_content)
         return str(answer.structured_content["code"])
 
 
@@ -83,6 +93,7 @@ async def test_every_tool_is_described_for_whoever_has_to_choose_one(app: Gatewa
         for tool in listed:
             assert len(tool.description or "") > 100
             assert tool.input_schema["type"] == "object"
+            assert tool.output_schema == output_schema(BY_NAME[tool.name].answers)
             said = tool.input_schema["properties"].values()
             assert all("description" in one or "$ref" in one or one == {"type": "string"} for one in said)
 
@@ -156,10 +167,18 @@ async def test_wrong_arguments_are_told_and_change_nothing(agent: Agent) -> None
         ("list_tasks", {"status": "asleep"}, "INVALID_INPUT"),
         ("submit_subtask", {"input": "a"}, "INVALID_INPUT"),
         ("submit_subtask", {"input": "a", "parent": "T-999"}, "INVALID_INPUT"),
-        ("fly", {}, "INVALID_INPUT"),
     ):
         assert await agent.refused(tool, **arguments) == code, (tool, arguments)
     assert (await agent.use("list_tasks"))["tasks"] == []
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_tool_that_is_none_is_an_error_of_the_protocol(app: GatewayApp, owner: Client, mode: str) -> None:
+    assert owner.key is not None
+    async with agent_with(app, owner.key, mode) as agent:
+        with pytest.raises(mcp.MCPError, match="There is no tool fly; there are submit_task") as refused:
+            await agent.client.call_tool("fly", {})
+    assert refused.value.code == -32602
 
 
 async def test_what_is_no_tasks_name_is_no_task_and_no_address_either(agent: Agent) -> None:
@@ -342,10 +361,11 @@ async def test_a_hub_without_the_library_says_what_to_install(owner: Client, mon
 
 def test_what_a_tool_takes_is_said_without_words_that_say_nothing() -> None:
     for tool in TOOLS:
-        text = msgspec.json.encode(schema_of(tool)).decode()
+        text = msgspec.json.encode(input_schema(tool.takes)).decode()
         assert "null" not in text
         assert len(text) < 5000
-    assert schema_of(BY_NAME["submit_task"])["properties"]["title"]["type"] == "string"
+        assert len(msgspec.json.encode(output_schema(tool.answers))) < 4000
+    assert input_schema(BY_NAME["submit_task"].takes)["properties"]["title"]["type"] == "string"
 
 
 async def test_an_argument_that_stands_twice_is_refused_and_named(ann: Client) -> None:
@@ -356,3 +376,119 @@ async def test_an_argument_that_stands_twice_is_refused_and_named(ann: Client) -
     assert answer.json["result"]["isError"]
     assert "priority" in answer.json["result"]["structuredContent"]["detail"]
     assert (await ann.get(TASKS)).json == []
+
+
+# --- progress ----------------------------------------------------------------------------------------------
+
+
+class Waited:
+    """A yard with one task, which has ended when it is looked at for the last of some times."""
+
+    is_of_a_task = False
+
+    def __init__(self, looks: int) -> None:
+        self.waits: list[float] = []
+        self.traces: list[Any] = []
+        self.is_blocked = asyncio.Event()
+        self.was_left = False
+        self._looks = looks
+
+    async def ask(self, ask: Ask) -> Outcome:
+        self.waits.append(ask.wait_s)
+        self.traces.append(ask.trace)
+        if len(self.waits) > self._looks:
+            self.is_blocked.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.was_left = True
+        return Outcome({"id": "t1", "status": "completed" if len(self.waits) == self._looks else "running"})
+
+
+async def test_who_waits_hears_of_progress_at_short_intervals_and_others_wait_at_a_stretch() -> None:
+    told: list[tuple[float, float, str]] = []
+
+    async def report(*progress: Any) -> None:
+        told.append(progress)
+
+    arguments = {"tasks": ["T-001"], "wait_s": 50}
+    hearing = Waited(looks=4)
+    outcome = await mcp_tools.use("wait_for_tasks", arguments, ToolCall(hearing, {}, report))
+    assert outcome.value["all_ended"] is True
+    assert hearing.waits == [0.0, *[mcp_tools.PROGRESS_S] * 3]
+    assert [(total, message) for _, total, message in told] == [(50, "0 of 1 tasks have ended")] * 3
+    done = [progress for progress, _, _ in told]
+    assert done == sorted(set(done))
+
+    deaf = Waited(looks=2)
+    await mcp_tools.use("wait_for_tasks", arguments, ToolCall(deaf, {}))
+    assert deaf.waits[1] > 40
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_an_agent_that_asks_for_progress_hears_of_it_before_the_answer(
+    app: GatewayApp, owner: Client, mode: str
+) -> None:
+    told: list[Any] = []
+
+    async def hear(*progress: Any) -> None:
+        told.append(progress)
+
+    assert owner.key is not None
+    await owner.post(TASKS, {"input": "a"})
+    async with agent_with(app, owner.key, mode) as agent:
+        waiting = {"tasks": ["T-001"], "wait_s": 0.05}
+        answer = await agent.client.call_tool("wait_for_tasks", waiting, progress_callback=hear)
+        assert answer.structured_content["all_ended"] is False
+        assert told[0][1:] == (0.05, "0 of 1 tasks have ended")
+        # What is refused comes at once.
+        count = len(told)
+        refused = await agent.client.call_tool("wait_for_tasks", {"tasks": []}, progress_callback=hear)
+        assert (refused.is_error, len(told)) == (True, count)
+
+
+async def test_what_is_done_for_a_stream_ends_with_it() -> None:
+    yard = Waited(looks=0)
+    params = {"name": "wait_for_tasks", "arguments": {"tasks": ["T-001"]}, "_meta": {"progressToken": 1}}
+    body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    headers = [(name.encode(), value.encode()) for name, value in MCP_HEADERS.items()]
+    streamed = Streamed(build_server("1"), yard, headers=headers, body=body)
+    async with asyncio.timeout(WAIT_S):
+        await yard.is_blocked.wait()
+        await streamed.aclose()
+    assert yard.was_left
+
+
+# --- trace context and revisions ---------------------------------------------------------------------------
+
+
+async def test_a_tasks_trace_is_that_of_the_call(hub: GatewayHub, agent: Agent) -> None:
+    await agent.client.call_tool("submit_task", {"input": "a"}, meta=TRACE)
+    await agent.client.call_tool("submit_task", {"input": "a"}, meta={"traceparent": "no\r\ntrace"})
+    await agent.client.call_tool("submit_task", {"input": "a"}, meta={"traceparent": 7})
+    assert [task.traceparent for task in hub.state.tasks.values()] == [TRACE["traceparent"], None, None]
+
+
+@pytest.mark.parametrize(
+    ("asked", "agreed"),
+    [
+        *[(version, revisions.NEWEST) for version in ("2024-11-05", "2025-03-26", "1900-01-01")],
+        *[(version, version) for version in revisions.OVER_HTTP],
+    ],
+)
+async def test_only_a_revision_whose_requirements_are_kept_is_agreed_on(owner: Client, asked: str, agreed: str) -> None:
+    params = {"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    answer = await owner.post("/mcp", hello, headers=MCP_HEADERS, hang_up=asyncio.Event())
+    assert answer.json["result"]["protocolVersion"] == agreed
+
+
+async def test_a_request_under_a_revision_that_is_not_kept_is_refused(owner: Client) -> None:
+    for version in ("2024-11-05", "2025-03-26", "1900-01-01"):
+        headers = {**MCP_HEADERS, "mcp-protocol-version": version}
+        answer = await owner.post("/mcp", PING, headers=headers, hang_up=asyncio.Event())
+        assert answer.status == 400
+        assert "error" in answer.json
+    for version in revisions.OVER_HTTP:
+        headers = {**MCP_HEADERS, "mcp-protocol-version": version}
+        assert (await owner.post("/mcp", PING, headers=headers, hang_up=asyncio.Event())).json["result"] == {}

@@ -47,6 +47,7 @@ async def _serve(yard: Yard) -> None:
 
     from taskyard.mcp.keeping import Keeping
     from taskyard.mcp.server import build_server
+    from taskyard.mcp.stdio import serve_lines
     from taskyard.sdk.async_client import AsyncClient
 
     key = yard.key or os.environ.get(TOKEN_VARIABLE)
@@ -56,7 +57,7 @@ async def _serve(yard: Yard) -> None:
         server = build_server(version("taskyard"), way)
         try:
             async with stdio_server() as (incoming, outgoing):
-                await server.run(incoming, outgoing, server.create_initialization_options())
+                await serve_lines(server, incoming, outgoing)
         finally:
             await way.close()
 
@@ -128,7 +129,7 @@ def _request(ask: "Ask") -> "Request[Any]":
             wait_s=ask.wait_s,
         )
     token = {} if ask.token is None else {"Authorization": f"Bearer {ask.token}"}
-    return replace(made, answer=Any, headers={**made.headers, **token})
+    return replace(made, answer=Any, headers={**made.headers, **ask.trace, **token})
 
 
 def _told(refused: "Refused") -> dict[str, Any]:

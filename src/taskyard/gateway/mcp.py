@@ -5,27 +5,31 @@ passes the same order of checks, and nothing has to be allowed or bounded a seco
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote, urlencode
 
 import msgspec
+from msgspec import Raw
 
 from taskyard.gateway import plain_json
 from taskyard.gateway.asgi import Receive
 from taskyard.gateway.call import Call, Empty, Reply, RequestRefused, Stream
 from taskyard.gateway.duplicates import Shape, shape_of
-from taskyard.mcp.tools import TOOLS
+from taskyard.mcp import revisions
+from taskyard.mcp.tools import REPORTING, TOOLS
 from taskyard.mcp.yard import Ask, Outcome, problem, refusal
 from taskyard.vocabulary import Refusal
 from taskyard.wire.invalid import faults_in, sentence_of
-from taskyard.wire.mcp import McpMessage
+from taskyard.wire.mcp import McpMessage, McpToolCall
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
+
+    from taskyard.mcp.server import Answer, Streamed
 
 NOT_HANDED_ON: Final = frozenset({b"content-length", b"content-type", b"transfer-encoding", b"idempotency-key"})
 """Headers that are about the agent's own request."""
@@ -33,19 +37,26 @@ JSON: Final = (b"content-type", b"application/json")
 OWN_HEADERS: Final = frozenset({b"content-type", b"content-length"})
 
 TOOL_CALL: Final = "tools/call"
+EVENTS: Final = b"text/event-stream"
 WRAPS: Final = 4
 # What stands around a field of a tool's arguments: the message, its params, the arguments; in a batch one more.
 ERROR_STATUS: Final = 400
 
 _encode: Final = msgspec.json.Encoder().encode
 _message: Final = msgspec.json.Decoder(McpMessage)
+_tool_call: Final = msgspec.json.Decoder(McpToolCall)
 
 
-async def serve(call: Call[Empty], raw: bytes) -> Reply:
+async def serve(call: Call[Empty], raw: bytes) -> Reply | Stream:
     """One message and its answer; nothing is kept between two."""
+    asked = call.headers.get(b"mcp-protocol-version", b"").decode("latin-1")
+    if asked in revisions.NOT_OVER_HTTP:
+        return Reply(revisions.unsupported(asked), status=ERROR_STATUS)
     body, refused = _read(raw)
     # Half a second of importing, once, beside the loop that everybody else waits for.
-    server, exchange = _library() if _library.cache_info().currsize else await asyncio.to_thread(_library)
+    library = _library() if _library.cache_info().currsize else await asyncio.to_thread(_library)
+    if refused is None and _wants_progress(call, body):
+        return await _stream(call, library.streamed(library.server, Inside(call, _never), **_request(call, body)))
     gone = asyncio.ensure_future(call.gone())
 
     async def until_gone() -> None:
@@ -53,14 +64,50 @@ async def serve(call: Call[Empty], raw: bytes) -> Reply:
 
     try:
         yard = Inside(call, until_gone) if refused is None else Refusing(refused)
-        answer = await exchange(server, yard, headers=_outer(call.headers), body=_encode(body), gone=until_gone)
+        return _reply(await library.exchange(library.server, yard, **_request(call, body), gone=until_gone))
     finally:
         gone.cancel()
         with suppress(asyncio.CancelledError):
             await gone
+
+
+async def _stream(call: Call[Empty], streamed: "Streamed") -> Reply | Stream:
+    """What is done for it ends with the stream, which the app closes when its reader goes."""
+    try:
+        answer = await streamed.started()
+    except BaseException:
+        await streamed.aclose()
+        raise
+    if answer is None:
+        return Stream(streamed)
+    await streamed.aclose()
+    return _reply(answer)
+
+
+async def _never() -> None:
+    await asyncio.Event().wait()
+
+
+def _request(call: Call[Empty], body: McpMessage) -> dict[str, Any]:
+    return {"headers": _outer(call.headers), "body": _encode(body)}
+
+
+def _reply(answer: "Answer") -> Reply:
     kind = dict(answer.headers).get(b"content-type", b"application/json").decode("latin-1")
     others = [(name, value) for name, value in answer.headers if name not in OWN_HEADERS]
     return Reply(answer.body, status=answer.status, headers=others, media_type=kind)
+
+
+def _wants_progress(call: Call[Empty], body: McpMessage) -> bool:
+    """Whether it calls a tool that takes its time, and can hear of its progress meanwhile."""
+    if body.method != TOOL_CALL or call.scope["http_version"] == "1.0" or not isinstance(body.params, Raw):
+        return False
+    try:
+        params = _tool_call.decode(body.params)
+    except msgspec.ValidationError:
+        return False
+    is_told = params.name in REPORTING and params.meta.progress_token is not None
+    return is_told and EVENTS in call.headers.get(b"accept", b"")
 
 
 def _read(raw: bytes) -> tuple[McpMessage, RequestRefused | None]:
@@ -72,6 +119,8 @@ def _read(raw: bytes) -> tuple[McpMessage, RequestRefused | None]:
         raise RequestRefused(Refusal.INVALID_INPUT, " ".join(map(sentence_of, faults)), errors=faults) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise plain_json.not_json() from None
+    if body.method == revisions.INITIALIZE and isinstance(body.params, Raw):
+        body.params = _offered(body.params)
     try:
         plain_json.check(raw, wraps=WRAPS)
         plain_json.check_names(raw, _shape())
@@ -82,6 +131,15 @@ def _read(raw: bytes) -> tuple[McpMessage, RequestRefused | None]:
     return body, None
 
 
+def _offered(params: Raw) -> Raw:
+    try:
+        asked = msgspec.json.decode(params, type=dict[str, Any])
+    except msgspec.ValidationError:
+        # It is the library's to refuse.
+        return params
+    return Raw(_encode(revisions.offered(asked, revisions.OVER_HTTP)))
+
+
 @cache
 def _shape() -> Shape:
     """What the tools read of a message."""
@@ -89,16 +147,24 @@ def _shape() -> Shape:
     return Shape({"params": Shape({"arguments": Shape(inner)})})
 
 
+class Library(NamedTuple):
+    """What is made of the protocol's library."""
+
+    server: "Server[Any]"
+    exchange: Callable[..., Awaitable["Answer"]]
+    streamed: "type[Streamed]"
+
+
 @cache
-def _library() -> tuple["Server[Any]", Any]:
+def _library() -> Library:
     """Loaded when the first agent comes: it takes its time, and many a hub never sees one."""
     try:
-        from taskyard.mcp.server import build_server, exchange
+        from taskyard.mcp.server import Streamed, build_server, exchange
     except ImportError as error:
         raise RequestRefused(
             Refusal.NOT_FOUND, "This hub was installed without MCP; install `taskyard[mcp]` and start it anew."
         ) from error
-    return build_server(version("taskyard")), exchange
+    return Library(build_server(version("taskyard")), exchange, Streamed)
 
 
 def _outer(headers: Mapping[bytes, bytes]) -> list[tuple[bytes, bytes]]:
@@ -129,9 +195,9 @@ class Inside:
         self._until_gone = until_gone
 
     async def ask(self, ask: Ask) -> Outcome:
-        headers = self._headers
+        headers = {**self._headers, **{name.encode(): value.encode() for name, value in ask.trace.items()}}
         if ask.token is not None:
-            headers = {**headers, b"authorization": b"Bearer " + ask.token.encode("latin-1", "replace")}
+            headers[b"authorization"] = b"Bearer " + ask.token.encode("latin-1", "replace")
         body = b"" if ask.body is None else _encode(ask.body)
         scope = {
             **self._origin,

@@ -1,23 +1,27 @@
 """The tools: what each is called, what an agent reads about it, and the calls it makes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from taskyard.mcp import answers, words
 from taskyard.mcp import arguments as given
-from taskyard.mcp import words
 from taskyard.mcp.brief import state, whole
-from taskyard.mcp.yard import API, Ask, NoSuchTask, Outcome, Yard, claim_path, of_task, problem
+from taskyard.mcp.yard import API, Ask, NoSuchTask, Outcome, ToolCall, Yard, claim_path, of_task, problem
 from taskyard.vocabulary import ENDED, Refusal, SourceType
 from taskyard.wire.invalid import faults_in, sentence_of
 from taskyard.wire.problems import NO_SUCH_TASK
+from taskyard.wire.tasks import CancelAnswer, OkAnswer
+from taskyard.wire.why import WhyAnswer
 
 WAIT_S_MAX: Final = 50.0
 # Clients of this protocol commonly give a call a minute; what is left is for the way there and back.
 WAITED_FOR_MAX: Final = 20
+PROGRESS_S: Final = 5.0
+"""Between two reports of progress: clients that give a call less time than it takes extend it by each."""
 LISTED_MAX: Final = 100
 SOURCE: Final = {"type": SourceType.AGENT.value, "channel": "mcp"}
 
@@ -29,7 +33,8 @@ class Tool(Struct, Generic[A], frozen=True, kw_only=True):
     title: str
     description: str
     takes: type[A]
-    do: Callable[[Yard, A], Awaitable[Outcome]]
+    answers: type[Struct]
+    do: Callable[[ToolCall, A], Awaitable[Outcome]]
     reads_only: bool = False
     destroys: bool = False
 
@@ -75,26 +80,45 @@ async def _get(yard: Yard, arguments: given.GetTask) -> Outcome:
     return _shown(await yard.ask(Ask(method="GET", path=of_task(arguments.task))), whole)
 
 
-async def _wait(yard: Yard, arguments: given.WaitForTasks) -> Outcome:
-    """One after another in one span of time: whatever has ended meanwhile answers at once. All are looked at first, so
-    that nobody waits for some in order to hear that another is none."""
+async def _wait(call: ToolCall, arguments: given.WaitForTasks) -> Outcome:
+    """One after another in one span of time: what has ended meanwhile answers at once. All are looked at first, so
+    that a caller does not wait for some in order to hear that another is none."""
     if not 0 < len(arguments.tasks) <= WAITED_FOR_MAX:
         return problem(Refusal.INVALID_INPUT, f"`tasks`: name 1 to {WAITED_FOR_MAX} tasks")
-    loop = asyncio.get_running_loop()
-    until = loop.time() + min(max(arguments.wait_s, 0.0), WAIT_S_MAX)
+    clock = asyncio.get_running_loop().time
+    waits_s = min(max(arguments.wait_s, 0.0), WAIT_S_MAX)
+    began = clock()
     seen: dict[str, Any] = {}
     for task in (*arguments.tasks, *arguments.tasks):
-        wait_s = round(max(until - loop.time(), 0.0), 3) if task in seen else 0.0
-        if task in seen and (seen[task]["status"] in ENDED or not wait_s):
-            continue
-        outcome = await yard.ask(
-            Ask(method="GET", path=of_task(task), query={"wait_s": wait_s}, token=arguments.token, wait_s=wait_s)
-        )
-        if outcome.is_error:
-            return Outcome({**outcome.value, "task": task}, is_error=True)
-        seen[task] = outcome.value
+        while task not in seen or seen[task]["status"] not in ENDED:
+            waited_s = clock() - began
+            wait_s = _piece_of(call, waits_s - waited_s) if task in seen else 0.0
+            if task in seen and not wait_s:
+                break
+            if wait_s:
+                await _report(call, seen, waited_s, waits_s)
+            outcome = await _look_at(call, task, wait_s, arguments.token)
+            if outcome.is_error:
+                return Outcome({**outcome.value, "task": task}, is_error=True)
+            is_first, seen[task] = task not in seen, outcome.value
+            if is_first:
+                break
     ended = all(task["status"] in ENDED for task in seen.values())
     return Outcome({"all_ended": ended, "tasks": [state(seen[task]) for task in arguments.tasks]})
+
+
+def _piece_of(call: ToolCall, left_s: float) -> float:
+    """How long to wait at a stretch: who wants to hear of progress hears it between two."""
+    return round(max(min(left_s, PROGRESS_S if call.wants_progress else left_s), 0.0), 3)
+
+
+async def _look_at(call: ToolCall, task: str, wait_s: float, token: str | None) -> Outcome:
+    return await call.ask(Ask(method="GET", path=of_task(task), query={"wait_s": wait_s}, token=token, wait_s=wait_s))
+
+
+async def _report(call: ToolCall, seen: Mapping[str, Any], waited_s: float, waits_s: float) -> None:
+    ended = sum(task["status"] in ENDED for task in seen.values())
+    await call.report(waited_s, waits_s, f"{ended} of {len(seen)} tasks have ended")
 
 
 async def _list(yard: Yard, arguments: given.ListTasks) -> Outcome:
@@ -146,6 +170,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="submit_task",
         title="Submit a task",
         takes=given.SubmitTask,
+        answers=answers.TaskState,
         do=_submit,
         description=words.SUBMIT_TASK,
     ),
@@ -153,6 +178,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="submit_batch",
         title="Submit tasks that depend on each other",
         takes=given.SubmitBatch,
+        answers=answers.SubmittedBatch,
         do=_submit_batch,
         description=words.SUBMIT_BATCH,
     ),
@@ -160,6 +186,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="submit_subtask",
         title="Make a part of the task you run",
         takes=given.SubmitSubtask,
+        answers=answers.TaskState,
         do=_submit_subtask,
         description=words.SUBMIT_SUBTASK,
     ),
@@ -167,6 +194,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="get_task",
         title="Read a task",
         takes=given.GetTask,
+        answers=answers.WholeTask,
         do=_get,
         reads_only=True,
         description=words.GET_TASK,
@@ -175,6 +203,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="wait_for_tasks",
         title="Wait for tasks to end",
         takes=given.WaitForTasks,
+        answers=answers.WaitedFor,
         do=_wait,
         reads_only=True,
         description=words.WAIT_FOR_TASKS,
@@ -183,6 +212,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="list_tasks",
         title="Find tasks",
         takes=given.ListTasks,
+        answers=answers.FoundTasks,
         do=_list,
         reads_only=True,
         description=words.LIST_TASKS,
@@ -191,6 +221,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="cancel_task",
         title="Cancel a task",
         takes=given.CancelTask,
+        answers=CancelAnswer,
         do=_cancel,
         destroys=True,
         description=words.CANCEL_TASK,
@@ -199,6 +230,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="why",
         title="Why a task does not run",
         takes=given.Why,
+        answers=WhyAnswer,
         do=_why,
         reads_only=True,
         description=words.WHY,
@@ -207,6 +239,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="queue_status",
         title="How much runs and waits",
         takes=given.QueueStatus,
+        answers=answers.QueueState,
         do=_queue_status,
         reads_only=True,
         description=words.QUEUE_STATUS,
@@ -215,6 +248,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="claim_task",
         title="Claim a task to work on",
         takes=given.ClaimTask,
+        answers=answers.Claimed,
         do=_claim,
         description=words.CLAIM_TASK,
     ),
@@ -222,6 +256,7 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="report_progress",
         title="Report progress",
         takes=given.ReportProgress,
+        answers=OkAnswer,
         do=_report_progress,
         description=words.REPORT_PROGRESS,
     ),
@@ -229,50 +264,34 @@ TOOLS: Final[Sequence[Tool[Any]]] = (
         name="complete_task",
         title="Hand in a result",
         takes=given.CompleteTask,
+        answers=OkAnswer,
         do=_complete,
         description=words.COMPLETE_TASK,
     ),
 )
 BY_NAME: Final = {tool.name: tool for tool in TOOLS}
+REPORTING: Final = frozenset({"wait_for_tasks"})
+"""Those that report progress to callers who want to hear of it."""
 
 
-def schema_of(tool: Tool[Any]) -> dict[str, Any]:
-    """What it takes, as JSON Schema with an object at its root, which the protocol asks for."""
-    _, components = msgspec.json.schema_components([tool.takes], ref_template="#/$defs/{name}")
-    root: dict[str, Any] = components.pop(tool.takes.__name__)
-    described: dict[str, Any] = _plain({**root, "$defs": components} if components else root)
-    return described
+class NoSuchTool(Exception):
+    """What was called is none of the tools."""
 
 
-def _plain(schema: Any) -> Any:
-    """The same without saying of everything that it may be null: agents pay for every word, in each conversation."""
-    if isinstance(schema, list):
-        return [_plain(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    choices = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
-    if len(choices) == 1:
-        schema = {**choices[0], **{name: value for name, value in schema.items() if name != "anyOf"}}
-    elif choices:
-        schema = {**schema, "anyOf": choices}
-    kept = {name: value for name, value in schema.items() if (name, value) != ("default", None)}
-    # Fields may be called anything; only of types a title says nothing new.
-    if not isinstance(kept.get("title"), dict):
-        kept.pop("title", None)
-    return {name: _plain(value) for name, value in kept.items()}
+async def use(name: str, arguments: dict[str, Any], call: ToolCall) -> Outcome:
+    """Do what a tool does. A wrong argument is told like any other problem, so that an agent can correct it.
 
-
-async def use(name: str, arguments: dict[str, Any], yard: Yard) -> Outcome:
-    """Do what a tool does. A wrong argument is told like any other problem, so that an agent can correct it."""
+    Raises `NoSuchTool`.
+    """
     tool = BY_NAME.get(name)
     if tool is None:
-        return problem(Refusal.INVALID_INPUT, f"There is no tool {name}; there are {', '.join(BY_NAME)}.")
+        raise NoSuchTool(f"There is no tool {name}; there are {', '.join(BY_NAME)}.")
     try:
         given_arguments = msgspec.convert(arguments, tool.takes)
     except msgspec.ValidationError as error:
         faults = faults_in(str(error), tool.takes)
         return problem(Refusal.INVALID_INPUT, " ".join(map(sentence_of, faults)))
     try:
-        return await tool.do(yard, given_arguments)
+        return await tool.do(call, given_arguments)
     except NoSuchTask:
         return problem(Refusal.TASK_NOT_FOUND, NO_SUCH_TASK)

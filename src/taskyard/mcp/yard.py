@@ -1,10 +1,11 @@
 """One call of the HTTP interface as a tool makes it, and what comes back."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskyard.wire.problems import names_a_task
 
@@ -19,6 +20,8 @@ class Ask(Struct, frozen=True, kw_only=True):
     body: Mapping[str, Any] | None = None
     token: str | None = None
     """A task's token to call with, instead of the credential that the agent came with."""
+    trace: Mapping[str, str] = {}
+    """Trace context, as header fields."""
     wait_s: float = 0.0
     """How long the hub may take on purpose."""
     idempotent: bool = True
@@ -40,6 +43,38 @@ class Yard(Protocol):
         """Whether that somebody is the agent that runs a task, by its token."""
 
     async def ask(self, ask: Ask) -> Outcome: ...
+
+
+Report = Callable[[float, float, str], Awaitable[None]]
+"""Takes what is done, of how much, and a message."""
+TRACE_FIELDS = ("traceparent", "tracestate")
+
+
+class ToolCall:
+    """A yard for one call of a tool, whose requests are part of the call's trace."""
+
+    def __init__(self, yard: Yard, meta: Mapping[str, Any], report: Report | None = None) -> None:
+        """`meta` is the call's `_meta`; `report` is there if the caller wants to hear of progress."""
+        self._yard = yard
+        self._trace = {name: meta[name] for name in TRACE_FIELDS if _is_field(meta.get(name))}
+        self._report = report
+        self.is_of_a_task = yard.is_of_a_task
+
+    @property
+    def wants_progress(self) -> bool:
+        return self._report is not None
+
+    async def ask(self, ask: Ask) -> Outcome:
+        return await self._yard.ask(replace(ask, trace=self._trace) if self._trace else ask)
+
+    async def report(self, done: float, total: float, message: str) -> None:
+        if self._report is not None:
+            await self._report(done, total, message)
+
+
+def _is_field(value: object) -> bool:
+    """Whether it can be the value of a header field."""
+    return isinstance(value, str) and value.isascii() and value.isprintable()
 
 
 class NoSuchTask(Exception):

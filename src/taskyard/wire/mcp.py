@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 
 class McpMessage(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -14,3 +14,14 @@ class McpMessage(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults
     params: Raw | UnsetType = UNSET
     result: Raw | UnsetType = UNSET
     error: Raw | UnsetType = UNSET
+
+
+class McpMeta(Struct, rename={"progress_token": "progressToken"}):
+    progress_token: int | str | None = None
+
+
+class McpToolCall(Struct, rename={"meta": "_meta"}):
+    """The parameters of a call of a tool, as far as they decide how it is answered."""
+
+    name: str
+    meta: McpMeta = field(default_factory=McpMeta)
