@@ -76,6 +76,11 @@ def test_two_traceparents_count_as_none_and_several_tracestates_are_one_list() -
     assert fields((b"traceparent", TRACE))[b"traceparent"] == TRACE
 
 
+def test_spaces_around_a_value_are_no_part_of_it() -> None:
+    assert fields((b"mcp-name", b"\t a b \t"))[b"mcp-name"] == b"a b"
+    assert fields((b"tracestate", b"a=b "), (b"tracestate", b" c=d"))[b"tracestate"] == b"a=b, c=d"
+
+
 async def test_a_task_sent_with_two_traceparents_has_a_trace_of_its_own(hub: GatewayHub) -> None:
     trace = f"traceparent: {TRACE.decode()}"
     sent = post(

@@ -30,7 +30,7 @@ FROM_PYPI: Final = (
     "urllib3>=2.6",
 )
 FROM_NPM: Final = {
-    "@modelcontextprotocol/conformance": "0.1.16",
+    "@modelcontextprotocol/conformance": "0.2.0-alpha.12",
     "@redocly/cli": "2.77.0",
     "openapi-fetch": "0.17.0",
     "openapi-typescript": "7.13.0",

@@ -47,7 +47,8 @@ def malformed(detail: str) -> RequestRefused:
 
 def fields_of(scope: Scope) -> dict[bytes, bytes]:
     """Return the header fields by name, if the head says once what may be said once. Raises `RequestRefused`."""
-    given: list[tuple[bytes, bytes]] = scope["headers"]
+    # The parser leaves the spaces behind a value, which are no part of it (RFC 9110, 5.5).
+    given = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
     fields = dict(given)
     if len(fields) != len(given):
         fields = _combined(given)

@@ -13,7 +13,6 @@ from taskyard.wire.plans import QueueStatusAnswer
 from taskyard.wire.problems import FieldError
 from taskyard.wire.tasks import ProgressAnswer, Rejected
 
-
 Part = dict[str, Any]
 
 
