@@ -90,6 +90,27 @@ async def _well(exchange: Exchange) -> None:
     await exchange.finish()
 
 
+async def _calling(exchange: Exchange) -> None:
+    """Calls a tool and says nothing, in pieces as such servers do."""
+    await exchange.begin()
+    for called in ({"id": "c1", "function": {"name": "search", "arguments": ""}}, {"function": {"arguments": "{}"}}):
+        part = {"role": "assistant", "content": None, "tool_calls": [{"index": 0, "type": "function", **called}]}
+        await exchange.event({"choices": [{"index": 0, "delta": part, "finish_reason": None}]})
+    await exchange.finish("tool_calls")
+
+
+async def _calling_at_once(exchange: Exchange) -> None:
+    """The same in one piece and by the older field, and with a reason to end that does not say so."""
+    message = {"role": "assistant", "content": None, "function_call": {"name": "search", "arguments": "{}"}}
+    await exchange.answer(200, {"choices": [{"message": message, "finish_reason": "stop"}], "usage": USAGE})
+
+
+async def _calling_with_words(exchange: Exchange) -> None:
+    call = {"type": "function", "id": "c1", "function": {"name": "search", "arguments": "{}"}}
+    message = {"role": "assistant", "content": "".join(ANSWER), "tool_calls": [call]}
+    await exchange.answer(200, {"choices": [{"message": message, "finish_reason": "tool_calls"}], "usage": USAGE})
+
+
 async def _whole(exchange: Exchange) -> None:
     message = {"role": "assistant", "content": "".join(ANSWER)}
     await exchange.answer(200, {"choices": [{"message": message, "finish_reason": "stop"}], "usage": USAGE})
@@ -233,6 +254,9 @@ async def _keeps(exchange: Exchange) -> None:
 BEHAVIOURS: Final[dict[str, Behaviour]] = {
     "well": _well,
     "whole": _whole,
+    "calling": _calling,
+    "calling_at_once": _calling_at_once,
+    "calling_with_words": _calling_with_words,
     "pieces": _in_pieces,
     "echo": _echo,
     "cut": _cut,

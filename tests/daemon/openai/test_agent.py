@@ -356,6 +356,22 @@ def test_an_answer_that_a_filter_withheld_is_not_asked_for_again(server: OpenAIS
     assert (error.code, error.retryable) == ("CONTENT_FILTERED", False)
 
 
+@pytest.mark.parametrize("behaviour", ["calling", "calling_at_once"])
+def test_an_answer_that_only_calls_a_tool_is_not_asked_for_again(server: OpenAIServer, behaviour: str) -> None:
+    error = failure(an_endpoint(server, behaviour))
+
+    assert (error.code, error.retryable, error.usage) == (
+        "TOOL_CALL_ONLY",
+        False,
+        {"input_tokens": 11, "output_tokens": 4},
+    )
+    assert "tools" in error.message
+
+
+def test_words_beside_a_call_of_a_tool_are_the_answer(server: OpenAIServer) -> None:
+    assert ask(an_endpoint(server, "calling_with_words")).value == ask(an_endpoint(server, "well")).value
+
+
 def test_a_server_that_cannot_count_is_asked_without(server: OpenAIServer) -> None:
     result = ask(an_endpoint(server, "old"))
 

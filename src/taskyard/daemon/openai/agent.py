@@ -106,6 +106,7 @@ class OpenAIAgent:
         return result_of(
             self._hider.hide(completion.text),
             finish_reason=completion.finish_reason,
+            calls_tools=completion.calls_tools,
             wants_json=wants_json,
             usage=completion.usage,
         )

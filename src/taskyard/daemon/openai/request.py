@@ -13,6 +13,10 @@ from taskyard.vocabulary import ErrorCode, ResultStatus
 
 SUMMARY_BYTES_MAX: Final = 500
 UNFINISHED_CHARS_MAX: Final = 64 * 1024
+_NO_TOOLS: Final = (
+    "the model called a tool instead of answering, and a daemon runs no tools for it: take `tools` out of the "
+    "endpoint's options, or have an agent do this task that runs tools itself"
+)
 FORMATS: Final = ("text", "json_object", "json_schema")
 
 _FENCED: Final = re.compile(r"\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
@@ -56,10 +60,15 @@ def form_of(endpoint: Endpoint, task: Task) -> dict[str, Any] | None:
     return asked
 
 
-def result_of(text: str, *, finish_reason: str | None, wants_json: bool, usage: dict[str, float] | None) -> Result:
+def result_of(
+    text: str, *, finish_reason: str | None, calls_tools: bool, wants_json: bool, usage: dict[str, float] | None
+) -> Result:
     """The answer as the task's result. Raises `TaskError` for one that is none."""
     if finish_reason == "content_filter":
         raise TaskError("CONTENT_FILTERED", "the provider's filter withheld the answer", retryable=False, usage=usage)
+    if not text.strip() and calls_tools:
+        # It would do so each time: nothing that it is asked changes.
+        raise TaskError("TOOL_CALL_ONLY", _NO_TOOLS, retryable=False, usage=usage)
     if not text.strip():
         raise TaskError("EMPTY_ANSWER", f"the model said nothing (finish reason: {finish_reason})", usage=usage)
     is_cut = finish_reason == "length"

@@ -13,6 +13,8 @@ LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 # One delta is a few hundred bytes. Some servers send a whole answer as one.
 DONE: Final = b"[DONE]"
 TOKENS_MAX: Final = 2**53
+_TOOL_CALLS: Final = ("tool_calls", "function_call")
+"""Where calls of tools are, today and in older servers; as the reason to end they have the same names."""
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -56,6 +58,8 @@ class Completion:
         self._bytes = 0
         self.characters = 0
         self.finish_reason: str | None = None
+        self.calls_tools = False
+        """The model called a tool, and expects to be asked again with what the tool said."""
         self.is_done = False
         """The stream said that nothing follows."""
         self.usage: dict[str, float] | None = None
@@ -87,8 +91,13 @@ class Completion:
         reason = first.get("finish_reason")
         if isinstance(reason, str):
             self.finish_reason = reason
+            self.calls_tools = self.calls_tools or reason in _TOOL_CALLS
         words = first.get(part)
-        text = words.get("content") if isinstance(words, dict) else None
+        if not isinstance(words, dict):
+            return ""
+        if any(words.get(name) for name in _TOOL_CALLS):
+            self.calls_tools = True
+        text = words.get("content")
         return self._add(text) if isinstance(text, str) and text else ""
 
     def _add(self, text: str) -> str:
