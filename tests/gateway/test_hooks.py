@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from taskyard.gateway.port import Unavailable
 from taskyard.gateway.rest.hooks import UNTIMELY, UNTRUSTED
 from taskyard.hub.observe import Log, Records
 from taskyard.vocabulary import HookProvider, Level, Profile, Scope, SourceType
+from tests.gateway.test_signatures import SLACK_BODY
 from tests.support import hook_sender
 from tests.support.gateway_client import Client, Response
 from tests.support.gateway_hub import START_MS, GatewayHub, refusing
@@ -411,6 +413,40 @@ async def test_slack_is_given_its_challenge_back_if_it_signed(app: GatewayApp, a
     assert (answer.status, answer.json) == (200, {"challenge": "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"})
     assert (await deliver(app, hook, body, {})).status == 401
     assert await made(ann) == []
+
+
+async def test_a_slash_command_of_slack_and_nothing_else_is_answered_with_an_empty_body(
+    app: GatewayApp, ann: Client
+) -> None:
+    # Slack shows the body to the person who typed the command.
+    hook = await a_hook(ann, provider="slack")
+    silent = await a_hook(ann, provider="slack", events=["/other"])
+    for to, tasks in ((hook, 1), (hook, 1), (silent, 1)):
+        headers = {**signed(to, SLACK_BODY), "content-type": "application/x-www-form-urlencoded"}
+        answer = await deliver(app, to, SLACK_BODY, headers)
+        assert (answer.status, answer.body, len(await made(ann))) == (200, b"", tasks)
+        assert answer.headers["content-type"] == "text/plain"
+    # A button, and a command's words in JSON or from another provider, are no such commands.
+    button = b"payload=" + quote('{"type":"block_actions","trigger_id":"1.2","command":"/x"}').encode()
+    headers = {**signed(hook, button), "content-type": "application/x-www-form-urlencoded"}
+    assert (await deliver(app, hook, button, headers)).json["task_id"] is not None
+    for provider in ("slack", "generic"):
+        other = await a_hook(ann, provider=provider)
+        answer = await deliver(app, other, b'{"command":"/x","trigger_id":"1.3"}')
+        assert (answer.status, answer.json["deduplicated"]) == (202, False)
+
+
+@pytest.mark.parametrize(
+    "settings", [Settings(limits=Limits(rate={SourceType.WEBHOOK: Rate(per_minute=1, per_hour=10)}))]
+)
+async def test_a_slash_command_that_is_refused_is_no_success(app: GatewayApp, ann: Client) -> None:
+    hook = await a_hook(ann, provider="slack")
+    answers = []
+    for trigger in (b"1.1", b"1.2"):
+        body = SLACK_BODY + b"&trigger_id=" + trigger
+        headers = {**signed(hook, body), "content-type": "application/x-www-form-urlencoded"}
+        answers.append(await deliver(app, hook, body, headers))
+    assert [answer.status for answer in answers] == [200, 429]
 
 
 async def test_an_event_that_a_hook_does_not_take_is_answered_and_makes_no_task(app: GatewayApp, ann: Client) -> None:

@@ -35,6 +35,8 @@ class Delivery(Struct, frozen=True):
     """The provider only wants to see who is there."""
     challenge: str | None = None
     """What it asked to be given back for that."""
+    is_command: bool = False
+    """A slash command of Slack: what it is answered with is shown to the person who typed it."""
 
     def is_among(self, events: Sequence[str]) -> bool:
         """Whether a hook takes it that takes these, by its name alone or with its action; none are all."""
@@ -95,13 +97,14 @@ def _of_stripe(_headers: RawHeaders, payload: object, body: bytes) -> Delivery:
     return Delivery(_word(payload, "id") or _fingerprint(body), _word(payload, "type"), payload)
 
 
-def _of_slack(_headers: RawHeaders, payload: object, body: bytes) -> Delivery:
+def _of_slack(headers: RawHeaders, payload: object, body: bytes) -> Delivery:
     kind, inner = _word(payload, "type"), payload.get("event") if isinstance(payload, dict) else None
     event = _word(inner, "type") if kind == "event_callback" else kind or _word(payload, "command")
     name = _word(payload, "event_id") or _word(payload, "trigger_id") or _fingerprint(body)
     if kind == "url_verification":
         return Delivery(name, event, payload, is_greeting=True, challenge=_text(payload, "challenge"))
-    return Delivery(name, event, payload)
+    is_command = not kind and event.startswith("/") and _is_form(headers, body)
+    return Delivery(name, event, payload, is_command=is_command)
 
 
 def _of_standard(headers: RawHeaders, payload: object, _body: bytes) -> Delivery:

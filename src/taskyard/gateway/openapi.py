@@ -173,7 +173,9 @@ def _responses(route: Route[Any, Any], schema_of: dict[str, Any]) -> dict[str, A
         responses["303"] = {"description": "Signed in"}
         responses["401"] = {"description": "The link is spent", "content": answered["content"]}
     if route.policy.signed:
-        responses["200"] = {**answered, "description": "What the sender asked to be given back"}
+        # A challenge is given back; a slash command of Slack gets an empty text.
+        content = {**answered["content"], "text/plain": {"schema": {"type": "string", "maxLength": 0}}}
+        responses["200"] = {"description": "What the sender asked to be given back, or nothing", "content": content}
     problem = {MEDIA_TYPE: {"schema": schema_of[str(Problem)]}}
     by_status: dict[int, list[Refusal]] = {}
     for refusal in refusals_of(route):

@@ -213,8 +213,12 @@ async def deliver(call: Call[Empty], body: bytes) -> Reply:
     if delivery.challenge is not None:
         return Reply(HookDeliveryAnswer(challenge=delivery.challenge))
     if delivery.is_greeting or not delivery.is_among(receiver.events):
-        return Reply(HookDeliveryAnswer(task_id=None, deduplicated=False), status=202)
-    return await _submit(call, receiver, delivery)
+        answer = HookDeliveryAnswer(task_id=None, deduplicated=False)
+    else:
+        answer = await _submit(call, receiver, delivery)
+    if delivery.is_command:
+        return Reply(b"", media_type="text/plain")
+    return Reply(answer, status=202)
 
 
 def _fault(call: Call[Empty], receiver: Receiver | None, body: bytes) -> Fault | None:
@@ -224,7 +228,7 @@ def _fault(call: Call[Empty], receiver: Receiver | None, body: bytes) -> Fault |
     return fault_in(provider, secrets, call.scope["headers"], body, window)
 
 
-async def _submit(call: Call[Empty], receiver: Receiver, delivery: Delivery) -> Reply:
+async def _submit(call: Call[Empty], receiver: Receiver, delivery: Delivery) -> HookDeliveryAnswer:
     key = delivery.key(receiver.id)
     template = hook_templates.read_template(receiver.template)
     most = call.door.size.input
@@ -241,7 +245,7 @@ async def _submit(call: Call[Empty], receiver: Receiver, delivery: Delivery) -> 
         _tell(call, receiver, UNTAKEN, code=answer.code)
         raise refuse(answer)
     assert isinstance(answer, Submitted), "a submission is answered with what was submitted"
-    return Reply(HookDeliveryAnswer(task_id=answer.ids[0], deduplicated=answer.deduplicated[0]), status=202)
+    return HookDeliveryAnswer(task_id=answer.ids[0], deduplicated=answer.deduplicated[0])
 
 
 def _tell(call: Call[Empty], receiver: Receiver | None, what: str, *, code: str | None = None) -> None:
