@@ -18,6 +18,11 @@ def test_the_work_is_told_the_trace_it_belongs_to(given: dict[str, Any], read: s
     assert read_task(TaskExecute(sent, 1, 300.0, "token", Raw(b"[]"), Raw(b"null"), Raw(b"[]"))).traceparent == read
 
 
+def test_the_work_is_told_the_state_of_its_trace() -> None:
+    sent = Raw(msgspec.json.encode({"id": "t1", "type": "echo", "traceparent": PARENT, "tracestate": "a=b"}))
+    assert read_task(TaskExecute(sent, 1, 300.0, "token", Raw(b"[]"), Raw(b"null"), Raw(b"[]"))).tracestate == "a=b"
+
+
 @pytest.mark.parametrize(
     ("said", "told"), [({"input_tokens": 5}, WireUsage(5)), (None, None), ({"input_tokens": "many"}, None)]
 )

@@ -37,3 +37,25 @@ async def test_a_submission_repeated_in_another_trace_is_the_same(hub: GatewayHu
     again = await ann.post(TASKS, body, headers={"traceparent": PARENT.replace("4bf9", "0000")})
     assert (again.status, again.json["deduplicated"]) == (200, True)
     assert kept(hub) == [PARENT]
+
+
+async def test_the_state_of_a_trace_is_kept_with_it_and_never_without(hub: GatewayHub, ann: Client) -> None:
+    for number, headers in enumerate(
+        (
+            {"traceparent": PARENT, "tracestate": "a=b, c=d"},
+            {"tracestate": "a=b"},
+            {"traceparent": "no", "tracestate": "a=b"},
+            {"traceparent": PARENT, "tracestate": "no state"},
+        )
+    ):
+        await ann.post(TASKS, {"input": str(number)}, headers=headers)
+    assert kept(hub) == [PARENT, None, None, PARENT]
+    assert [task.tracestate for task in hub.state.tasks.values()] == ["a=b,c=d", None, None, None]
+
+
+async def test_a_daemon_is_handed_the_state_with_the_trace(ann: Client, owner: Client) -> None:
+    state = 'a="\\"'
+    async with owner.daemon() as daemon:
+        await owner.post(TASKS, {"input": "a"}, headers={"traceparent": PARENT, "tracestate": state})
+        (order,) = await daemon.hear()
+    assert (order["task"]["traceparent"], order["task"]["tracestate"]) == (PARENT, state)

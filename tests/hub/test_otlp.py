@@ -19,6 +19,7 @@ ROOT = Span(
     parent_id=CALLER,
     started_at=1_800_000_000_000,
     ended_at=1_800_000_002_500,
+    state="a=b,c=d",
     attributes={"taskyard.task.ref": "T-001"},
 )
 FAILED = Span(
@@ -53,6 +54,7 @@ def test_a_span_arrives_as_it_was(collector: Collector) -> None:
     assert collector.paths == ["/v1/traces"]
     assert (root.name, root.trace_id.hex(), root.span_id.hex()) == ("task echo", TRACE, ROOT.span_id)
     assert root.parent_span_id.hex() == CALLER
+    assert (root.trace_state, failed.trace_state) == ("a=b,c=d", "")
     assert root.end_time_unix_nano - root.start_time_unix_nano == 2_500_000_000
     assert [(each.key, each.value.string_value) for each in root.attributes] == [("taskyard.task.ref", "T-001")]
     assert root.status.code == root.status.STATUS_CODE_UNSET

@@ -105,7 +105,9 @@ def test_without_a_caller_the_trace_has_the_id_of_the_task() -> None:
 
 
 def test_the_trace_of_the_caller_goes_on() -> None:
-    root = spans_of(a_task_that_fails_once(traceparent=PARENT))[0]
+    spans = spans_of(a_task_that_fails_once(traceparent=PARENT, tracestate="a=b"))
+    assert {span.state for span in spans} == {"a=b"}
+    root = spans[0]
     assert (root.trace_id, root.parent_id) == (TRACE, CALLER)
 
 

@@ -89,6 +89,7 @@ class Draft(Struct):
     digest: str | None = None
     correlation_id: str | None = None
     traceparent: str | None = None
+    tracestate: str | None = None
     schedule_id: str | None = None
     """The schedule that makes it; never of a submission from outside."""
 

@@ -345,6 +345,7 @@ def task_of(intake: Intake, draft: Draft) -> Task:
     task.digest = draft.digest
     task.correlation_id = draft.correlation_id
     task.traceparent = draft.traceparent
+    task.tracestate = draft.tracestate
     task.schedule_id = draft.schedule_id
     if parent is not None:
         task.parent_id, task.depth = parent.id, parent.depth + 1

@@ -204,6 +204,8 @@ class Task(Struct, omit_defaults=True, gc=False, kw_only=True):
     correlation_id: str | None = None
     traceparent: str | None = None
     """The trace its submission belongs to; no rule reads it."""
+    tracestate: str | None = None
+    """What goes on with that, as it came."""
     schedule_id: str | None = None
     """The schedule that made it."""
     depends: list[Dependency] | None = None

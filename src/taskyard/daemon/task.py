@@ -39,6 +39,8 @@ class Task(Struct, kw_only=True):
     """Authorises this attempt's callbacks and sub-tasks."""
     traceparent: str | None = None
     """The trace that what this attempt does belongs to, as the W3C writes it."""
+    tracestate: str | None = None
+    """What goes on with it, where it does."""
     raw: bytes = b""
     """The task as the hub sent it, with the fields that have no name here."""
 

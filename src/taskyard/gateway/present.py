@@ -379,13 +379,18 @@ def execute_frame(load: Load, attempt: int, timeout_ms: int, token: str, *, trac
     if task.depends is not None or task.trouble is not None or attempt > 1 or load.checkpoint is not None:
         rest = _more_of(load, attempt)
     parent = "" if task.parent_id is None else f',"parent_task_id":"{task.parent_id}"'
-    trace = "" if traceparent is None else f',"traceparent":"{traceparent}"'
+    trace = "" if traceparent is None else f',"traceparent":"{traceparent}"{_state_of(task)}'
     head = (
         f'{{"type":"task.execute","task":{{"id":"{task.id}","ref":"T-{task.number:03d}"'
         f',"user_id":"{task.user_id}","status":"scheduled","priority":"{task.level}"{parent}{trace},'
     )
     tail = f',"attempt":{attempt},"timeout":{timeout_ms / 1000},"token":"{token}","context_input":'
     return b"".join((head.encode(), memoryview(load.body)[1:], tail.encode(), rest))
+
+
+def _state_of(task: Task) -> str:
+    """What goes on with its trace, which may hold quotes."""
+    return "" if task.tracestate is None else f',"tracestate":{_encoder.encode(task.tracestate).decode()}'
 
 
 def _more_of(load: Load, attempt: int) -> bytes:

@@ -14,7 +14,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
+from opentelemetry.trace import SpanContext, SpanKind, TraceFlags, TraceState
 from opentelemetry.trace.status import Status, StatusCode
 
 from taskyard.hub.traces import Span
@@ -49,8 +49,8 @@ class Otlp:
     def _readable(self, span: Span) -> ReadableSpan:
         return ReadableSpan(
             name=span.name,
-            context=_context(span.trace_id, span.span_id, is_remote=False),
-            parent=None if span.parent_id is None else _context(span.trace_id, span.parent_id, is_remote=True),
+            context=_context(span, span.span_id, is_remote=False),
+            parent=None if span.parent_id is None else _context(span, span.parent_id, is_remote=True),
             resource=self._resource,
             attributes=dict(span.attributes) if span.error is None else {**span.attributes, "error.type": span.error},
             kind=SpanKind.INTERNAL,
@@ -66,5 +66,6 @@ def traces_url(endpoint: str) -> str:
     return endpoint if endpoint.endswith(_PATH) else endpoint.rstrip("/") + _PATH
 
 
-def _context(trace_id: str, span_id: str, *, is_remote: bool) -> SpanContext:
-    return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote, TraceFlags(TraceFlags.SAMPLED))
+def _context(span: Span, span_id: str, *, is_remote: bool) -> SpanContext:
+    state = TraceState.from_header([] if span.state is None else [span.state])
+    return SpanContext(int(span.trace_id, 16), int(span_id, 16), is_remote, TraceFlags(TraceFlags.SAMPLED), state)

@@ -41,6 +41,8 @@ class Span(Struct, frozen=True, kw_only=True):
     started_at: int
     ended_at: int
     attributes: Mapping[str, str | int]
+    state: str | None = None
+    """What came with the trace (`tracestate`)."""
     error: str | None = None
     """The code of what went wrong; never a message, which may quote anybody."""
 
@@ -108,6 +110,7 @@ def spans_of(task: Task) -> list[Span]:
         started_at=began,
         ended_at=max(began, ended),
         attributes=_attributes_of(task),
+        state=task.tracestate,
         error=_code_of(task),
     )
     return [root, *_children(task, series, root)]
@@ -156,6 +159,7 @@ def _child(
         # The wall clock may be set back in between.
         ended_at=max(started_at, ended_at),
         attributes=attributes or {},
+        state=root.state,
         error=error,
     )
 

@@ -53,7 +53,7 @@ def test_the_environment_is_what_is_listed_and_nothing_of_the_daemons_own(tmp_pa
     agent = script(tmp_path, "env", inherit=("MODEL_NAME", "ABSENT"), environment={"MODE": "quick"}, output="text")
 
     # When a task with a trace runs
-    ran = run(tmp_path, agent, own=own, task_id="t7", attempt=3, traceparent=PARENT)
+    ran = run(tmp_path, agent, own=own, task_id="t7", attempt=3, traceparent=PARENT, tracestate="a=b")
     environment = dict(line.split("=", 1) for line in ran.result.splitlines() if "=" in line)
 
     # Then it has what it needs
@@ -61,6 +61,7 @@ def test_the_environment_is_what_is_listed_and_nothing_of_the_daemons_own(tmp_pa
     assert environment["TASKYARD_TASK_TOKEN"] == "[hidden]"
     assert (environment["TASKYARD_TASK_ID"], environment["TASKYARD_ATTEMPT"]) == ("t7", "3")
     assert (environment["TASKYARD_FENCE"], environment["TRACEPARENT"]) == ("3", PARENT)
+    assert environment["TRACESTATE"] == "a=b"
     assert (environment["MODEL_NAME"], environment["MODE"], environment["HOME"]) == ("m", "quick", "/h")
     # And nothing else
     assert "TASKYARD_KEY" not in environment

@@ -50,6 +50,8 @@ def environment_of(
         made["TASKYARD_TASK"] = whole.decode()
     if task.traceparent is not None:
         made["TRACEPARENT"] = task.traceparent
+    if task.tracestate is not None:
+        made["TRACESTATE"] = task.tracestate
     # The hub makes these values, and a zero byte in one would keep the program from starting.
     return {name: value.replace("\0", "") for name, value in made.items()}
 

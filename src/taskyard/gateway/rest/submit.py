@@ -28,7 +28,7 @@ from taskyard.wire.submission import (
     faults_of,
 )
 from taskyard.wire.tasks import Rejected
-from taskyard.wire.traceparent import read_traceparent
+from taskyard.wire.traceparent import read_traceparent, read_tracestate
 
 _raw_batch: Final = msgspec.json.Decoder(RawBatch)
 _item: Final = msgspec.json.Decoder(BatchItem)
@@ -143,8 +143,9 @@ async def _ask(
 ) -> tuple[Submitted, dict[str, StoredTask], Forecast | None]:
     principal, traceparent = call.principal, _header_trace(call)
     if traceparent is not None:
+        tracestate = read_tracestate(call.headers.get(b"tracestate", b"").decode("latin-1"))
         for draft in drafts:
-            draft.traceparent = traceparent
+            draft.traceparent, draft.tracestate = traceparent, tracestate
     command = SubmitTasks(
         user_id=user_id,
         drafts=drafts,
