@@ -83,7 +83,7 @@ def test_a_lease_that_another_took_cannot_be_renewed(join: Join) -> None:
 
 def test_a_hub_that_resigns_lets_another_lead(join: Join) -> None:
     one, two = join("h_one"), join("h_two")
-    assert one.lease.wait_for_death(MOMENT_S)
+    assert one.lease.wait_for_death(WHILE_S)
     one.store.open()
     one.lease.resign()
     assert not one.lease.has_lock
@@ -96,8 +96,8 @@ def test_a_hub_that_resigns_lets_another_lead(join: Join) -> None:
 
 def test_the_lock_of_a_hub_that_leads_is_waited_for_in_vain(join: Join) -> None:
     one, two = join("h_one"), join("h_two")
-    assert one.lease.wait_for_death(MOMENT_S)
-    assert one.lease.wait_for_death(MOMENT_S), "it has it already, and nobody leads"
+    assert one.lease.wait_for_death(WHILE_S)
+    assert one.lease.wait_for_death(WHILE_S), "it has it already, and nobody leads"
     one.store.open()
     assert not two.lease.wait_for_death(MOMENT_S)
     with pytest.raises(LedElsewhere):
@@ -108,7 +108,7 @@ def test_the_lock_of_a_hub_that_leads_is_waited_for_in_vain(join: Join) -> None:
 def test_a_hub_that_dies_is_followed_before_its_lease_runs_out(join: Join, server: Cluster, database: str) -> None:
     # Given a hub that leads for a minute yet, and one that waits
     one, two = join("h_one"), join("h_two")
-    assert one.lease.wait_for_death(MOMENT_S)
+    assert one.lease.wait_for_death(WHILE_S)
     one.store.open()
     found: list[bool] = []
     waiting = threading.Thread(target=lambda: found.append(two.lease.wait_for_death(WHILE_S)))
@@ -127,7 +127,7 @@ def test_a_hub_that_dies_is_followed_before_its_lease_runs_out(join: Join, serve
 
 def test_a_leader_notices_that_it_lost_its_lock(join: Join, server: Cluster, database: str) -> None:
     one = join("h_one")
-    assert one.lease.wait_for_death(MOMENT_S)
+    assert one.lease.wait_for_death(WHILE_S)
     one.store.open()
     assert not one.lease.is_lost
     assert server.terminate(database, "lock") == 1
@@ -142,7 +142,7 @@ def test_a_leader_notices_that_it_lost_its_lock(join: Join, server: Cluster, dat
 def test_who_gets_the_lock_of_a_leader_that_never_had_it_does_not_lead(join: Join) -> None:
     # Given a leader that hung, still holds the lock, and another that took over when its lease had run out
     hung, two, three = join("h_hung", lease_ms=BRIEF_MS), join("h_two"), join("h_three")
-    assert hung.lease.wait_for_death(MOMENT_S)
+    assert hung.lease.wait_for_death(WHILE_S)
     hung.store.open()
     assert not two.lease.wait_for_death(MOMENT_S)
     two.store.open()
@@ -165,7 +165,7 @@ def test_who_gets_the_lock_of_a_leader_that_never_had_it_does_not_lead(join: Joi
 
 def test_a_leader_without_the_lock_goes_on_while_somebody_holds_it(join: Join) -> None:
     hung, two = join("h_hung", lease_ms=BRIEF_MS), join("h_two")
-    assert hung.lease.wait_for_death(MOMENT_S)
+    assert hung.lease.wait_for_death(WHILE_S)
     hung.store.open()
     two.store.open()
     two.lease.renew()
@@ -182,7 +182,7 @@ def test_who_loses_its_connection_while_it_waits_for_the_lock_has_not_got_it(
 ) -> None:
     with a_proxy(server.port) as proxy:
         one, two = join("h_one"), join("h_two", port=proxy.port)
-        assert one.lease.wait_for_death(MOMENT_S)
+        assert one.lease.wait_for_death(WHILE_S)
         one.store.open()
         assert not two.lease.wait_for_death(MOMENT_S)
         proxy.lose(loss)
@@ -195,7 +195,7 @@ def test_who_loses_its_connection_while_it_waits_for_the_lock_has_not_got_it(
 def test_without_a_server_there_is_no_lead(join: Join, server: Cluster) -> None:
     with a_proxy(server.port) as proxy:
         one = join("h_one", port=proxy.port)
-        assert one.lease.wait_for_death(MOMENT_S)
+        assert one.lease.wait_for_death(WHILE_S)
         one.store.open()
         one.lease.renew()
         proxy.close_to_new(True)
@@ -214,7 +214,7 @@ def test_who_waits_for_the_lock_notices_that_the_server_has_vanished_without_a_w
 ) -> None:
     with a_proxy(server.port) as proxy:
         one, two = join("h_one"), join("h_two", port=proxy.port)
-        assert one.lease.wait_for_death(MOMENT_S)
+        assert one.lease.wait_for_death(WHILE_S)
         one.store.open()
         assert not two.lease.wait_for_death(MOMENT_S)
         monkeypatch.setattr("taskyard.store.postgres.lease.ANSWER_S", 0.5)
