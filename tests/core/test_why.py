@@ -164,6 +164,27 @@ def test_in_a_chain_the_failed_beginning_is_named_with_what_retrying_it_would_fr
     assert (second.status, third.status) == (Status.WAITING, Status.WAITING)
 
 
+def test_a_beginning_that_two_chains_share_is_named_once() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    first = hub.submit(terms=Terms(max_attempts=1))
+    ways = [hub.submit(depends_on=(first.id,)).id for _ in range(2)]
+    last = hub.submit(depends_on=tuple(ways))
+    hub.fail(hub.run(first))
+    assert only(hub, last).message.count("permanently_failed") == 1
+    assert "which frees 3 tasks" in str(only(hub, last).would_help)
+
+
+def test_no_retry_is_advised_of_what_cannot_be_retried() -> None:
+    hub = HubHarness()
+    first = hub.submit()
+    task = hub.submit(depends_on=(first.id,))
+    hub.skip(first)
+    (dependency,) = task.depends or ()
+    dependency.outcome = Status.STALE
+    assert only(hub, task).would_help == "skipping or cancelling this task"
+
+
 def test_no_priority_is_advised_that_it_cannot_get() -> None:
     # Given tasks that are held by their level, one of which may not be higher
     hub = HubHarness()

@@ -155,6 +155,7 @@ async def test_the_verdicts_of_a_day_are_those_of_ones_own_tasks(hub: GatewayHub
     # Then each is in the log of its day, and in nobody else's
     assert await reasons(owner, today) == ["later"]
     assert await reasons(owner, tomorrow) == ["old"]
+    assert [one["new"] for one in (await owner.get(f"{LETTERS}/reviews")).json] == ["old"]
     assert await reasons(owner, today - timedelta(days=1)) == []
     assert await reasons(bob, today) == []
     (waits,) = (await owner.get(f"{LETTERS}/reviews?date={today.date()}")).json

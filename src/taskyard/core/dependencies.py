@@ -94,19 +94,15 @@ def heirs_of(state: State, *task_ids: str) -> list[str]:
 
 
 def failed_roots(state: State, task: Task) -> list[Dependency]:
-    """What ended badly at the beginning of the chains that a task waits in, as far as they are followed."""
+    """What ended badly at the beginning of the chains that hold a blocked task, as far as they are followed."""
     found: dict[str, Dependency] = {}
     front, seen = deque([task]), {task.id}
     while front and len(seen) < CHAIN_MAX:
-        each = front.popleft()
-        for dependency in each.depends or ():
-            if dependency.outcome in (None, Status.BLOCKED):
-                before = state.tasks.get(dependency.id)
-                if before is not None and before.id not in seen:
-                    seen.add(before.id)
-                    front.append(before)
-            elif each.status is Status.BLOCKED and dependency.outcome is not Status.COMPLETED:
-                found[dependency.id] = dependency
+        bad = [each for each in front.popleft().depends or () if each.outcome not in (None, Status.COMPLETED)]
+        found |= {each.id: each for each in bad if each.outcome is not Status.BLOCKED}
+        blocked = [each.id for each in bad if each.outcome is Status.BLOCKED and each.id not in seen]
+        seen.update(blocked)
+        front.extend(state.tasks[task_id] for task_id in blocked)
     return list(found.values())
 
 

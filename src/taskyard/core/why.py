@@ -161,18 +161,14 @@ def _waiting(turn: Turn, task: Task, names: Names) -> Why:
     known = [turn.state.tasks[task_id] for task_id in unfinished if task_id in turn.state.tasks]
     hold = Hold(Reason.DEPENDENCY_UNFINISHED, (), len(depends) - len(unfinished), len(depends))
     tasks = listed([_with_status(turn, task_id, names) for task_id in unfinished])
-    cause = cause_of(turn, hold, {"tasks": tasks, "finish": _what_they_wait_for(turn, task, unfinished, known, names)})
+    cause = cause_of(turn, hold, {"tasks": tasks, "finish": _what_they_wait_for(turn, unfinished, known, names)})
     is_sure = len(known) == len(unfinished) and all(each.status in HELD for each in known)
     at = turn.now.wall + max(remaining_ms(turn, each) for each in known) if is_sure else None
     return _told(turn, task, [cause], at=at)
 
 
-def _what_they_wait_for(turn: Turn, task: Task, ids: list[str], known: list[Task], names: Names) -> str:
-    """Where a chain begins with a failure, what frees it; of those that run, when they end; of the first that does
-    not run, why."""
-    roots = failed_roots(turn.state, task)
-    if roots:
-        return _rescue(turn, roots, names) or "skipping or cancelling what is blocked"
+def _what_they_wait_for(turn: Turn, ids: list[str], known: list[Task], names: Names) -> str:
+    """Of those that run, when they end; of the first that does not run, why."""
     for each in known:
         if each.status in UNSTARTED:
             cause = why(turn, each, names).reasons[0]
@@ -206,7 +202,7 @@ def _named(turn: Turn, depends: list[Dependency], names: Names) -> str:
 
 
 def _unnamed(turn: Turn, task: Task, names: Names) -> tuple[str, ...]:
-    told = [*(task.depends or ()), *failed_roots(turn.state, task)]
+    told = [*(task.depends or ()), *(failed_roots(turn.state, task) if task.status is Status.BLOCKED else ())]
     return tuple(dict.fromkeys(each.id for each in told if each.id not in turn.state.tasks and each.id not in names))
 
 

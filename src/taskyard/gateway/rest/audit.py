@@ -1,6 +1,7 @@
 """The audit trail: what admins and reviewers did. Verdicts on dead letters are entries of it."""
 
-from datetime import UTC, date, datetime, time, timedelta
+import datetime as calendar
+from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 import msgspec
@@ -27,8 +28,8 @@ class AuditQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class DayQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
-    date: date
-    """In UTC."""
+    date: calendar.date | None = None
+    """In UTC; today if left out."""
 
 
 async def audit(call: Call[AuditQuery], _body: Empty) -> Reply:
@@ -69,7 +70,8 @@ async def reviews(call: Call[OfUser], _body: Empty) -> Reply:
 
 async def reviews_of_day(call: Call[DayQuery], _body: Empty) -> Reply:
     """Of one's own dead letters, newest first."""
-    midnight = datetime.combine(call.query.date, time(), UTC)
+    today = instant_of(call.hub.now_ms()).date()
+    midnight = datetime.combine(call.query.date or today, time(), UTC)
     begin, end = ms_of(midnight), ms_of(midnight + timedelta(days=1))
     user_id = call.users(call.query.user)
     found = await call.hub.read(lambda reader: _reviews_between(reader, user_id, begin, end))
