@@ -112,7 +112,7 @@ class Line:
         parcel = self._timed("bodies", lambda: Parcel(release, self._bodies))
         contents = self._timed("frames", lambda: packed(parcel, self._frames))
         self._timed("join", lambda: [frames.join(messages) for messages in contents.outgoing.values()])
-        self._timed("log", lambda: self._log.events(batch.events))
+        self._timed("log", lambda: self._log.commit(batch))
         self._timed("metrics", lambda: self._metrics.observe(batch))
         self._timed("forget", lambda: core.forget(through_seq=batch.seq))
 

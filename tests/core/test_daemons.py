@@ -39,7 +39,9 @@ def test_a_daemon_is_welcomed_and_known_as_it_says_it_is() -> None:
     assert (record.capabilities, record.models, record.types, record.memory_mb) == (("gpu",), ("m",), ("t",), 100)
     assert (record.draining, record.connected_at) == (False, hub.now.wall)
     assert hub.batches[-1].daemons == [record]
-    assert [e.data for e in hub.said(EventName.DAEMON_CONNECTED)] == [{"daemon_id": "d-mac", "name": "mac"}]
+    assert [e.data for e in hub.said(EventName.DAEMON_CONNECTED)] == [
+        {"daemon_id": "d-mac", "name": "mac", "capabilities": ["gpu"]}
+    ]
 
 
 def test_a_daemon_that_names_no_slots_has_five() -> None:

@@ -147,7 +147,8 @@ def test_what_a_leaving_daemon_hands_back_is_queued_and_uses_up_no_try() -> None
     hub.drain(daemon)
     hub.reject(task, drained=True)
     assert (task.status, attempt_of(task).status) == (Status.QUEUED, AttemptStatus.DRAINED)
-    assert hub.said(EventName.TASK_QUEUED, task)[-1].data == {"because": "drained", "daemon_id": daemon.id}
+    data = hub.said(EventName.TASK_QUEUED, task)[-1].data
+    assert (data["because"], data["daemon_id"], data["queue_depth"]) == ("drained", daemon.id, 1)
 
 
 @pytest.mark.parametrize("started", [True, False])

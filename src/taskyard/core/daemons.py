@@ -159,7 +159,7 @@ def _enrol(turn: Turn, command: JoinDaemon) -> Daemon:
     if record.pulls:
         claims.came(turn, record)
     else:
-        turn.tell_of_daemon(EventName.DAEMON_CONNECTED, daemon)
+        turn.tell_of_daemon(EventName.DAEMON_CONNECTED, daemon, capabilities=list(record.capabilities))
     return daemon
 
 

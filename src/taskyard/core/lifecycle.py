@@ -80,7 +80,7 @@ def begin(turn: Turn, task: Task, status: Status, body: bytes) -> None:
     turn.record(TASK_CREATED, task, None, status)
     if status is QUEUED:
         task.queued_at = turn.now.wall
-        turn.record(TASK_QUEUED, task, None, status)
+        turn.record(TASK_QUEUED, task, None, status, queue_facts(turn, task))
 
 
 def arrive(turn: Turn, task: Task, status: Status, body: bytes, *, data: Data) -> None:
@@ -104,6 +104,8 @@ def move(turn: Turn, task: Task, to: Status, *, event: EventName | None = None, 
     wall = turn.now.wall
     if to is QUEUED:
         task.queued_at = wall
+        if event is None:
+            data = {**queue_facts(turn, task), **(data or {})}
     elif to is SCHEDULED:
         task.scheduled_at = wall
     elif to is RUNNING:
@@ -115,6 +117,14 @@ def move(turn: Turn, task: Task, to: Status, *, event: EventName | None = None, 
         task.completed_at = None
         note_target(turn.state, task)
     turn.record(event or EVENT_OF[to], task, was, to, data)
+
+
+def queue_facts(turn: Turn, task: Task) -> Data:
+    """How many of its user's tasks are queued, this one among them, and how many seconds it takes to start them."""
+    user = turn.state.users[task.user_id]
+    depth = user.waiting + 1
+    wait_ms = user.pace.wait_ms(depth, turn.now.mono)
+    return {"queue_depth": depth, "estimated_wait": None if wait_ms is None else wait_ms / 1000}
 
 
 def possible(status: Status) -> str:

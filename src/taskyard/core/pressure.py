@@ -42,6 +42,12 @@ ADVICE: Final[dict[Pressure, tuple[str, ...]]] = {
         "Add daemons or slots.",
     ),
 }
+ACTIONS: Final[dict[Pressure, tuple[str, ...]]] = {
+    NORMAL: ("Every submission is taken again.",),
+    WARNING: ("Daemons and callers are told to slow down; every submission is still taken.",),
+    CRITICAL: ("Proactive submissions and those of priority low are refused.",),
+}
+"""What the hub itself does at each level (`admission.pressure_allows`)."""
 _SEVERITY: Final = {NORMAL: 0, WARNING: 1, CRITICAL: 2}
 
 

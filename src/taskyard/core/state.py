@@ -342,7 +342,7 @@ class Turn:
         """Something happened that is no task's: to a queue, a breaker, the hub. Nobody's is for admins to see."""
         self.state.ledger.events.append(Event(name, self.now.wall, user_id, data=data))
 
-    def tell_of_daemon(self, name: EventName, daemon: Daemon, **data: str | int) -> None:
+    def tell_of_daemon(self, name: EventName, daemon: Daemon, **data: str | int | list[str]) -> None:
         record = daemon.record
         self.state.ledger.events.append(
             Event(

@@ -1,9 +1,11 @@
 """Structured logs: one JSON object a line, the events of a commit in one write.
 
 Events are logged as they are released, so a line never tells of something a crash took back. A task's input, a key
-or a token is not in any event, hence in no line; of an exception the place is told and not the message, which may
-quote what somebody sent. The encoder is the one that writes records: about a microsecond a line, where a logging
-framework takes twenty, and at full speed there are a hundred thousand lines a second.
+or a token is not in any event, hence in no line; of the hub's own exceptions the place is told and not the message,
+which may quote what was sent. A task's error is what its agent said: its message is cut, and keys in it are masked.
+
+The encoder is the one that writes records: about a microsecond a line, where a logging framework takes twenty, and at
+full speed there are a hundred thousand lines a second.
 """
 
 import json
@@ -11,22 +13,21 @@ import logging
 import os
 import re
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
 
-from taskyard.core.changes import Event
+from taskyard.core.changes import Batch, Event
+from taskyard.core.task import Task
 from taskyard.files.private import open_private
 from taskyard.hub.clock import read_clock
+from taskyard.hub.log_facts import FACTS, LEVELS
 from taskyard.store.port import StoreBroken
-from taskyard.vocabulary import EventName
 from taskyard.wire.fields import instant_of
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-
-LEVELS: Final = {EventName.SETTINGS_REFUSED: "error", EventName.NOTIFICATION_DEAD: "warning"}
-"""Of events that somebody should see who looks only for trouble."""
 
 CARRIED: Final = ("hook_id", "code", "untold")
 """What a record of `logging` may bring beside its message: ids that we gave, codes and counts that are ours."""
@@ -34,6 +35,7 @@ CARRIED: Final = ("hook_id", "code", "untold")
 # What uvicorn says of each WebSocket that is refused. Without a key the log could be filled with it.
 UNTOLD: Final = frozenset({"ASGI callable returned without completing handshake."})
 
+NO_TASKS: Final[Mapping[str, Task]] = {}
 _encoder: Final = msgspec.json.Encoder()
 # The encoder escapes what is below U+0020. These would still move a cursor, turn the writing round or end a line.
 _UNSEEN: Final = re.compile(
@@ -97,13 +99,21 @@ class Log:
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
-    def events(self, events: list[Event]) -> None:
+    def commit(self, batch: Batch) -> None:
+        """The events of a commit, each with what its task's row says beside it."""
+        if batch.events:
+            rows = (batch.created, batch.changed, batch.ended, batch.revived, batch.amended)
+            self.events(batch.events, {row.task.id: row.task for some in rows for row in some})
+
+    def events(self, events: list[Event], tasks: Mapping[str, Task] = NO_TASKS) -> None:
+        """Events alone have fewer facts: those of a commit that another hub wrote."""
         if not events:
             return
         at_ms, at, lines = 0, "", []
         for event in events:
             if event.at != at_ms:
                 at_ms, at = event.at, _instant(event.at)
+            facts = FACTS.get(event.name)
             lines.append(
                 Line(
                     at,
@@ -114,7 +124,7 @@ class Log:
                     event.attempt,
                     event.was,
                     event.now,
-                    event.data,
+                    event.data if facts is None else facts(event, tasks),
                 )
             )
         self._write(_encoder.encode_lines(lines))

@@ -269,7 +269,7 @@ class Outbox:
         if self._waiters:
             for row in batch.ended:
                 self._wake(row.task.id)
-        self._log.events(batch.events)
+        self._log.commit(batch)
         for observe in self.observers:
             observe(batch)
         if self.subscribers and batch.events:
