@@ -226,6 +226,8 @@ def test_the_next_runs_are_told_on_the_clocks_of_its_place(listed: StubHub, cli:
     listed.on("GET", "schedules/preview", Reply(body=["2027-03-28T01:00:00Z"]))
     assert cli("schedule", "next", "prices").out == "Sun 2027-03-28 03:00:00 CEST\n"
     assert cli("schedule", "next", "--cron", "0 9 * * *", "-n", "1").out == "Sun 2027-03-28 01:00:00 UTC\n"
+    in_paris = cli("schedule", "next", "--cron", "CRON_TZ=Europe/Paris 0 9 * * *", "-n", "1")
+    assert in_paris.out == "Sun 2027-03-28 03:00:00 CEST\n"
     assert json.loads(cli("schedule", "next", "prices", "--json").out) == ["2027-03-28T01:00:00Z"]
 
 

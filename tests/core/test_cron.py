@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from taskyard.core.cron import COUNTED_MAX, Cron, Heartbeat, fault_of, zone_names, zone_of
+from taskyard.core.cron import COUNTED_MAX, Cron, Heartbeat, zone_names, zone_of
+from taskyard.core.cron_fields import fault_of
 from tests.support import calendar
 
 HOUR_MS = 3_600_000
@@ -103,37 +104,6 @@ def test_a_heartbeat_knows_what_it_missed() -> None:
     assert beat.newest(5_000, 9_999, 2) == ([8_000, 9_000], 2)
     assert beat.newest(5_000, 5_999, 1) == ([], 0)
     assert beat.newest(5_000, 6_000, 100) == ([6_000], 0)
-
-
-@pytest.mark.parametrize(
-    "expression",
-    ["", "* * * *", "* * * * * *", "61 * * * *", "0 0 30 2 *", "0 0 */29 2 1#5", "* * * * mon#9", "x y z a b"],
-)
-def test_a_wrong_expression_is_told_in_a_sentence(expression: str) -> None:
-    fault = fault_of(expression)
-    assert fault.endswith((".", "`."))
-
-
-@pytest.mark.parametrize(
-    ("expression", "said"),
-    [
-        ("0 0 30 2 *", "There is no such day in any year."),
-        ("0 0 * * fri-mon", "`fri-mon` is no weekday: possible are 0-7"),
-        ("0 0 * * monday", "`monday` is no weekday"),
-        ("0 22-2 * * *", "`22-2` is no hour: possible are 0-23; also *, lists (1,15), ranges from low to high"),
-        ("0 0 ? * *", "`?` is no day: possible are 1-31"),
-        ("0 0 1W * *", "`1W` is no day"),
-        ("0 0 * 13 *", "`13` is no month"),
-        ("61 * * * *", "`61` is no minute"),
-        ("@daily", "as in `0 9 * * 1-5`; `@daily` has 1."),
-    ],
-)
-def test_what_is_wrong_is_named_with_what_is_possible(expression: str, said: str) -> None:
-    assert said in (fault_of(expression) or "")
-
-
-def test_an_expression_that_is_far_too_long_is_told_so() -> None:
-    assert "too long" in (fault_of(",".join(map(str, [0] * 200)) + " * * * *") or "")
 
 
 @pytest.mark.parametrize("expression", calendar.EXPRESSIONS)

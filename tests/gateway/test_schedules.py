@@ -222,6 +222,25 @@ async def test_a_schedule_can_be_tried_before_it_is_written_down(ann: Client) ->
         assert [error["path"] for error in refused.json["errors"]] == [path]
 
 
+async def test_the_zone_before_the_fields_counts_where_no_other_is_named(ann: Client) -> None:
+    tokyo = await ann.post(SCHEDULES, {**HOURLY, "every": None, "cron": "CRON_TZ=Asia/Tokyo 0 9 * * *"})
+    assert (tokyo.json["cron"], tokyo.json["timezone"]) == ("0 9 * * *", "Asia/Tokyo")
+    assert tokyo.json["next_run_at"] == "2027-01-16T00:00:00Z"
+    path = f"{SCHEDULES}/{tokyo.json['id']}"
+    changed = (await ann.request("PATCH", path, {"cron": "TZ=Europe/Paris @daily"})).json
+    assert (changed["cron"], changed["timezone"]) == ("@daily", "Europe/Paris")
+    assert (await ann.request("PATCH", path, {"cron": "@hourly"})).json["timezone"] == "Europe/Paris"
+    query = "cron=CRON_TZ%3DAsia/Tokyo%200%209%20*%20*%201-5&count=1"
+    assert (await ann.get(f"{SCHEDULES}/preview?{query}")).json == ["2027-01-18T00:00:00Z"]
+    same = await ann.get(f"{SCHEDULES}/preview?{query}&timezone=Asia/Tokyo")
+    assert same.json == ["2027-01-18T00:00:00Z"]
+    refused = await ann.get(f"{SCHEDULES}/preview?{query}&timezone=UTC")
+    assert refused.status == 422
+    assert "leave one of them out" in refused.json["detail"]
+    unknown = await ann.post(SCHEDULES, {**HOURLY, "name": "b", "every": None, "cron": "TZ=Mars/Olympus @daily"})
+    assert [error["path"] for error in unknown.json["errors"]] == ["timezone"]
+
+
 async def test_presets_are_listed(ann: Client) -> None:
     found = (await ann.get(f"{SCHEDULES}/presets")).json
     assert [preset["name"] for preset in found] == ["every-5-minutes", "hourly", "daily", "weekly"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from taskyard.core.cron import fault_of
-from taskyard.wire.schedules import PRESETS, every_ms_of, plain_every
+from taskyard.core.cron_fields import fault_of
+from taskyard.wire.schedules import PRESETS, every_ms_of, plain_every, without_zone
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,18 @@ def test_presets_are_the_four_that_the_sources_name() -> None:
     assert all((preset.every is None) != (preset.cron is None) for preset in PRESETS)
     assert all(fault_of(preset.cron) is None for preset in PRESETS if preset.cron is not None)
     assert all(every_ms_of(preset.every) for preset in PRESETS if preset.every is not None)
+
+
+@pytest.mark.parametrize(
+    ("written", "parted"),
+    [
+        ("CRON_TZ=Europe/Paris 0 9 * * *", ("0 9 * * *", "Europe/Paris")),
+        ("tz=UTC  @daily", ("@daily", "UTC")),
+        ("0 9 * * *", ("0 9 * * *", None)),
+        ("CRON_TZ=UTC", ("", "UTC")),
+        ("X=1 0 9 * * *", ("X=1 0 9 * * *", None)),
+        ("", ("", None)),
+    ],
+)
+def test_a_zone_before_the_fields_is_taken_off(written: str, parted: tuple[str, str | None]) -> None:
+    assert without_zone(written) == parted

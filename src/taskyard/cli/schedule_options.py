@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EveryOption = Annotated[str | None, typer.Option("--every", metavar="SPAN", help="A heartbeat: 30s, 5m, 1h, 1d, 1w.")]
 CronOption = Annotated[
     str | None,
-    typer.Option("--cron", metavar="FIELDS", help="Five fields: '0 9 * * 1-5' is 9:00 on weekdays."),
+    typer.Option("--cron", metavar="FIELDS", help="Five fields or a nickname: '0 9 * * mon-fri', '@daily'."),
 ]
 PresetOption = Annotated[
     str | None, typer.Option("--preset", metavar="NAME", help="every-5-minutes, hourly, daily or weekly.")

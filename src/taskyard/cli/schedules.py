@@ -190,7 +190,9 @@ def next_runs(
         if not written.enabled:
             output.note(f"{written.name} is paused; these are the runs it would have.")
     else:
-        zone = timezone or "UTC"
+        from taskyard.wire.schedules import without_zone
+
+        zone = timezone or without_zone(cron or "")[1] or "UTC"
         asked = times_of(yard.client, every=every, cron=cron, preset=preset, timezone=timezone)
         found = yard.client.preview_schedule(**asked, count=count)
     if yard.json:

@@ -1,10 +1,10 @@
 """When a schedule is due: an instant in, the next instants out.
 
-`cronsim` reads the five fields and finds the times at which they match, on a calendar without time zones. What these
-times are on the clock of a place is decided here. An expression that names its hours and its minutes runs once for each
-of its times a day, whatever the clocks do: a time that they skip runs at the first instant after the gap, one that they
-repeat runs the first time. An expression with a `*` at the head of either field goes by elapsed time: each time that
-really comes, as often as it comes. This is what Debian's cron does.
+`cron_fields.py` finds the times at which an expression matches, on a calendar without time zones. What these times are
+on the clock of a place is decided here. An expression that names its hours and its minutes runs once for each of its
+times a day, whatever the clocks do: a time that they skip runs at the first instant after the gap, one that they repeat
+runs the first time. An expression with a `*` at the head of either field goes by elapsed time: each time that really
+comes, as often as it comes. This is what Debian's cron does.
 
 Zones are read from the `tzdata` package, never from the machine: two hubs of one yard must agree on what nine o'clock
 is. They are loaded like code, once, and held.
@@ -18,17 +18,8 @@ from itertools import islice, takewhile
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from cronsim import CronSim, CronSimError
+from taskyard.core.cron_fields import Times, rewritten
 
-FIELDS: Final = (
-    ("minute", "0-59"),
-    ("hour", "0-23"),
-    ("day", "1-31, L for the last of the month, LW for its last weekday"),
-    ("month", "1-12, jan-dec"),
-    ("weekday", "0-7 with Sunday as both, sun-sat, 1#2 for the second Monday, 1L for the last"),
-)
-"""What stands in an expression, and what each may be."""
-EXPRESSION_CHARS_MAX: Final = 255
 COUNTED_MAX: Final = 200
 # Of runs that were missed, so many are counted one by one, which takes about 2 ms: a thousand schedules may have missed
 # theirs when a hub starts. What lies between these and the newest is passed over; it could be a year of minutes.
@@ -45,9 +36,9 @@ class Cron:
     __slots__ = ("_expression", "_is_by_elapsed_time", "_zone")
 
     def __init__(self, expression: str, zone: ZoneInfo) -> None:
-        self._expression = expression
+        self._expression = rewritten(expression)
         self._zone = zone
-        minute, hour, *_ = expression.split()
+        minute, hour, *_ = self._expression.split()
         self._is_by_elapsed_time = minute.startswith("*") or hour.startswith("*")
 
     def next_after(self, after: int) -> int | None:
@@ -72,7 +63,7 @@ class Cron:
 
     def _well_before(self, until: int, most: int) -> int:
         """An instant with at least `most` due ones between it and `until`, and not many more."""
-        back = CronSim(self._expression, self._local(until), reverse=True)
+        back = Times(self._expression, self._local(until), reverse=True)
         # Twice as many, and some hours: a few of these times the clocks may have skipped.
         *_, earliest = islice(back, 2 * most)
         return _ms(earliest - CHANGE_MAX)
@@ -80,7 +71,7 @@ class Cron:
     def _by_the_clock(self, after: int) -> Iterator[int]:
         """Each time of the calendar once: the first time it is shown, or right after the gap that swallowed it."""
         zone, newest = self._zone, None
-        for time in CronSim(self._expression, self._local(after)):
+        for time in Times(self._expression, self._local(after)):
             first, second = (time.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
             due = _ms_of(first)
             if _ms_of(second) < due:
@@ -95,7 +86,7 @@ class Cron:
         shown = self._local(after)
         while True:
             offset = self._offset(after)
-            for time in CronSim(self._expression, shown):
+            for time in Times(self._expression, shown):
                 due = _ms(time - offset)
                 if self._offset(due) != offset:
                     break
@@ -175,31 +166,6 @@ def _loaded(name: str) -> ZoneInfo:
     """As many are held as there are zones."""
     with resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:
         return ZoneInfo.from_file(file, key=name)
-
-
-def fault_of(expression: str) -> str | None:
-    """What is wrong with a five-field expression, as a sentence."""
-    if len(expression) > EXPRESSION_CHARS_MAX:
-        return f"The expression is too long: at most {EXPRESSION_CHARS_MAX} characters are possible."
-    parts = expression.split()
-    if len(parts) != len(FIELDS):
-        names = ", ".join(name for name, _ in FIELDS)
-        return f"A cron expression has five fields ({names}), as in `0 9 * * 1-5`; `{expression}` has {len(parts)}."
-    for place, (part, (name, possible)) in enumerate(zip(parts, FIELDS, strict=True)):
-        if not _is_due("* " * place + part + " *" * (len(FIELDS) - place - 1)):
-            return (
-                f"`{part}` is no {name}: possible are {possible}; also *, lists (1,15), "
-                "ranges from low to high (1-5) and steps (*/15)."
-            )
-    return None if _is_due(expression) else "There is no such day in any year."
-
-
-def _is_due(expression: str) -> bool:
-    """Whether it can be read, and comes at all."""
-    try:
-        return next(CronSim(expression, EPOCH.replace(year=2000)), None) is not None
-    except CronSimError:
-        return False
 
 
 def _ms(time: datetime) -> int:

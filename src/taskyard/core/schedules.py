@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 from msgspec.json import Decoder
 
-from taskyard.core.cron import fault_of, zone_of
+from taskyard.core.cron import zone_of
+from taskyard.core.cron_fields import fault_of
 from taskyard.core.due_runs import abandon_probe, make, watch
 from taskyard.core.effects import Done, Refused, Reply
 from taskyard.core.occurrences import keep_runs

@@ -108,7 +108,7 @@ def list_runs(schedule: str) -> Request[list[RunRecord]]:
     return get(f"{_path(schedule)}/runs", list[RunRecord])
 
 
-def preview_schedule(every: str | None, cron: str | None, timezone: str, count: int) -> Request[list[datetime]]:
+def preview_schedule(every: str | None, cron: str | None, timezone: str | None, count: int) -> Request[list[datetime]]:
     return get("/schedules/preview", list[datetime], every=every, cron=cron, timezone=timezone, count=count)
 
 
@@ -155,7 +155,7 @@ class ScheduleCalls:
         return self.call(list_runs(schedule))
 
     def preview_schedule(
-        self: Calls, *, every: str | None = None, cron: str | None = None, timezone: str = "UTC", count: int = 5
+        self: Calls, *, every: str | None = None, cron: str | None = None, timezone: str | None = None, count: int = 5
     ) -> list[datetime]:
         """When a schedule would run that is not written down yet."""
         return self.call(preview_schedule(every, cron, timezone, count))
@@ -192,6 +192,11 @@ class AsyncScheduleCalls:
         return await self.call(list_runs(schedule))
 
     async def preview_schedule(
-        self: AsyncCalls, *, every: str | None = None, cron: str | None = None, timezone: str = "UTC", count: int = 5
+        self: AsyncCalls,
+        *,
+        every: str | None = None,
+        cron: str | None = None,
+        timezone: str | None = None,
+        count: int = 5,
     ) -> list[datetime]:
         return await self.call(preview_schedule(every, cron, timezone, count))

@@ -33,14 +33,17 @@ class ProbeBody(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class NewSchedule(Struct, forbid_unknown_fields=True, kw_only=True):
-    """Either `every` or `cron`. The task is a submission without dependencies, keys and times of its own."""
+    """Either `every` or `cron`; without `timezone` the zone is what `CRON_TZ=` before the fields names, or UTC.
+
+    The task is a submission without dependencies, keys and times of its own.
+    """
 
     name: Name
     task: Submission
     kind: ScheduleKind | None = None
     every: Every | None = None
     cron: Name | None = None
-    timezone: Name = "UTC"
+    timezone: Name | None = None
     enabled: bool = True
     catch_up: CatchUp = CatchUp.ONE
     max_lateness: Lateness | None = None
@@ -141,3 +144,10 @@ def plain_every(text: str) -> str:
     found = _EVERY.fullmatch(text.strip())
     assert found is not None, "an interval that was read before"
     return f"{int(found[1])}{found[2].lower()}"
+
+
+def without_zone(expression: str) -> tuple[str, str | None]:
+    """The expression without its `CRON_TZ=…` or `TZ=…`, and the zone that this names."""
+    head, _, rest = expression.strip().partition(" ")
+    word, is_zone, zone = head.partition("=")
+    return (rest.strip(), zone) if is_zone and word.upper() in ("CRON_TZ", "TZ") else (expression, None)

@@ -6,7 +6,8 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 from msgspec import Meta, Raw, UnsetType
 
-from taskyard.core.cron import Cron, Heartbeat, Timing, fault_of, zone_of
+from taskyard.core.cron import Cron, Heartbeat, Timing, zone_of
+from taskyard.core.cron_fields import fault_of
 from taskyard.core.schedule_commands import ChangeSchedule, CreateSchedule, DeleteSchedule, RunSchedule
 from taskyard.core.schedule_records import HttpProbe, Occurrence, Probe, ScheduleRecord, TaskProbe, Template, What
 from taskyard.core.task import Task, ms_of
@@ -34,6 +35,7 @@ from taskyard.wire.schedules import (
     SkipAnswer,
     every_ms_of,
     plain_every,
+    without_zone,
 )
 from taskyard.wire.submission import Source, Submission, faults_of
 from taskyard.wire.tasks import OkAnswer
@@ -52,6 +54,7 @@ NOT_OF_A_TEMPLATE: Final = (
 """What belongs to one task and not to each of many."""
 RESERVED: Final = ("presets", "preview")
 """What stands where a schedule's name could."""
+UTC_ZONE: Final = "UTC"
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _SAYS_NOTHING: Final = (NULL, b"[]")
@@ -64,7 +67,7 @@ class NextQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
 class PreviewQuery(OfUser, forbid_unknown_fields=True, kw_only=True):
     every: Every | None = None
     cron: Name | None = None
-    timezone: Name = "UTC"
+    timezone: Name | None = None
     count: Annotated[int, Meta(ge=1, le=RUNS_SHOWN_MAX)] = 5
 
 
@@ -87,6 +90,7 @@ async def create(call: Call[OfUser], body: NewSchedule) -> Reply:
     kind = ScheduleKind.CRON if body.every is None else ScheduleKind.HEARTBEAT
     if body.kind not in (None, kind):
         raise _invalid("kind", f"A schedule of kind {body.kind} has `{'every' if body.every is None else 'cron'}`.")
+    cron, zone = _fields_and_zone(body.cron, body.timezone)
     record = ScheduleRecord(
         id=schedule_id,
         user_id=user_id,
@@ -94,8 +98,8 @@ async def create(call: Call[OfUser], body: NewSchedule) -> Reply:
         what=_what(call, user_id, schedule_id, body.task, "task"),
         every=None if body.every is None else plain_every(body.every),
         every_ms=every_ms,
-        cron=body.cron,
-        timezone=body.timezone,
+        cron=cron,
+        timezone=zone or UTC_ZONE,
         enabled=body.enabled,
         catch_up=body.catch_up,
         max_lateness_ms=None if body.max_lateness is None else ms_of(body.max_lateness),
@@ -114,6 +118,11 @@ async def change(call: Call[OfUser], body: ScheduleChange) -> Reply:
         setattr(command, name, KEEP if isinstance(value, UnsetType) else value)
     if not isinstance(body.name, UnsetType):
         _check_name(body.name)
+    if not isinstance(body.cron, UnsetType):
+        named = None if isinstance(body.timezone, UnsetType) else body.timezone
+        fields, zone = _fields_and_zone(body.cron, named)
+        command.cron = KEEP if fields is None else fields
+        command.timezone = KEEP if zone is None else zone
     if not isinstance(body.every, UnsetType):
         command.every, command.every_ms = plain_every(body.every), _every_ms(body.every)
     if not isinstance(body.max_lateness, UnsetType):
@@ -175,13 +184,14 @@ async def preview(call: Call[PreviewQuery], _body: Empty) -> Reply:
     query, now_ms = call.query, call.hub.now_ms()
     if (query.every is None) == (query.cron is None):
         raise _invalid("every", "Say either `every` or `cron`.")
-    zone = zone_of(query.timezone)
+    cron, name = _fields_and_zone(query.cron, query.timezone)
+    zone = zone_of(name or UTC_ZONE)
     if zone is None:
-        raise _invalid("timezone", f"There is no time zone {query.timezone}; write it as in Europe/Paris or UTC.")
-    fault = None if query.cron is None else fault_of(query.cron)
+        raise _invalid("timezone", f"There is no time zone {name}; write it as in Europe/Paris or UTC.")
+    fault = None if cron is None else fault_of(cron)
     if fault is not None:
         raise _invalid("cron", fault)
-    timing = Heartbeat(_every_ms(query.every), now_ms) if query.every is not None else Cron(query.cron or "", zone)
+    timing = Heartbeat(_every_ms(query.every), now_ms) if query.every is not None else Cron(cron or "", zone)
     return Reply([instant_of(at) for at in islice(timing.after(now_ms), query.count)])
 
 
@@ -192,6 +202,16 @@ def _check_name(name: str) -> None:
     """It stands in an address."""
     if "/" in name or not name.isprintable() or name in RESERVED:
         raise _invalid("name", f"A name is printable, without a slash, and none of {', '.join(RESERVED)}.")
+
+
+def _fields_and_zone(cron: str | None, timezone: str | None) -> tuple[str | None, str | None]:
+    """The expression without its `CRON_TZ=`, which names the zone where nothing else does; None: no zone is named."""
+    if cron is None:
+        return None, timezone
+    fields, named = without_zone(cron)
+    if named is not None and timezone not in (None, named):
+        raise _invalid("timezone", f"`timezone` says {timezone} and `CRON_TZ` {named}: leave one of them out.")
+    return fields, named if timezone is None else timezone
 
 
 def _every_ms(text: str) -> int:
