@@ -8,8 +8,25 @@ if TYPE_CHECKING:
     from taskyard.sdk.async_client import AsyncClient
     from taskyard.sdk.async_proactive import AsyncProactiveSubmitter
     from taskyard.sdk.client import Client
-    from taskyard.sdk.errors import TaskyardError
+    from taskyard.sdk.errors import (
+        BadAddress,
+        BadAnswer,
+        Conflict,
+        CredentialsMissing,
+        Damaged,
+        HubUnreachable,
+        Invalid,
+        Limited,
+        NotAllowed,
+        NotFound,
+        Refused,
+        TaskStuck,
+        TaskyardError,
+        Unavailable,
+        WaitTimeout,
+    )
     from taskyard.sdk.proactive import ProactiveSubmitter
+    from taskyard.sdk.task import SubmittedBefore
     from taskyard.sdk.webhooks import verify
 
 __version__ = "0.1.0"
@@ -17,12 +34,27 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncClient",
     "AsyncProactiveSubmitter",
+    "BadAddress",
+    "BadAnswer",
     "Client",
+    "Conflict",
+    "CredentialsMissing",
     "Daemon",
+    "Damaged",
+    "HubUnreachable",
+    "Invalid",
+    "Limited",
+    "NotAllowed",
+    "NotFound",
     "ProactiveSubmitter",
+    "Refused",
     "Result",
+    "SubmittedBefore",
     "TaskError",
+    "TaskStuck",
     "TaskyardError",
+    "Unavailable",
+    "WaitTimeout",
     "__version__",
     "verify",
 ]
@@ -55,13 +87,17 @@ def __getattr__(name: str) -> object:
             from taskyard.daemon import task
 
             return getattr(task, name)
-        case "TaskyardError":
-            from taskyard.sdk.errors import TaskyardError
+        case "SubmittedBefore":
+            from taskyard.sdk.task import SubmittedBefore
 
-            return TaskyardError
+            return SubmittedBefore
         case "verify":
             from taskyard.sdk.webhooks import verify
 
             return verify
+        case _ if name in __all__:
+            from taskyard.sdk import errors
+
+            return getattr(errors, name)
         case _:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -158,6 +158,16 @@ def test_a_wait_can_be_given_up(hub: StubHub, cli: Cli) -> None:
     )
 
 
+def test_a_task_that_cannot_go_on_by_itself_is_not_waited_for(hub: StubHub, cli: Cli) -> None:
+    hub.on("POST", "tasks", Reply(status=201, body=a_task(status="blocked")))
+    summary = "Blocked by a dependency: it depends on T-001 (failed), and will not run without."
+    told = {"task": "T-002", "status": "blocked", "summary": summary, "reasons": []}
+    hub.on("GET", "tasks/01900000-0000-7000-8000-000000000002/why", Reply(body=told))
+    code, out, err = cli("submit", "x", "--wait")
+    assert (code, out) == (1, "")
+    assert f"T-002 cannot go on by itself. {summary}" in err
+
+
 def test_json_has_the_whole_task_with_exact_times(hub: StubHub, cli: Cli) -> None:
     hub.on("POST", "tasks", Reply(status=201, body=a_task()))
     code, out, err = cli("submit", "x", "--json")

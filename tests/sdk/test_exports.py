@@ -6,18 +6,29 @@ import sys
 import pytest
 
 import taskyard
+from taskyard.sdk import errors
+
+ERRORS = {
+    name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.TaskyardError)
+}
+
+
+def test_every_error_of_a_client_can_be_imported_from_the_package() -> None:
+    assert {"TaskyardError", "WaitTimeout", "TaskStuck", "Limited", "HubUnreachable"} <= ERRORS
+    assert set(taskyard.__all__) >= ERRORS
 
 
 def test_the_public_names_are_these() -> None:
     assert {name: getattr(taskyard, name).__module__ for name in taskyard.__all__ if name != "__version__"} == {
         "AsyncClient": "taskyard.sdk.async_client",
         "AsyncProactiveSubmitter": "taskyard.sdk.async_proactive",
+        **dict.fromkeys(ERRORS, "taskyard.sdk.errors"),
         "Client": "taskyard.sdk.client",
         "Daemon": "taskyard.daemon.daemon",
         "ProactiveSubmitter": "taskyard.sdk.proactive",
         "Result": "taskyard.daemon.task",
         "TaskError": "taskyard.daemon.task",
-        "TaskyardError": "taskyard.sdk.errors",
+        "SubmittedBefore": "taskyard.sdk.task",
         "verify": "taskyard.sdk.webhooks",
     }
 

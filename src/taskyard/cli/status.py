@@ -10,8 +10,8 @@ from taskyard.cli import everybody, output
 from taskyard.cli.hubs import summary_of
 from taskyard.cli.options import Yard, expanded
 from taskyard.cli.times import relative, span
-from taskyard.cli.unserved import FOR_NOBODY
 from taskyard.cli.why import filled, helpful, idle_because
+from taskyard.vocabulary.reasons import FOR_NOBODY
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -250,7 +250,15 @@ def _batch_told(batch: "Batch[Task]", *, waiting: Waiting, yard: Yard) -> int:
 
 
 def await_all(tasks: "Sequence[Task]", *, timeout_s: float | None) -> None:
-    """Wait for one after the other, showing each as it goes."""
+    """Wait for one after the other, showing each as it goes. Of one that cannot go on by itself it is said why."""
+    from taskyard.sdk.errors import TaskStuck
+
+    stuck = []
     with output.live() as show:
         for task in tasks:
-            task.wait(timeout_s, on_progress=lambda task: None if task.ended else show(progress_line(task)))
+            try:
+                task.wait(timeout_s, on_progress=lambda task: None if task.ended else show(progress_line(task)))
+            except TaskStuck as error:
+                stuck.append(error)
+    for each in stuck:
+        output.note(str(each))

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from taskyard.cli import output
 from taskyard.vocabulary import Status
-from taskyard.vocabulary.reasons import Lack, Reason
+from taskyard.vocabulary.reasons import FOR_NOBODY, Lack, Reason
 
 if TYPE_CHECKING:
     from taskyard.cli.options import Yard
     from taskyard.sdk.answers import TaskRecord, Why
 
-FOR_NOBODY: Final = (Reason.NO_DAEMON, Reason.NO_ELIGIBLE_DAEMON)
-"""What holds a task for which there is no daemon at all."""
 PASSING: Final = frozenset({Lack.DAEMON_FULL, Lack.DAEMON_HELD, Lack.DAEMON_AVOIDED, Lack.MEMORY_SHORT})
 """What a daemon that runs such tasks may lack for a while."""
 ASKED_MAX: Final = 5

@@ -5,7 +5,8 @@
     ├── BadAnswer           somebody answered, but not a hub that we understand
     ├── CredentialsMissing  no key to call with
     ├── BadAddress          what was named as the hub is no address
-    ├── WaitTimeout         the task did not end in the time given (also a `TimeoutError`)
+    ├── WaitTimeout         the task did not end in the time given (also a `TimeoutError`); `why` says what holds it
+    ├── TaskStuck           the task that is waited for cannot go on by itself; `why` says what holds it
     └── Refused             the hub said no; `code` says why, `detail` says it in a sentence
         ├── NotFound        there is no such task, daemon, user or key, or it is not yours
         ├── NotAllowed      the key is missing, unknown, or lacks the scope
@@ -54,7 +55,22 @@ class BadAddress(TaskyardError):
 
 
 class WaitTimeout(TaskyardError, TimeoutError):
-    pass
+    def __init__(self, message: str, *, why: str | None = None) -> None:
+        super().__init__(message)
+        self.why = why
+        """What holds the task, in a sentence, where the hub could say it."""
+
+
+class TaskStuck(TaskyardError):
+    """Nothing but a person, or a daemon that is not known yet, lets the task go on. It stays as it is, and can be
+    waited for again."""
+
+    def __init__(self, message: str, *, code: str | None = None, why: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        """The reason's code: `DEPENDENCY_FAILED`, `NO_ELIGIBLE_DAEMON` or `NO_DAEMON`."""
+        self.why = why
+        """What holds the task, in a sentence, where the hub could say it."""
 
 
 class FieldError(Struct):

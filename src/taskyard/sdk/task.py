@@ -4,24 +4,19 @@
 in place, so that a handle kept from submission shows the newest state after `refresh` or `wait`.
 """
 
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from taskyard.sdk import requests
-from taskyard.sdk.answers import Cancellation, Said, TaskRecord
-from taskyard.sdk.errors import WaitTimeout
+from taskyard.sdk.answers import Cancellation, Said, TaskRecord, Why
+from taskyard.sdk.errors import TaskyardError
+from taskyard.sdk.patience import STUCK_AFTER_S, Patience, timed_out
 from taskyard.vocabulary import Status
 
 if TYPE_CHECKING:
     from taskyard.sdk.async_client import AsyncClient
     from taskyard.sdk.client import Client
-
-PROGRESS_S: Final = 1.0
-PROGRESS_S_FIRST: Final = 0.1
-# How long one poll lasts when somebody watches the progress. The hub learns it about once a second; the first
-# polls are shorter, since most happens at the beginning: queued, scheduled, started.
 
 OVER: Final = {
     Status.CANCELLED: "use a new key for a new task",
@@ -43,27 +38,6 @@ def warn_of_repetitions(tasks: Iterable[TaskRecord]) -> None:
         if task.deduplicated and advice is not None:
             said = f"{task.ref} was submitted before with this idempotency key, and has been {task.status}"
             warnings.warn(f"{said}. Nothing new was made: {advice}.", SubmittedBefore, stacklevel=3)
-
-
-class Patience:
-    """How long each poll of a wait may take, and when the wait is over. Decides; does not sleep."""
-
-    def __init__(self, *, timeout_s: float | None, watched: bool) -> None:
-        self._poll_s = PROGRESS_S_FIRST if watched else requests.WAIT_S_MAX
-        self._poll_s_max = PROGRESS_S if watched else requests.WAIT_S_MAX
-        self._until = None if timeout_s is None else time.monotonic() + timeout_s
-        self._asked = False
-
-    def next_poll_s(self, task: TaskRecord) -> float:
-        """The `wait_s` of the next poll; `WaitTimeout` when none is left. At least one is made."""
-        poll_s, self._poll_s = self._poll_s, min(2 * self._poll_s, self._poll_s_max)
-        if self._until is None:
-            return poll_s
-        left_s = self._until - time.monotonic()
-        if left_s <= 0 and self._asked:
-            raise WaitTimeout(f"{task.ref} is still {task.status}.")
-        self._asked = True
-        return max(0.0, min(poll_s, left_s))
 
 
 def renew(task: R, newer: TaskRecord) -> R:
@@ -88,12 +62,20 @@ class Task(TaskRecord):
     def refresh(self) -> "Task":
         return renew(self, self.client.task(self.id))
 
-    def wait(self, timeout: float | None = None, on_progress: "Callable[[Task], object] | None" = None) -> "Task":
+    def wait(
+        self,
+        timeout: float | None = None,
+        on_progress: "Callable[[Task], object] | None" = None,
+        *,
+        stuck_after: float | None = STUCK_AFTER_S,
+    ) -> "Task":
         """Until the task has ended, well or not: see `succeeded`. `WaitTimeout` after `timeout` seconds.
 
-        `on_progress` is called with this task at first and whenever its status or progress changed.
+        `TaskStuck` if it cannot go on by itself: at once if a dependency blocks it, and after `stuck_after` seconds if
+        no known daemon can run it; with None it is waited for all the same. `on_progress` is called with this task at
+        first and whenever its status or progress changed.
         """
-        patience = Patience(timeout_s=timeout, watched=on_progress is not None)
+        patience = Patience(timeout_s=timeout, watched=on_progress is not None, stuck_after_s=stuck_after)
         told: tuple[object, ...] = ()
         while True:
             if on_progress is not None and shown(self) != told:
@@ -101,7 +83,19 @@ class Task(TaskRecord):
                 on_progress(self)
             if self.ended:
                 return self
-            renew(self, self.client.task(self.id, wait_s=patience.next_poll_s(self)))
+            if patience.doubts(self):
+                patience.judge(self, self._why())
+            poll_s = patience.next_poll_s(self)
+            if poll_s is None:
+                raise timed_out(self, self._why())
+            renew(self, self.client.task(self.id, wait_s=poll_s))
+
+    def _why(self) -> Why | None:
+        """None: the hub cannot say, or not now."""
+        try:
+            return self.client.why(self.id)
+        except TaskyardError:
+            return None
 
     def cancel(self, reason: str | None = None) -> Cancellation:
         return self.client.cancel(self.id, reason=reason)
@@ -123,10 +117,14 @@ class AsyncTask(TaskRecord):
         return renew(self, await self.client.task(self.id))
 
     async def wait(
-        self, timeout: float | None = None, on_progress: "Callable[[AsyncTask], object] | None" = None
+        self,
+        timeout: float | None = None,
+        on_progress: "Callable[[AsyncTask], object] | None" = None,
+        *,
+        stuck_after: float | None = STUCK_AFTER_S,
     ) -> "AsyncTask":
         """As `Task.wait`. `on_progress` is a plain function."""
-        patience = Patience(timeout_s=timeout, watched=on_progress is not None)
+        patience = Patience(timeout_s=timeout, watched=on_progress is not None, stuck_after_s=stuck_after)
         told: tuple[object, ...] = ()
         while True:
             if on_progress is not None and shown(self) != told:
@@ -134,7 +132,19 @@ class AsyncTask(TaskRecord):
                 on_progress(self)
             if self.ended:
                 return self
-            renew(self, await self.client.task(self.id, wait_s=patience.next_poll_s(self)))
+            if patience.doubts(self):
+                patience.judge(self, await self._why())
+            poll_s = patience.next_poll_s(self)
+            if poll_s is None:
+                raise timed_out(self, await self._why())
+            renew(self, await self.client.task(self.id, wait_s=poll_s))
+
+    async def _why(self) -> Why | None:
+        """As `Task._why`."""
+        try:
+            return await self.client.why(self.id)
+        except TaskyardError:
+            return None
 
     async def cancel(self, reason: str | None = None) -> Cancellation:
         return await self.client.cancel(self.id, reason=reason)

@@ -1,6 +1,7 @@
 """Why something does not run: what holds a task, and what a daemon lacks for it."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class Reason(StrEnum):
@@ -32,6 +33,10 @@ class Reason(StrEnum):
     NO_ELIGIBLE_DAEMON = "NO_ELIGIBLE_DAEMON"
     NO_FREE_SLOT = "NO_FREE_SLOT"
     BEHIND_OTHERS = "BEHIND_OTHERS"
+
+
+FOR_NOBODY: Final = (Reason.NO_DAEMON, Reason.NO_ELIGIBLE_DAEMON)
+"""What holds a task that no known daemon can run, whether it is connected or away."""
 
 
 class Lack(StrEnum):
