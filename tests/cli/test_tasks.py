@@ -169,6 +169,33 @@ def test_what_an_attempt_used_is_told_as_far_as_it_is_known(
     assert f"{shown}\n" in cli("show", "T-002").out
 
 
+@pytest.mark.parametrize("command", [("show",), ("dlq", "show")])
+def test_a_failure_is_shown_with_its_traceback_once(hub: StubHub, cli: Cli, command: tuple[str, ...]) -> None:
+    text = 'Traceback (most recent call last):\n  File "work.py", line 7, in work\nValueError: bad\x1b[31m\n'
+    error = {"code": "EXECUTION_ERROR", "message": "ValueError: bad", "details": {"traceback": text}}
+    attempts = [
+        {"number": n, "daemon_name": "mac", "status": "failed", "error": {**error, "details": details}}
+        for n, details in ((1, {"traceback": "an older one"}), (2, error["details"]))
+    ]
+    failed = a_task(status="permanently_failed", error=error, attempts=attempts, failure_reason="ValueError: bad")
+    hub.on("GET", "tasks/T-002", Reply(body=failed))
+    said = cli(*command, "T-002").out
+    assert '\ntraceback\n  Traceback (most recent call last):\n    File "work.py", line 7, in work\n' in said
+    assert said.count("Traceback") == 1
+    assert "an older one" not in said
+    assert "\x1b" not in said
+
+
+def test_what_succeeded_in_the_end_and_what_has_no_traceback_show_none(hub: StubHub, cli: Cli) -> None:
+    error = {"code": "EXECUTION_ERROR", "message": "bad", "details": {"traceback": "Traceback …"}}
+    attempts = [{"number": 1, "daemon_name": "mac", "status": "failed", "error": error}]
+    hub.on("GET", "tasks/T-002", Reply(body=a_task(status="completed", attempts=attempts)))
+    assert "traceback" not in cli("show", "T-002").out.lower()
+    plain = {"code": "NO_PAPER", "message": "none", "details": ["traceback"]}
+    hub.on("GET", "tasks/T-002", Reply(body=a_task(status="permanently_failed", error=plain)))
+    assert "traceback" not in cli("show", "T-002").out.lower()
+
+
 def test_of_many_attempts_the_newest_are_shown(hub: StubHub, cli: Cli) -> None:
     attempts = [{"number": n, "daemon_id": "d_2", "daemon_name": "mac", "status": "failed"} for n in range(1, 51)]
     hub.on("GET", "tasks/T-002", Reply(body=a_task(attempts=attempts)))

@@ -109,7 +109,7 @@ def card(task: "TaskRecord", now: datetime, *, why: str | None = None) -> str:
         lines += filled(line, hang=width + 2) if name == "because" else [line]
     if task.attempts:
         lines += ["", "attempts", *_attempts(task.attempts, now)]
-    for name, body in (("input", task.input), ("result", task.result)):
+    for name, body in (("traceback", _traceback(task)), ("input", task.input), ("result", task.result)):
         if body not in (None, ""):
             lines += ["", name, _indented(body)]
     return "\n".join(lines)
@@ -183,6 +183,15 @@ def _attempt(attempt: "Attempt", now: datetime) -> str:
     if attempt.late_result is not None:
         words.append("(a late result is kept)")
     return "  ".join(words)
+
+
+def _traceback(task: "TaskRecord") -> str | None:
+    """Of the newest attempt that has one; what was done in the end failed nowhere."""
+    if task.succeeded:
+        return None
+    errors = [task.error, *(attempt.error for attempt in reversed(task.attempts))]
+    details = [error.details for error in errors if error is not None and isinstance(error.details, dict)]
+    return next((found for each in details if isinstance(found := each.get("traceback"), str)), None)
 
 
 def _used(usage: object) -> list[str]:

@@ -16,6 +16,8 @@ from taskyard.wire.fields import CHECKPOINT_BYTES_MAX
 
 LOG_LINES_MAX: Final = 1_000
 """Between two visits of the loop; a function that prints faster than that loses lines, not the daemon."""
+LINE_CHARACTERS_MAX: Final = 16_000
+"""Of a printed line that does not end; what is longer is cut into lines."""
 
 
 class News(Protocol):
@@ -38,6 +40,9 @@ class Context:
         self._percent: float | None = None
         self._message: str | None = None
         self._lines: list[str] = []
+        self._unended = ""
+        """What was printed since the last end of a line."""
+        self._is_over = False
         self._checkpoint: bytes | None = None
         self._posted = False
         self.when_begun: Callable[[], None] | None = None
@@ -55,6 +60,23 @@ class Context:
             if len(self._lines) < LOG_LINES_MAX:
                 self._lines.append(str(text))
             self._post()
+
+    def printed(self, text: str) -> None:
+        """Called with what the function writes to a standard stream (`prints.py`).
+
+        Whole lines are logged; of one that a progress bar writes over and over, the last.
+        """
+        with self._lock:
+            if self._is_over:
+                return
+            *lines, self._unended = (self._unended + text).split("\n")
+            if len(self._unended) > LINE_CHARACTERS_MAX:
+                lines.append(self._unended)
+                self._unended = ""
+            if lines:
+                room = LOG_LINES_MAX - len(self._lines)
+                self._lines += [line.rstrip("\r").rpartition("\r")[2] for line in lines[:room]]
+                self._post()
 
     def checkpoint(self, data: object) -> None:
         """Save what the next attempt should start from; it finds it as `task.checkpoint`."""
@@ -91,8 +113,16 @@ class Context:
         """Called by the runner."""
         self._cancelled.set()
 
+    def finish(self) -> None:
+        """Called by the runner before it tells the end: nothing more is printed for this task."""
+        with self._lock:
+            unended, self._unended, self._is_over = self._unended, "", True
+            if unended and len(self._lines) < LOG_LINES_MAX:
+                self._lines.append(unended)
+        self.deliver()
+
     def deliver(self) -> None:
-        """Hand over what gathered, on the loop. The runner calls it once more before it tells the end."""
+        """Hand over what gathered, on the loop."""
         with self._lock:
             self._posted = False
             percent, message, lines, data = self._percent, self._message, self._lines, self._checkpoint

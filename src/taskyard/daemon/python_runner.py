@@ -8,7 +8,6 @@ is not told that something stopped which did not. A process can be, and is, with
 import asyncio
 import inspect
 import threading
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
@@ -18,6 +17,7 @@ from msgspec import Struct
 from taskyard.daemon.aside import Aside, Post, Watch
 from taskyard.daemon.context import Context, News
 from taskyard.daemon.orders import Key, Start, Stop
+from taskyard.daemon.prints import capture, logged_to
 from taskyard.daemon.task import (
     UNTELLABLE,
     NotNow,
@@ -30,12 +30,12 @@ from taskyard.daemon.task import (
     words_of,
 )
 from taskyard.daemon.threads import Threads
+from taskyard.daemon.tracebacks import Tracebacks, traceback_of
 from taskyard.daemon.workers.naming import Place, place_of
 from taskyard.daemon.workers.pool import Pool, Worker
 from taskyard.wire.frames import TaskCompleted, TaskFailed, TaskRejected, WireError
 
 ANY_TYPE: Final = "*"
-TRACEBACK_FRAMES: Final = 8
 
 Function: TypeAlias = Callable[..., Any]
 Outcome: TypeAlias = TaskCompleted | TaskFailed | TaskRejected
@@ -67,6 +67,11 @@ class Served(Struct, frozen=True):
     begins_later: bool = False
     """What it does has not begun when it is called; it says `context.begun()` when it has."""
 
+    @property
+    def prints(self) -> bool:
+        """Whether what it prints and logs is its task's. What of ours runs on the loop has other ways to say it."""
+        return self.may_block or not self.is_async
+
 
 def served(function: Function, *, process: bool = False, may_block: bool = False) -> Served:
     """Look at a function once, so that no task has to. Raises `TypeError` for one that cannot be served."""
@@ -88,6 +93,8 @@ class _Run(Struct, eq=False):
     """One attempt under way."""
 
     key: Key
+    name: str
+    """Its task's ref, for people."""
     context: Context | None = None
     task: asyncio.Task[None] | None = None
     worker: Worker | None = None
@@ -120,12 +127,15 @@ class PythonRunner:
         self._threads = Threads(threads)
         self.pool = Pool(count=threads, idle_max=idle_max)
         self._runs: dict[Key, _Run] = {}
+        self._tracebacks = Tracebacks(self._loop.time)
+        self._captures = False
         self._closed = False
 
     def start(self, start: Start) -> None:
-        run = self._runs[start.key] = _Run(start.key)
+        run = self._runs[start.key] = _Run(start.key, start.key[0])
         try:
             task = start.task or read_task(start.execute)
+            run.name = task.ref or run.name
         except (ValueError, RecursionError) as error:
             self._end(run, failed_with(start.key, TaskError("INVALID_INPUT", f"the task cannot be read: {error}")))
             return
@@ -162,8 +172,11 @@ class PythonRunner:
             self._work.started(run.key)
 
     def _begin(self, run: _Run, function: Served, task: Task) -> None:
-        if function.takes_context or not function.is_async:
+        if function.takes_context or function.prints:
             run.context = Context(run.key, self._work, self._loop)
+        if function.prints and not self._captures:
+            self._captures = True
+            capture.begin()
         try:
             if function.is_async and function.may_block and self._apart:
                 self._start_aside(run, function, task)
@@ -192,6 +205,9 @@ class PythonRunner:
     def close(self) -> None:
         """The daemon leaves: what still runs is nobody's any more."""
         self._closed = True
+        if self._captures:
+            self._captures = False
+            capture.end()
         self._threads.close()
         self.pool.close()
         if self._aside is not None:
@@ -244,8 +260,9 @@ class PythonRunner:
             self._post.call(self._tell_started, run)
         outcome: Outcome | None
         try:
-            takes_context = function.takes_context
-            value = function.function(task, run.context) if takes_context else function.function(task)
+            with logged_to(run.context):
+                takes_context = function.takes_context
+                value = function.function(task, run.context) if takes_context else function.function(task)
             outcome = ended_with(run.key, value)
         except (asyncio.CancelledError, TaskCancelled):
             outcome = cancelled(run.key, is_stopping=run.stopping)
@@ -287,11 +304,13 @@ class PythonRunner:
         if self._closed:
             return
         if run.context is not None:
-            run.context.deliver()
+            run.context.finish()
         if outcome is None:
             self._work.stopped(run.key)
-        else:
-            self._work.ended(outcome)
+            return
+        if isinstance(outcome, TaskFailed):
+            self._tracebacks.tell(run.name, outcome)
+        self._work.ended(outcome)
 
 
 def _is_another_try(run: _Run) -> bool:
@@ -312,10 +331,11 @@ def _cancel(run: _Run, grace_s: float) -> None:
 
 async def _awaited(run: _Run, function: Served, task: Task) -> Outcome | None:
     try:
-        called: Awaitable[object] = (
-            function.function(task, run.context) if function.takes_context else function.function(task)
-        )
-        value = await called
+        with logged_to(run.context if function.prints else None):
+            called: Awaitable[object] = (
+                function.function(task, run.context) if function.takes_context else function.function(task)
+            )
+            value = await called
         return ended_with(run.key, value)
     except (asyncio.CancelledError, TaskCancelled):
         return cancelled(run.key, is_stopping=run.stopping)
@@ -343,5 +363,4 @@ def failed_with(key: Key, error: BaseException) -> TaskFailed:
         return failed(*key, error)
     name, said = type(error).__name__, words_of(error)
     told = f"{name}: {said}" if said not in ("", name) else name
-    frames = traceback.format_tb(error.__traceback__, -TRACEBACK_FRAMES)
-    return TaskFailed(*key, WireError("EXECUTION_ERROR", told, details={"traceback": "".join(frames)}))
+    return TaskFailed(*key, WireError("EXECUTION_ERROR", told, details={"traceback": traceback_of(error)}))

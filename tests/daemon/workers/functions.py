@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ctypes
+import logging
 import os
 import signal
 import stat
@@ -101,3 +102,9 @@ def garbles(task: Task) -> None:
             if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
                 os.write(int(name), b"\3\0\0\0{}x")
     time.sleep(60)
+
+
+def prints(task: Task) -> None:
+    print("printed in a process")
+    logging.getLogger("my.agent").warning("logged in a process")
+    print("and no more", end="")

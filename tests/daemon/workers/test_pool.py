@@ -82,6 +82,22 @@ def test_a_function_runs_in_another_process_which_is_used_again() -> None:
     assert (first["input"], second["input"]) == ("go", [1])
 
 
+def test_what_a_function_in_a_process_prints_and_logs_is_its_tasks_log() -> None:
+    logs: list[str] = []
+
+    async def scenario(runner: PythonRunner, told: Told) -> None:
+        runner.start(Start(ONE, execute()))
+        while (event := await told.next())[0] != "ended":
+            logs.extend(event[3:])
+
+    play(scenario, work=functions.prints)
+    assert "\n".join(logs).splitlines() == [
+        "printed in a process",
+        "WARNING my.agent: logged in a process",
+        "and no more",
+    ]
+
+
 def test_a_checkpoint_and_previous_attempts_reach_a_function_in_a_process() -> None:
     before = [{"number": 1, "status": "failed"}]
 

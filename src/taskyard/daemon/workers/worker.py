@@ -18,6 +18,7 @@ from msgspec import Raw
 
 from taskyard.daemon.context import Context
 from taskyard.daemon.orders import Key
+from taskyard.daemon.prints import capture, logged_to
 from taskyard.daemon.python_runner import Outcome, Served, cancelled, ended_with, failed_with, served
 from taskyard.daemon.task import UNTELLABLE, Task, TaskCancelled, TaskError, read_task, words_of
 from taskyard.daemon.workers.guard import guarded
@@ -132,7 +133,9 @@ def outcome_of(work: Work, run: Run, link: Link, known: dict[Place, Served]) -> 
     try:
         task = read_task(run.execute)
         link.say(Began())
-        return ended_with(work.key, work.call(known[run.place], task))
+        with logged_to(work.context):
+            value = work.call(known[run.place], task)
+        return ended_with(work.key, value)
     except (asyncio.CancelledError, TaskCancelled):
         return cancelled(work.key, is_stopping=work.is_cancelled)
     except BaseException as error:  # noqa: BLE001 - whatever the function raises is its outcome, also an interrupt
@@ -146,13 +149,14 @@ def main() -> None:
     Here.is_worker = True
     link = Link(number)
     link.start()
+    capture.begin()
     known: dict[Place, Served] = {}
     while True:
         run = link.runs.get()
         work = link.work
         assert work is not None, "it was made before its run was handed over"
         outcome = outcome_of(work, run, link, known)
-        link.loop.call_soon_threadsafe(work.context.deliver)
+        link.loop.call_soon_threadsafe(work.context.finish)
         link.say(Ended(_told(work, outcome)))
 
 

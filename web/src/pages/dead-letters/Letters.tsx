@@ -10,7 +10,7 @@ import { useOwnerOf, useWhoseOf } from "~/lib/owners";
 import { useWhose } from "~/lib/whose";
 import { Button } from "~/ui/Button";
 import { IconButton } from "~/ui/IconButton";
-import { JsonView } from "~/ui/JsonView";
+import { ErrorDetails } from "~/ui/ErrorDetails";
 import { RelativeTime } from "~/ui/RelativeTime";
 import { Skeleton } from "~/ui/Skeleton";
 import { TaskLink } from "~/ui/TaskLink";
@@ -122,7 +122,7 @@ function Details({ task }: { task: Task }) {
         {error?.code !== undefined && <span className="mr-2 font-mono text-xs">{error.code}</span>}
         {error?.message === undefined || error.message === "" ? NO_MESSAGE : error.message}
       </p>
-      {error?.details != null && <JsonView value={error.details} label="Details of the error" />}
+      <ErrorDetails details={error?.details} />
       <div>
         <h3 className="mb-1 text-xs font-medium text-ink-2">Verdicts so far</h3>
         {reviews.isPending && <Skeleton className="h-4 w-48" />}

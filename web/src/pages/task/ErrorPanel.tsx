@@ -5,11 +5,9 @@ import type { Task } from "~/api/client";
 import { deadLettersQuery } from "~/api/queries/yard";
 import { counted } from "~/lib/format";
 import type { Whose } from "~/lib/whose";
-import { JsonView } from "~/ui/JsonView";
+import { ErrorDetails } from "~/ui/ErrorDetails";
 import { Panel } from "~/ui/Panel";
 import { RelativeTime } from "~/ui/RelativeTime";
-
-import { isFilled } from "./Titled";
 
 /** So many of the newest dead letters are looked through for this one and its pattern. */
 const LOOKED_AT = 100;
@@ -35,7 +33,7 @@ export function ErrorPanel({ task, whose }: { task: Task; whose: Whose }) {
             <p className="text-ink-2">No attempt is left. Retry it once the cause is gone; until then it is a dead letter.</p>
           </>
         )}
-        {isFilled(error.details) && <JsonView label="Details of the error" value={error.details} />}
+        <ErrorDetails details={error.details} />
       </div>
     </Panel>
   );
