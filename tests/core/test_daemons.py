@@ -415,7 +415,7 @@ def test_a_task_whose_target_goes_away_says_that_it_waits_for_it() -> None:
     task, behind = hub.submit(target="mac"), hub.submit()
     hub.disconnect(daemon)
     assert (waiting_for(task), waiting_for(behind)) == ("mac", None)
-    assert [e.task_id for e in hub.said(EventName.TASK_BLOCKED)] == [task.id]
+    assert [e.task_id for e in hub.said(EventName.TASK_WAITING_FOR_DAEMON)] == [task.id]
 
 
 def test_a_target_that_drains_is_not_away() -> None:

@@ -18,10 +18,10 @@ from taskyard.core.notifications import NO_ROOM, TOO_LATE, notification_of
 from taskyard.core.settings import Notifications, Settings
 from taskyard.core.yard_commands import OpenBreaker, PauseQueue, ResumeQueue
 from taskyard.vocabulary import EventName, Keeps, Refusal
-from taskyard.vocabulary.notices import NOTICES, DeliveryStatus, NoticeName
+from taskyard.vocabulary.notices import CALLED, NOTICES, DeliveryStatus, NoticeName
 from tests.support.harness import HubHarness
 
-COMPLETED, QUEUED = NoticeName.TASK_COMPLETED, NoticeName.TASK_QUEUED
+COMPLETED, CREATED = NoticeName.TASK_COMPLETED, NoticeName.TASK_CREATED
 DAY_MS = 86_400_000
 
 
@@ -33,7 +33,7 @@ def a_hub(*, users: tuple[str, ...] = ("ann", "bob"), **numbers: object) -> HubH
 def a_notification(
     hub: HubHarness, *events: NoticeName, id: str = "n_1", user: str = "ann", of_hub: bool = False
 ) -> Notification:
-    command = CreateNotification(id, user, f"https://{id}.example/", events or (QUEUED,), "whsec_x", user, hub=of_hub)
+    command = CreateNotification(id, user, f"https://{id}.example/", events or (CREATED,), "whsec_x", user, hub=of_hub)
     assert hub.ask(command) == Done()
     found = notification_of(hub.state, user, id)
     assert found is not None
@@ -71,10 +71,10 @@ def test_every_word_of_the_specification_is_told_of_some_event() -> None:
 
 def test_a_delivery_is_in_the_very_commit_that_has_its_event() -> None:
     hub = a_hub()
-    notification = a_notification(hub, QUEUED)
+    notification = a_notification(hub, CREATED)
     task = hub.submit()
     batch = hub.batches[-1]
-    [index] = [i for i, event in enumerate(batch.events) if event.name is EventName.TASK_QUEUED]
+    [index] = [i for i, event in enumerate(batch.events) if event.name is EventName.TASK_CREATED]
     [kept] = [each for each in batch.kept if each.kind is Keeps.DELIVERY]
     [delivery] = notification.of(PENDING).values()
     assert kept.record is not None
@@ -99,14 +99,14 @@ def test_nothing_is_made_where_nobody_wants_to_be_told() -> None:
 def test_each_of_several_is_told_of_what_it_asked_for_and_of_its_own_user() -> None:
     hub = a_hub()
     ends = a_notification(hub, COMPLETED, id="n_ends")
-    all_of_it = a_notification(hub, QUEUED, COMPLETED, id="n_all")
-    bobs = a_notification(hub, QUEUED, COMPLETED, id="n_bob", user="bob")
+    all_of_it = a_notification(hub, CREATED, COMPLETED, id="n_all")
+    bobs = a_notification(hub, CREATED, COMPLETED, id="n_bob", user="bob")
     hub.daemon()
     hub.complete(hub.run(hub.submit()))
     hub.submit(user="bob")
     assert told(ends) == [EventName.TASK_COMPLETED]
-    assert told(all_of_it) == [EventName.TASK_QUEUED, EventName.TASK_COMPLETED]
-    assert told(bobs) == [EventName.TASK_QUEUED]
+    assert told(all_of_it) == [EventName.TASK_CREATED, EventName.TASK_COMPLETED]
+    assert told(bobs) == [EventName.TASK_CREATED]
     assert len(hub.state.deliveries) == 4
 
 
@@ -115,6 +115,39 @@ def test_events_under_another_name_are_told_too() -> None:
     notification = a_notification(hub, NoticeName.BREAKER_OPEN)
     hub.ask(OpenBreaker("ann", "general", "ann"))
     assert told(notification) == [EventName.BREAKER_OPENED]
+
+
+def test_task_queued_is_told_only_of_a_task_whose_daemon_is_away() -> None:
+    hub = a_hub()
+    notification = a_notification(hub, NoticeName.TASK_QUEUED)
+    daemon = hub.daemon()
+    # Given tasks that are queued, run, handed back and queued again
+    hub.reject(hub.submit())
+    hub.submit(type="other")
+    assert told(notification) == []
+    # When one is for a daemon that is away
+    hub.disconnect(daemon)
+    task = hub.submit(target="d-mac")
+    [delivery] = notification.of(PENDING).values()
+    # Then that is told, by the name that people know, and once
+    assert (delivery.event.name, delivery.event.task_id) == (EventName.TASK_WAITING_FOR_DAEMON, task.id)
+    assert (delivery.event.data or {})["message"] == "waiting for mac to come online"
+    assert CALLED[delivery.event.name] is NoticeName.TASK_QUEUED
+    hub.live(s=30)
+    assert told(notification) == [EventName.TASK_WAITING_FOR_DAEMON]
+
+
+def test_such_a_task_is_not_told_of_as_blocked() -> None:
+    hub = a_hub()
+    notification = a_notification(hub, NoticeName.TASK_BLOCKED)
+    hub.disconnect(hub.daemon())
+    hub.submit(target="mac")
+    assert told(notification) == []
+
+
+def test_a_delivery_that_an_earlier_version_wrote_has_its_name() -> None:
+    assert CALLED[EventName.TASK_QUEUED] is NoticeName.TASK_QUEUED
+    assert EventName.TASK_QUEUED not in NOTICES
 
 
 def test_what_is_nobodys_own_is_told_to_those_of_admins_only() -> None:
@@ -136,7 +169,7 @@ def test_a_user_has_only_so_many() -> None:
     hub = a_hub(per_user_max=2)
     a_notification(hub, id="n_1")
     a_notification(hub, id="n_2")
-    refused = hub.ask(CreateNotification("n_3", "ann", "https://a.example/", (QUEUED,), "s", "ann"))
+    refused = hub.ask(CreateNotification("n_3", "ann", "https://a.example/", (CREATED,), "s", "ann"))
     assert refused.code is Refusal.TOO_MANY_NOTIFICATIONS
     assert refused.detail == "You have 2 notifications, which is as many as one may have; delete one first."
     assert list(hub.state.notifications["ann"]) == ["n_1", "n_2"]
@@ -150,7 +183,7 @@ def test_a_change_holds_for_what_waits_and_for_what_comes() -> None:
     assert hub.ask(ChangeNotification("n_1", "ann", "ann", events=(COMPLETED,))) == Done()
     hub.submit()
     assert notification.record.url == "https://new.example/"
-    assert told(notification) == [EventName.TASK_QUEUED]
+    assert told(notification) == [EventName.TASK_CREATED]
 
 
 def test_one_that_is_deleted_is_gone_with_its_deliveries() -> None:
@@ -205,7 +238,7 @@ def test_one_that_fails_is_tried_again_after_a_time_that_doubles_with_full_jitte
         fails(hub, delivery)
         waits.append(delivery.next_at - hub.now.wall)
         assert waits[-1] == max(int(most_ms * dice.random()), 1000)
-    assert told(notification) == [EventName.TASK_QUEUED]
+    assert told(notification) == [EventName.TASK_CREATED]
     assert (delivery.attempts, delivery.answered, delivery.error) == (5, 500, "It answered 500.")
 
 
@@ -225,7 +258,7 @@ def test_what_was_not_delivered_in_a_day_is_dead_and_said_to_be() -> None:
     assert delivery.status is PENDING
     hub.advance(ms=1)
     assert (delivery.status, delivery.error, delivery.ended_at) == (DEAD, TOO_LATE, hub.now.wall)
-    assert told(notification, DEAD) == [EventName.TASK_QUEUED]
+    assert told(notification, DEAD) == [EventName.TASK_CREATED]
     [event] = [e for batch in hub.batches for e in batch.events if e.name is EventName.NOTIFICATION_DEAD]
     assert event.data == {"notification_id": "n_1", "delivery_id": delivery.id, "attempts": 0}
 
@@ -257,7 +290,7 @@ def test_a_delivery_is_sent_again_under_the_same_id_whatever_became_of_it(became
     assert (delivery.next_at, delivery.until) == (hub.now.wall, hub.now.wall + DAY_MS)
     assert (delivery.failures, delivery.ended_at) == (0, None)
     arrives(hub, delivery)
-    assert told(notification, DELIVERED) == [EventName.TASK_QUEUED]
+    assert told(notification, DELIVERED) == [EventName.TASK_CREATED]
 
 
 def test_a_delivery_that_is_not_there_cannot_be_sent_again() -> None:

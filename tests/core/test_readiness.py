@@ -136,12 +136,15 @@ def test_a_known_target_that_is_away_holds_the_task_and_its_user_is_told_once() 
     hub.disconnect(daemon)
     task = hub.submit(target="mac")
     assert (task.status, trouble_of(task)) == (Status.QUEUED, "mac")
-    assert [e.data for e in hub.said(EventName.TASK_BLOCKED)] == [{"reason": "DAEMON_OFFLINE", "daemon": "mac"}]
+    assert [e.data for e in hub.said(EventName.TASK_WAITING_FOR_DAEMON)] == [
+        {"reason": "DAEMON_OFFLINE", "daemon": "mac", "message": "waiting for mac to come online"}
+    ]
+    assert hub.said(EventName.TASK_BLOCKED) == []
     hub.daemon()
     assert (task.status, trouble_of(task)) == (Status.SCHEDULED, None)
     hub.reject(task)
     hub.disconnect(daemon)
-    assert trouble_of(task) is None or len(hub.said(EventName.TASK_BLOCKED)) <= 2
+    assert trouble_of(task) is None or len(hub.said(EventName.TASK_WAITING_FOR_DAEMON)) <= 2
 
 
 def test_a_target_of_whose_name_one_is_there_is_not_away() -> None:
@@ -149,7 +152,7 @@ def test_a_target_of_whose_name_one_is_there_is_not_away() -> None:
     hub.disconnect(hub.daemon())
     hub.step(JoinDaemon(77, "bob", "d-other", "boot-1", "mac", shared=True, slots=1))
     task = hub.submit(target="mac")
-    assert (task.status, task.trouble, hub.said(EventName.TASK_BLOCKED)) == (Status.SCHEDULED, None, [])
+    assert (task.status, task.trouble, hub.said(EventName.TASK_WAITING_FOR_DAEMON)) == (Status.SCHEDULED, None, [])
 
 
 def test_a_target_that_is_away_is_told_of_once_however_often_the_task_becomes_ready() -> None:
@@ -160,7 +163,7 @@ def test_a_target_that_is_away_is_told_of_once_however_often_the_task_becomes_re
     hub.change(task, scheduled_for=hub.now.wall + 1000)
     hub.advance(s=1)
     assert task.status is Status.QUEUED
-    assert len(hub.said(EventName.TASK_BLOCKED)) == 1
+    assert len(hub.said(EventName.TASK_WAITING_FOR_DAEMON)) == 1
 
 
 def test_a_timer_of_a_task_that_is_not_pending_any_more_does_nothing() -> None:

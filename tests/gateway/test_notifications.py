@@ -15,12 +15,12 @@ pytestmark = pytest.mark.anyio
 PLACE = "/api/v1/notifications"
 TASKS = "/api/v1/tasks"
 URL = "https://hooks.example.com/taskyard?token=abc"
-QUEUED = {"url": URL, "events": ["task_queued"]}
+CREATED = {"url": URL, "events": ["task_created"]}
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
 async def a_notification(client: Client, **fields: Any) -> str:
-    answer = await client.post(PLACE, {**QUEUED, **fields})
+    answer = await client.post(PLACE, {**CREATED, **fields})
     assert answer.status == 201, answer.json
     return str(answer.json["id"])
 
@@ -49,8 +49,8 @@ async def test_a_notification_is_made_shown_changed_and_deleted(ann: Client) -> 
     assert (await ann.get(PLACE)).json == [shown]
     place = f"{PLACE}/{made.json['id']}"
     assert (await ann.get(place)).json == shown
-    changed = await ann.request("PATCH", place, {"url": "https://other.example.com/", "events": ["task_queued"]})
-    assert changed.json == {**shown, "url": "https://other.example.com/", "events": ["task_queued"]}
+    changed = await ann.request("PATCH", place, {"url": "https://other.example.com/", "events": ["task_created"]})
+    assert changed.json == {**shown, "url": "https://other.example.com/", "events": ["task_created"]}
     assert (await ann.request("PATCH", place, {})).json == changed.json
     assert (await ann.request("DELETE", place)).json == {"ok": True}
     assert (await ann.get(PLACE)).json == []
@@ -58,19 +58,19 @@ async def test_a_notification_is_made_shown_changed_and_deleted(ann: Client) -> 
 
 
 async def test_one_may_bring_a_secret_of_ones_own(ann: Client) -> None:
-    made = await ann.post(PLACE, {**QUEUED, "secret": SECRET})
+    made = await ann.post(PLACE, {**CREATED, "secret": SECRET})
     assert made.json["secret"] == SECRET
 
 
 @pytest.mark.parametrize(
     ("field", "body"),
     [
-        ("url", {"url": "http://hooks.example.com/", "events": ["task_queued"]}),
-        ("url", {"url": "https://127.0.0.1/", "events": ["task_queued"]}),
-        ("url", {"url": "https://user:word@hooks.example.com/", "events": ["task_queued"]}),
-        ("secret", {"url": URL, "events": ["task_queued"], "secret": "short"}),
+        ("url", {"url": "http://hooks.example.com/", "events": ["task_created"]}),
+        ("url", {"url": "https://127.0.0.1/", "events": ["task_created"]}),
+        ("url", {"url": "https://user:word@hooks.example.com/", "events": ["task_created"]}),
+        ("secret", {"url": URL, "events": ["task_created"], "secret": "short"}),
         ("events", {"url": URL, "events": []}),
-        ("events[0]", {"url": URL, "events": ["task.queued"]}),
+        ("events[0]", {"url": URL, "events": ["task.created"]}),
     ],
 )
 async def test_what_cannot_be_told_is_refused_with_the_field(ann: Client, field: str, body: dict[str, Any]) -> None:
@@ -89,14 +89,14 @@ async def test_a_change_is_held_to_the_same_and_changes_nothing_if_it_is_refused
 
 @pytest.mark.parametrize("settings", [Settings(notifications=Notifications(allow=("127.0.0.0/8",)))])
 async def test_a_private_address_may_be_told_if_it_is_listed(ann: Client) -> None:
-    assert (await ann.post(PLACE, {**QUEUED, "url": "http://127.0.0.1:9000/"})).status == 201
-    assert (await ann.post(PLACE, {**QUEUED, "url": "http://10.0.0.1:9000/"})).status == 422
+    assert (await ann.post(PLACE, {**CREATED, "url": "http://127.0.0.1:9000/"})).status == 201
+    assert (await ann.post(PLACE, {**CREATED, "url": "http://10.0.0.1:9000/"})).status == 422
 
 
 async def test_what_is_nobodys_own_is_told_to_admins_only(ann: Client, admin: Client) -> None:
-    refused = await ann.post(PLACE, {**QUEUED, "hub": True})
+    refused = await ann.post(PLACE, {**CREATED, "hub": True})
     assert (refused.status, refused.json["code"]) == (403, "FORBIDDEN")
-    assert (await admin.post(PLACE, {**QUEUED, "hub": True})).json["hub"] is True
+    assert (await admin.post(PLACE, {**CREATED, "hub": True})).json["hub"] is True
 
 
 @pytest.mark.parametrize("settings", [Settings(notifications=Notifications(total_max=0))])
@@ -109,8 +109,8 @@ async def test_deliveries_are_listed_page_by_page_and_by_what_became_of_them(hub
     events = (await ann.get(f"{TASKS}/T-003/events")).json
     assert newest == {
         "id": newest["id"],
-        "type": "task_queued",
-        "event_id": next(event["id"] for event in events if event["event"] == "task.queued"),
+        "type": "task_created",
+        "event_id": next(event["id"] for event in events if event["event"] == "task.created"),
         "task_id": tasks[2]["id"],
         "ref": "T-003",
         "status": "pending",

@@ -32,7 +32,7 @@ from tests.support.room import without_rates
 pytestmark = pytest.mark.slow
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-QUEUED = (NoticeName.TASK_QUEUED,)
+CREATED = (NoticeName.TASK_CREATED,)
 LIVES = int(os.environ.get("NOTIFIER_LIVES", "1"))
 """How many seeds are lived; a soak asks for more."""
 
@@ -61,7 +61,7 @@ async def told(scene: Scene, receiver: Receiver, *, id: str = "n_1", user: str =
     """Have what is queued told to this receiver."""
     if user not in scene.hub.state.users:
         await scene.a_user(user)
-    assert await scene.ask(CreateNotification(id, user, receiver.url, QUEUED, SECRET, "test")) == Done()
+    assert await scene.ask(CreateNotification(id, user, receiver.url, CREATED, SECRET, "test")) == Done()
 
 
 async def settled(scene: Scene, fits: Callable[[list[Delivery]], bool]) -> list[Delivery]:
@@ -83,11 +83,11 @@ async def test_what_is_told_is_signed_and_says_what_the_event_says() -> None:
         task_id = await scene.submit()
         [heard] = await receiver.until(1)
         notice = verify(heard.body, heard.headers, SECRET)
-        event = await watcher.event("task.queued")
-        assert (notice.id, notice.type, notice.data.task_id) == (heard.id, "task_queued", task_id)
+        event = await watcher.event("task.created")
+        assert (notice.id, notice.type, notice.data.task_id) == (heard.id, "task_created", task_id)
         said = convert(heard.json["data"], EventAnswer)
         assert said.id == f"{event.epoch}-{event.seq}-{event.index}"
-        assert (said.event, said.user_id, said.now) == (EventName.TASK_QUEUED, USER, event.event.now)
+        assert (said.event, said.user_id, said.now) == (EventName.TASK_CREATED, USER, event.event.now)
         [delivery] = await settled(scene, all_are(DELIVERED))
         assert (delivery.id, delivery.attempts, delivery.answered) == (heard.id, 1, 204)
 
@@ -350,13 +350,13 @@ async def test_a_sender_that_could_not_say_how_it_went_says_it_when_the_store_is
 
 async def test_a_gateway_in_a_process_of_its_own_shows_what_the_leader_has() -> None:
     async with a_receiver() as receiver, linked(settings=settings()) as both:
-        command = CreateNotification("n_1", USER, receiver.url, QUEUED, SECRET, "test")
+        command = CreateNotification("n_1", USER, receiver.url, CREATED, SECRET, "test")
         answer, _ = await both.board.ask(command)
         assert answer == Done()
         await both.lead.submit()
         [delivery] = await settled(both.lead, all_are(DELIVERED))
         [view] = await both.board.notifications(USER)
-        assert (view.id, view.url, view.events, view.pending) == ("n_1", receiver.url, QUEUED, 0)
+        assert (view.id, view.url, view.events, view.pending) == ("n_1", receiver.url, CREATED, 0)
         assert await both.board.notifications("u_bob") == []
         assert await both.board.deliveries(USER, "n_1", DELIVERED, None, 10) == [DeliveryView(delivery)]
         assert await both.board.deliveries(USER, "n_1", None, delivery.id, 10) == []

@@ -166,7 +166,10 @@ def tell_target_away(turn: Turn, task: Task, target: str) -> None:
     trouble = task.trouble = task.trouble or Trouble()
     if trouble.waiting_for_daemon is None:
         trouble.waiting_for_daemon = target
-        turn.tell(EventName.TASK_BLOCKED, task, data={"reason": "DAEMON_OFFLINE", "daemon": target})
+        named = (d.record.name for d in turn.state.daemons.values() if is_called(d, target, task.user_id))
+        message = f"waiting for {next(named, target)} to come online"
+        said: Data = {"reason": "DAEMON_OFFLINE", "daemon": target, "message": message}
+        turn.tell(EventName.TASK_WAITING_FOR_DAEMON, task, data=said)
 
 
 def _give_reason(turn: Turn, task: Task, status: Status) -> None:

@@ -33,7 +33,7 @@ from taskyard.hub.notice_line import Line, is_asked_for
 from taskyard.hub.outbound import Answer, Outbound, Request, Unreached
 from taskyard.store.port import Identity, Numbered
 from taskyard.vocabulary import Keeps
-from taskyard.vocabulary.notices import NOTICES
+from taskyard.vocabulary.notices import CALLED
 from taskyard.wire import webhooks
 from taskyard.wire.fields import instant_of
 from taskyard.wire.notifications import Notice
@@ -252,7 +252,7 @@ def request_of(delivery: Delivery, record: NotificationRecord, now_ms: int, time
     """What is sent, signed as of now."""
     event = delivery.event
     answer = event_answer(Numbered(delivery.epoch, delivery.seq, delivery.index, event))
-    body = _encode(Notice(type=NOTICES[event.name], timestamp=instant_of(event.at), data=answer))
+    body = _encode(Notice(type=CALLED[event.name], timestamp=instant_of(event.at), data=answer))
     key, timestamp = webhooks.key_of(record.secret), str(now_ms // 1000)
     assert key is not None, "a secret was looked at when it was given"
     headers = {

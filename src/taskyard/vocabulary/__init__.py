@@ -322,6 +322,7 @@ class EventName(StrEnum):
     TASK_PENDING = "task.pending"
     TASK_WAITING = "task.waiting"
     TASK_QUEUED = "task.queued"
+    TASK_WAITING_FOR_DAEMON = "task.waiting_for_daemon"
     TASK_SCHEDULED = "task.scheduled"
     TASK_STARTED = "task.started"
     TASK_PROGRESS = "task.progress"

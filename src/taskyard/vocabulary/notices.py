@@ -47,6 +47,7 @@ class NoticeName(StrEnum):
 
 
 _OTHERWISE_NAMED: Final = {
+    EventName.TASK_WAITING_FOR_DAEMON: NoticeName.TASK_QUEUED,
     EventName.BREAKER_OPENED: NoticeName.BREAKER_OPEN,
     EventName.BACKPRESSURE_WARNING: NoticeName.BACKPRESSURE,
     EventName.BACKPRESSURE_CRITICAL: NoticeName.BACKPRESSURE,
@@ -57,3 +58,6 @@ NOTICES: Final[dict[EventName, NoticeName]] = {
     **_OTHERWISE_NAMED,
 }
 """By which of them each event is told."""
+del NOTICES[EventName.TASK_QUEUED]  # every task is queued; what is worth telling is that one waits for its daemon
+CALLED: Final = {**NOTICES, EventName.TASK_QUEUED: NoticeName.TASK_QUEUED}
+"""What a delivery is called: also one that an earlier version wrote, which told of every queueing."""

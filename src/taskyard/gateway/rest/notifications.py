@@ -18,7 +18,7 @@ from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.views import DeliveryView, NotificationView
 from taskyard.vocabulary import Refusal, Scope, ref_of
-from taskyard.vocabulary.notices import NOTICES, DeliveryStatus, NoticeName
+from taskyard.vocabulary.notices import CALLED, DeliveryStatus, NoticeName
 from taskyard.wire.fields import PAGE, Limit, Name, instant_of, instant_or_none
 from taskyard.wire.notifications import (
     DeliveryAnswer,
@@ -162,7 +162,7 @@ def _delivery_answer(view: DeliveryView) -> DeliveryAnswer:
     next_at = max(delivery.next_at, view.host_rests_until or 0)
     return DeliveryAnswer(
         id=delivery.id,
-        type=NOTICES[event.name],
+        type=CALLED[event.name],
         event_id=f"{delivery.epoch}-{delivery.seq}-{delivery.index}",
         task_id=event.task_id,
         ref=None if event.number is None else ref_of(event.number),

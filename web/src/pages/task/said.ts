@@ -28,6 +28,7 @@ const EVENT: Partial<Record<TaskEvent["event"], string>> = {
   "task.waiting": "Waits for the tasks it depends on",
   "task.blocked": "Blocked by a dependency",
   "task.queued": "Ready to run",
+  "task.waiting_for_daemon": "Waits for its daemon to come online",
   "task.scheduled": "Given to a daemon",
   "task.started": "Started",
   "task.completed": "Completed",
