@@ -12,6 +12,7 @@ from taskyard.gateway.rest.metrics import answer_of
 from taskyard.hub.metrics import LAG_EVERY_S, LANES_PER_TURN, Metrics, depth_of
 from taskyard.vocabulary import BreakerState, DaemonStatus, Level, Pressure, SourceType
 from taskyard.wire.metrics import MetricsAnswer
+from tests.core.test_claims import claim, leave, take
 from tests.support.harness import HubHarness, a_draft
 from tests.support.hub_scene import a_scene
 
@@ -177,6 +178,24 @@ def test_daemons_are_told_by_status_and_their_slots_by_use() -> None:
     assert (shown.daemons_online, shown.daemons_busy) == (3, 1)
     assert (shown.total_daemon_capacity, shown.used_daemon_capacity) == (6, 1)
     assert shown.tasks_running == 1
+
+
+def test_agents_that_pull_count_in_the_capacity_of_the_fleet_while_they_wait_and_while_they_work() -> None:
+    hub = CountedHub()
+    hub.daemon("mac", slots=3)
+    # Given one that works without a connection, and one that waits for a task of its own kind
+    task = hub.submit(a_draft(capabilities=("gpu",)))
+    claim(hub, 1, capabilities=("gpu",))
+    take(hub, task, 1)
+    claim(hub, 2, capabilities=("gpu",))
+    shown = hub.shown
+    assert (shown.total_daemon_capacity, shown.used_daemon_capacity) == (5, 1)
+    assert (shown.daemons_online, shown.daemons_busy) == (3, 1)
+    # When the task is done and the claim over, nobody is behind their slots
+    hub.complete(task)
+    leave(hub, 2)
+    shown = hub.shown
+    assert (shown.total_daemon_capacity, shown.used_daemon_capacity) == (3, 0)
 
 
 def test_breakers_are_counted_by_what_they_let_through() -> None:

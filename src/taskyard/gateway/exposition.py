@@ -122,7 +122,11 @@ def _tasks(figures: Figures) -> Iterable[Metric]:
 def _fleet(figures: Figures) -> Iterable[Metric]:
     daemons: Values = {(status.value,): number for status, number in figures.daemons.items()}
     yield _gauge("daemons", "Known daemons; a busy one has no free slot.", ("status",), daemons)
-    yield _single("daemon_slots", "Slots of the daemons that are connected.", figures.slots)
+    yield _single(
+        "daemon_slots",
+        "Slots of the daemons that are connected, and of agents that pull and have a task.",
+        figures.slots,
+    )
     yield _single("daemon_slots_used", "Of those, taken.", figures.slots_used)
     breakers: Values = {(state.value,): number for state, number in figures.breakers.items()}
     yield _gauge("breakers", "Breakers that count failures or hold tasks back.", ("state",), breakers)

@@ -115,7 +115,8 @@ class Metrics:
         now = self._clock()
         second = now.mono // 1000
         daemons = Counter(status_of(daemon) for daemon in state.daemons.values())
-        there = [daemon for daemon in state.daemons.values() if daemon.session]
+        # An agent that claims is not connected while it works.
+        there = [daemon for daemon in state.daemons.values() if status_of(daemon) is not DaemonStatus.OFFLINE]
         breakers = Counter(
             state_of(breaker, now.wall) for user in state.users.values() for breaker in user.breakers.values()
         )
