@@ -20,6 +20,7 @@ from taskyard.core.yard_commands import (
 )
 from taskyard.vocabulary import Level, SourceType, Status
 from taskyard.vocabulary.reasons import Reason
+from tests.core.test_claims import claimed
 from tests.support.harness import HubHarness, Terms, a_draft
 from tests.support.suspects import two_busy_daemons
 
@@ -481,6 +482,63 @@ def test_one_that_runs_says_where_since_when_and_how_long_still() -> None:
     assert told(hub, task) == Why(
         "T-001", Status.RUNNING, "It runs on mac since 08:00:00 UTC, attempt 1; about 4 min to go."
     )
+
+
+def test_one_whose_daemon_is_away_says_since_when_and_when_it_is_taken_for_lost() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.run(hub.submit())
+    hub.live(s=60)
+    hub.disconnect(daemon)
+    hub.advance(s=12)
+    assert told(hub, task).summary == (
+        "It began on mac at 08:00:00 UTC, attempt 1, but its daemon has been silent for 12 s; "
+        "it is taken for lost at 08:01:36 UTC."
+    )
+    hub.advance(s=24)
+    assert task.status is Status.QUEUED, "it was taken for lost when it was said to be"
+
+
+def test_one_that_was_only_given_to_a_daemon_that_is_away_says_so_too() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    task = hub.submit()
+    hub.disconnect(daemon)
+    hub.advance(s=3)
+    assert told(hub, task) == Why(
+        "T-001",
+        Status.SCHEDULED,
+        "It was given to mac, but its daemon has been silent for 3 s; it is taken for lost at 08:00:36 UTC.",
+    )
+
+
+def test_a_daemon_that_is_connected_and_says_nothing_is_silent_after_two_heartbeats() -> None:
+    hub = HubHarness()
+    hub.daemon()
+    task = hub.run(hub.submit())
+    hub.advance(s=10)
+    assert told(hub, task).summary.endswith("to go.")
+    hub.advance(s=1)
+    assert "its daemon has been silent for 11 s; it is taken for lost at 08:00:36 UTC." in told(hub, task).summary
+
+
+def test_one_that_waits_for_a_task_on_a_daemon_that_is_away_says_so() -> None:
+    hub = HubHarness()
+    daemon = hub.daemon()
+    first = hub.run(hub.submit())
+    second = hub.submit(depends_on=(first.id,))
+    assert only(hub, second).would_help == "T-001 finishing (about 5 min)"
+    hub.disconnect(daemon)
+    hub.advance(s=4)
+    assert only(hub, second).would_help == (
+        "T-001 finishing (its daemon has been silent for 4 s; it is taken for lost at 08:00:36 UTC)"
+    )
+
+
+def test_an_agent_that_pulls_is_not_away_while_it_works() -> None:
+    hub = HubHarness()
+    task = claimed(hub)
+    assert told(hub, task).summary.endswith("to go.")
 
 
 @pytest.mark.parametrize("is_running", [True, False])

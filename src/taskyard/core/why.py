@@ -31,7 +31,7 @@ from taskyard.core.revival import RETRIED, objection_to_change, objection_to_ret
 from taskyard.core.sentences import SENTENCES, a_next, alone, clock, counted, filled, in_units, inside, listed, span
 from taskyard.core.state import Turn
 from taskyard.core.story import last_failure, story_of
-from taskyard.core.task import Dependency, Task
+from taskyard.core.task import Attempt, Dependency, Task, ms_of
 from taskyard.vocabulary import HELD, AttemptStatus, Level, Status
 from taskyard.vocabulary.reasons import Reason
 
@@ -46,6 +46,9 @@ ENDS: Final = (("skipping", Status.SKIPPED), ("cancelling", Status.CANCELLED))
 """What a person may do to a task that is not to run."""
 FREED_MAX: Final = 1000
 """Tasks that are counted, of those that a retry would free."""
+
+SILENT_BEATS: Final = 2
+# A daemon that is connected may miss one heartbeat, and nobody need know.
 
 
 class Cause(Struct, frozen=True):
@@ -173,8 +176,14 @@ def _what_they_wait_for(turn: Turn, ids: list[str], known: list[Task], names: Na
         if each.status in UNSTARTED:
             cause = why(turn, each, names).reasons[0]
             return f"{each.ref} finishing, which does not run yet: {inside(cause.message)}"
-    ends = [f"{each.ref} finishing (about {span(remaining_ms(turn, each))})" for each in known if each.status in HELD]
+    ends = [f"{each.ref} finishing ({_ending(turn, each)})" for each in known if each.status in HELD]
     return listed(ends) if ends else f"{listed([_ref(turn, each, names) for each in ids])} completing"
+
+
+def _ending(turn: Turn, task: Task) -> str:
+    attempt = task.newest
+    assert attempt is not None, "I2: a held task has an attempt"
+    return _silence(turn, attempt) or f"about {span(remaining_ms(turn, task))}"
 
 
 def _blocked(turn: Turn, task: Task, names: Names) -> Why:
@@ -306,8 +315,8 @@ class Scene(Struct, frozen=True):
         """Which of one's own ends next. Of others' tasks nothing is told."""
         if not own:
             return ""
-        left_ms, ref = min((remaining_ms(self.turn, each), each.ref) for each in own)
-        return f"{ref} finishing (about {span(left_ms)})"
+        first = min(own, key=lambda each: (remaining_ms(self.turn, each), each.ref))
+        return f"{first.ref} finishing ({_ending(self.turn, first)})"
 
     def _where(self, line: Line | None) -> str:
         if line is None or len(self.lines) == 1:
@@ -351,6 +360,9 @@ def _scheduled(turn: Turn, task: Task, names: Names) -> Why:
     assert attempt is not None, "I2: a held task has an attempt"
     if task.cancel_requested_at is not None:
         return _cancelling(turn, task, attempt.daemon_name)
+    silence = _silence(turn, attempt)
+    if silence is not None:
+        return Why(task.ref, task.status, f"It was given to {attempt.daemon_name}, but {silence}.")
     until = turn.now.wall + turn.state.begun[task.id] + time_allowed_ms(turn, attempt) - turn.now.mono
     reason = Reason.AWAITING_START if attempt.accepted else Reason.AWAITING_ACCEPT
     hold = Hold(reason, (), until=until, name=attempt.daemon_name)
@@ -363,9 +375,27 @@ def _running(turn: Turn, task: Task, names: Names) -> Why:
     if task.cancel_requested_at is not None:
         return _cancelling(turn, task, attempt.daemon_name)
     since = clock(attempt.started_at or attempt.assigned_at, turn.now.wall)
+    silence = _silence(turn, attempt)
+    if silence is not None:
+        begun = f"It began on {attempt.daemon_name} at {since}, attempt {attempt.number}"
+        return Why(task.ref, task.status, f"{begun}, but {silence}.")
     left = span(remaining_ms(turn, task))
     where = f"on {attempt.daemon_name} since {since}, attempt {attempt.number}"
     return Why(task.ref, task.status, f"It runs {where}; about {left} to go.")
+
+
+def _silence(turn: Turn, attempt: Attempt) -> str | None:
+    """Of a daemon that is away, or was not heard of for longer than it may: since when, and what follows.
+
+    An agent that pulls is never connected while it works; it renews its lease by what it says of its task.
+    """
+    daemon, now = turn.state.daemons[attempt.daemon_id], turn.now
+    silent_ms = max(now.wall - (daemon.record.last_seen_at or daemon.record.connected_at), 0)
+    is_away = not daemon.session and not daemon.record.pulls
+    if not is_away and silent_ms <= SILENT_BEATS * ms_of(turn.state.settings.lease.heartbeat_s):
+        return None
+    lost_at = now.wall + max(daemon.seen_mono + daemon.judged_ms - now.mono, 0)
+    return f"its daemon has been silent for {span(silent_ms)}; it is taken for lost at {clock(lost_at, now.wall)}"
 
 
 def _cancelling(turn: Turn, task: Task, daemon: str) -> Why:
