@@ -34,7 +34,7 @@ from taskyard.sdk.answers import (
 )
 from taskyard.sdk.client import CONNECT_S, STREAM_SILENCE_S, TIMEOUT_S
 from taskyard.sdk.credentials import Credentials, find_credentials
-from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
+from taskyard.sdk.errors import BadAnswer, HubUnreachable, Limited, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
 from taskyard.sdk.hooks import AsyncHookCalls
 from taskyard.sdk.many import AsyncManyCalls
@@ -50,7 +50,7 @@ from taskyard.sdk.records import (
 )
 from taskyard.sdk.request import Request, next_page, on_behalf, settle
 from taskyard.sdk.requests import Batch
-from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
+from taskyard.sdk.retry import PATIENT, PROMPT, OnLimited, RetryPolicy, log_limited, policy_for
 from taskyard.sdk.schedules import AsyncScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask, bind, warn_of_repetitions
@@ -72,6 +72,7 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
         timeout_s: float = TIMEOUT_S,
         retry: RetryPolicy = PROMPT,
         patience: RetryPolicy = PATIENT,
+        on_limited: OnLimited = log_limited,
     ) -> None:
         """As `Client`."""
         self.credentials: Credentials = find_credentials(data, hub, key)
@@ -80,6 +81,7 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
         self._timeout_s = timeout_s
         self._retry = retry
         self._patience = patience
+        self._on_limited = on_limited
         self._headers = {
             "Authorization": f"Bearer {self.credentials.key}",
             "Accept": "application/json",
@@ -108,15 +110,21 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
 
     # --- submitting and reading ----------------------------------------------------------------------------
 
-    async def submit(self, input: str, **options: Unpack[TaskOptions]) -> AsyncTask:
+    async def submit(self, input: str, *, wait: bool = True, **options: Unpack[TaskOptions]) -> AsyncTask:
         """Hand in one task. With a key that was used before it is the task of then, with `deduplicated`: a warning
-        (`sdk.task.SubmittedBefore`) says so where that was cancelled or skipped."""
-        task = await self.call(requests.submit_task(AsyncTask, {"input": input, **options}))
+        (`SubmittedBefore`) says so where that was cancelled or skipped.
+
+        A limit (429) is waited out for a while and said to `on_limited`; with `wait=False` it is raised at once, as
+        `Limited` with its `backpressure`.
+        """
+        task = await self.call(requests.submit_task(AsyncTask, {"input": input, **options}, wait=wait))
         warn_of_repetitions([task])
         return task
 
-    async def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[AsyncTask]:
-        batch = await self.call(requests.submit_batch(AsyncTask, tasks, partial=partial))
+    async def submit_batch(
+        self, tasks: Sequence[NewTask], *, partial: bool = False, wait: bool = True
+    ) -> Batch[AsyncTask]:
+        batch = await self.call(requests.submit_batch(AsyncTask, tasks, partial=partial, wait=wait))
         warn_of_repetitions(batch.tasks)
         return batch
 
@@ -314,7 +322,7 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
 
     async def _exchange(self, request: Request[T]) -> tuple[T, Mapping[str, str]]:
         request = on_behalf(request, self._user)
-        policy = self._patience if request.wait_s else self._retry
+        policy = policy_for(request, prompt=self._retry, patient=self._patience)
         connect_s = min(CONNECT_S, self._timeout_s)
         timeout = aiohttp.ClientTimeout(total=self._timeout_s + request.wait_s, sock_connect=connect_s)
         for attempt in count(1):
@@ -376,4 +384,6 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
         pause_s = policy.pause_s(error, attempt=attempt, idempotent=idempotent, dice=random.random())
         if pause_s is None:
             raise error
+        if isinstance(error, Limited):
+            self._on_limited(error, pause_s)
         await asyncio.sleep(pause_s)

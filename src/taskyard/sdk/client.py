@@ -40,7 +40,7 @@ from taskyard.sdk.answers import (
     Why,
 )
 from taskyard.sdk.credentials import Credentials, find_credentials
-from taskyard.sdk.errors import BadAnswer, HubUnreachable, TaskyardError, refusal
+from taskyard.sdk.errors import BadAnswer, HubUnreachable, Limited, TaskyardError, refusal
 from taskyard.sdk.events import EventReader
 from taskyard.sdk.hooks import HookCalls
 from taskyard.sdk.many import ManyCalls
@@ -56,7 +56,7 @@ from taskyard.sdk.records import (
 )
 from taskyard.sdk.request import Request, next_page, on_behalf, settle
 from taskyard.sdk.requests import Batch
-from taskyard.sdk.retry import PATIENT, PROMPT, RetryPolicy
+from taskyard.sdk.retry import PATIENT, PROMPT, OnLimited, RetryPolicy, log_limited, policy_for
 from taskyard.sdk.schedules import ScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import Task, bind, warn_of_repetitions
@@ -84,16 +84,19 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
         timeout_s: float = TIMEOUT_S,
         retry: RetryPolicy = PROMPT,
         patience: RetryPolicy = PATIENT,
+        on_limited: OnLimited = log_limited,
     ) -> None:
         """Without `hub` and `key`: as `find_credentials` says. Several hubs of one yard stand with commas between them.
 
-        `user` is for admins: whose tasks are meant. `patience` is for waits and event streams.
+        `user` is for admins: whose tasks are meant. `patience` is for waits and event streams. `on_limited` is told of
+        each limit before it is waited out; without it a line of the log `taskyard.sdk` says so.
         """
         self.credentials: Credentials = find_credentials(data, hub, key)
         self._user = user
         self._timeout_s = timeout_s
         self._retry = retry
         self._patience = patience
+        self._on_limited = on_limited
         hubs = each_hub(self.credentials.hub)
         self._turn = Turn(hubs)
         self._headers = {"Authorization": f"Bearer {self.credentials.key}", "Accept": "application/json"}
@@ -119,15 +122,19 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
 
     # --- submitting and reading ----------------------------------------------------------------------------
 
-    def submit(self, input: str, **options: Unpack[TaskOptions]) -> Task:
+    def submit(self, input: str, *, wait: bool = True, **options: Unpack[TaskOptions]) -> Task:
         """Hand in one task. With a key that was used before it is the task of then, with `deduplicated`: a warning
-        (`sdk.task.SubmittedBefore`) says so where that was cancelled or skipped."""
-        task = self.call(requests.submit_task(Task, {"input": input, **options}))
+        (`SubmittedBefore`) says so where that was cancelled or skipped.
+
+        A limit (429) is waited out for a while and said to `on_limited`; with `wait=False` it is raised at once, as
+        `Limited` with its `backpressure`.
+        """
+        task = self.call(requests.submit_task(Task, {"input": input, **options}, wait=wait))
         warn_of_repetitions([task])
         return task
 
-    def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False) -> Batch[Task]:
-        batch = self.call(requests.submit_batch(Task, tasks, partial=partial))
+    def submit_batch(self, tasks: Sequence[NewTask], *, partial: bool = False, wait: bool = True) -> Batch[Task]:
+        batch = self.call(requests.submit_batch(Task, tasks, partial=partial, wait=wait))
         warn_of_repetitions(batch.tasks)
         return batch
 
@@ -325,7 +332,7 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
 
     def _exchange(self, request: Request[T]) -> tuple[T, Mapping[str, str]]:
         request = on_behalf(request, self._user)
-        policy = self._patience if request.wait_s else self._retry
+        policy = policy_for(request, prompt=self._retry, patient=self._patience)
         for attempt in count(1):
             try:
                 response = self._send(request, self._turn.hub, timeout_s=self._timeout_s + request.wait_s)
@@ -371,4 +378,6 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
         pause_s = policy.pause_s(error, attempt=attempt, idempotent=idempotent, dice=random.random())
         if pause_s is None:
             raise error
+        if isinstance(error, Limited):
+            self._on_limited(error, pause_s)
         time.sleep(pause_s)

@@ -58,6 +58,8 @@ class Request(Struct, Generic[T], kw_only=True):
     """Whether an answer without a body is None, and not the answer that says nothing."""
     wait_s: float = 0.0
     """How long the hub may take on purpose, on top of what any call takes."""
+    waits_for_limits: bool = True
+    """False: a limit is told at once, whatever the client's policy does."""
 
     @property
     def target(self) -> str:

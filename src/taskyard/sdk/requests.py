@@ -53,7 +53,7 @@ class Batch(Struct, Generic[H], kw_only=True):
 # --- submitting --------------------------------------------------------------------------------------------
 
 
-def submit_task(handle: type[H], options: Mapping[str, Any]) -> Request[H]:
+def submit_task(handle: type[H], options: Mapping[str, Any], *, wait: bool = True) -> Request[H]:
     """Carries a key of its own unless the caller gave one, so that repeating it is always safe."""
     body = wire_shape(given(**options))
     headers = {"Content-Type": "application/json"}
@@ -66,10 +66,13 @@ def submit_task(handle: type[H], options: Mapping[str, Any]) -> Request[H]:
         headers=headers,
         body=encode(body),
         idempotent=True,
+        waits_for_limits=wait,
     )
 
 
-def submit_batch(handle: type[H], tasks: Sequence[Mapping[str, Any]], *, partial: bool = False) -> Request[Batch[H]]:
+def submit_batch(
+    handle: type[H], tasks: Sequence[Mapping[str, Any]], *, partial: bool = False, wait: bool = True
+) -> Request[Batch[H]]:
     """As `submit_task`: one key in the header for all, or, where some have their own, one in each other."""
     bodies = [wire_shape(given(**task)) for task in tasks]
     key = secrets.token_urlsafe(16)
@@ -87,6 +90,7 @@ def submit_batch(handle: type[H], tasks: Sequence[Mapping[str, Any]], *, partial
         headers=headers,
         body=encode({"tasks": bodies, "partial": partial}),
         idempotent=True,
+        waits_for_limits=wait,
     )
 
 

@@ -3,17 +3,27 @@
 Only what cannot do harm twice is repeated: a request that never left, or one whose second arrival changes
 nothing (`Request.idempotent`; submissions are, since the client gives each a key). Only what a repetition
 can cure is repeated: silence, and 429 or 503 with a `Retry-After` that is not long. Whoever would rather be told of
-a limit at once says so (`waits_for_limits`): the command line, and `ProactiveSubmitter`, which slows down instead.
+a limit at once says so (`waits_for_limits`, or `wait=False` for one call): the command line, and `ProactiveSubmitter`,
+which slows down instead. A limit that is waited out is said, since a program that stands still should say why.
 
 The pause is drawn from the whole interval (full jitter), so that a fleet that lost its hub together does
 not come back together.
 """
 
-from typing import Final
+import logging
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from taskyard.sdk.errors import HubUnreachable, Limited, Refused, TaskyardError
+from taskyard.sdk.request import Request
+
+log = logging.getLogger("taskyard.sdk")
+
+OnLimited: TypeAlias = Callable[[Limited, float], object]
+"""Told of a limit before it is waited out: what the hub said, and how many seconds it takes until the next try."""
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
@@ -39,6 +49,16 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
                 return wanted_s + backoff_s if wanted_s <= self.retry_after_s_max else None
             case _:
                 return None
+
+
+def log_limited(error: Limited, pause_s: float) -> None:
+    log.warning("the hub takes no more for now, and it is tried again in %.1f s: %s", pause_s, error.detail)
+
+
+def policy_for(request: Request[Any], *, prompt: RetryPolicy, patient: RetryPolicy) -> RetryPolicy:
+    """Of a client's two policies, the one for this request."""
+    policy = patient if request.wait_s else prompt
+    return policy if request.waits_for_limits else replace(policy, waits_for_limits=False)
 
 
 PROMPT: Final = RetryPolicy()
