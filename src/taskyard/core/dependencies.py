@@ -16,8 +16,6 @@ from taskyard.core.task import Dependency, Echo, Note, Task, Trouble
 from taskyard.vocabulary import ENDED, FINAL, DependsPolicy, Status
 
 HOPING = (Status.WAITING, Status.BLOCKED)
-CHAIN_MAX = 1000
-"""Tasks that are looked at to find where chains begin."""
 
 
 def listen(state: State, task: Task) -> None:
@@ -91,34 +89,6 @@ def heirs_of(state: State, *task_ids: str) -> list[str]:
                 found[heir_id] = None
                 front.append(heir_id)
     return list(found)[len(dict.fromkeys(task_ids)) :]
-
-
-def failed_roots(state: State, task: Task) -> list[Dependency]:
-    """What ended badly at the beginning of the chains that hold a blocked task, as far as they are followed."""
-    found: dict[str, Dependency] = {}
-    front, seen = deque([task]), {task.id}
-    while front and len(seen) < CHAIN_MAX:
-        bad = [each for each in front.popleft().depends or () if each.outcome not in (None, Status.COMPLETED)]
-        found |= {each.id: each for each in bad if each.outcome is not Status.BLOCKED}
-        blocked = [each.id for each in bad if each.outcome is Status.BLOCKED and each.id not in seen]
-        seen.update(blocked)
-        front.extend(state.tasks[task_id] for task_id in blocked)
-    return list(found.values())
-
-
-def freed_by(state: State, task_ids: list[str], most: int) -> int:
-    """How many open tasks wait for these, and for nothing else that ended badly; of more than `most`, that."""
-    freed, front = set(task_ids), deque(task_ids)
-    while front and len(freed) < most + len(task_ids):
-        for heir_id in state.dependants.get(front.popleft(), ()):
-            if heir_id not in freed and not _is_blocked_by_others(state.tasks[heir_id], freed):
-                freed.add(heir_id)
-                front.append(heir_id)
-    return min(most, len(freed) - len(task_ids))
-
-
-def _is_blocked_by_others(task: Task, freed: set[str]) -> bool:
-    return any(each.outcome not in (None, Status.COMPLETED) and each.id not in freed for each in task.depends or ())
 
 
 def _hoped_for(state: State) -> dict[str, dict[Status | None, None]]:

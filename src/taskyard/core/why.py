@@ -8,7 +8,7 @@ A change is promised to start the task ("it would start now with …") only wher
 nobody else waits for the same.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from taskyard.core.attempts import time_allowed_ms
 from taskyard.core.cancel import objection_to
+from taskyard.core.chains import Names, failed_roots, named, ref_in, rescue, unnamed
 from taskyard.core.considered import DAEMONS_MAX, Considered, considered, misfits, qualifying, servers, wanted
-from taskyard.core.dependencies import failed_roots, freed_by
 from taskyard.core.estimates import remaining_ms
 from taskyard.core.forecast import ahead_of, holders_of, starts_at
 from taskyard.core.holds import Held, holds_of, lines_of
@@ -27,16 +27,13 @@ from taskyard.core.lines import Line
 from taskyard.core.placement import SHARED
 from taskyard.core.preemption import victim_of
 from taskyard.core.priority import lower_of
-from taskyard.core.revival import RETRIED, objection_to_change, objection_to_retry
+from taskyard.core.revival import objection_to_change, objection_to_retry
 from taskyard.core.sentences import SENTENCES, a_next, alone, clock, counted, filled, in_units, inside, listed, span
 from taskyard.core.state import Turn
 from taskyard.core.story import last_failure, story_of
-from taskyard.core.task import Attempt, Dependency, Task, ms_of
+from taskyard.core.task import Attempt, Task, ms_of
 from taskyard.vocabulary import HELD, AttemptStatus, Level, Status
 from taskyard.vocabulary.reasons import Reason
-
-Names = Mapping[str, str]
-"""Ids of tasks to their refs, for those the core no longer holds."""
 
 ABOUT_DAEMONS: Final = (Reason.NO_ELIGIBLE_DAEMON, Reason.NO_FREE_SLOT)
 """What is said of these depends on what a task asks of a daemon."""
@@ -44,8 +41,6 @@ UNSTARTED: Final = (Status.PENDING, Status.BLOCKED, Status.QUEUED)
 """What waits for something else than for tasks that go on by themselves."""
 ENDS: Final = (("skipping", Status.SKIPPED), ("cancelling", Status.CANCELLED))
 """What a person may do to a task that is not to run."""
-FREED_MAX: Final = 1000
-"""Tasks that are counted, of those that a retry would free."""
 
 SILENT_BEATS: Final = 2
 # A daemon that is connected may miss one heartbeat, and nobody need know.
@@ -82,7 +77,7 @@ def why(turn: Turn, task: Task, names: Names | None = None) -> Why:
     known = names or {}
     if task.status in _ON_STATUS:
         found = _ON_STATUS[task.status](turn, task, known)
-        return replace(found, unnamed=_unnamed(turn, task, known)) if task.depends else found
+        return replace(found, unnamed=unnamed(turn, task, known)) if task.depends else found
     return Why(task.ref, task.status, story_of(task, turn.now.wall))
 
 
@@ -177,7 +172,7 @@ def _what_they_wait_for(turn: Turn, ids: list[str], known: list[Task], names: Na
             cause = why(turn, each, names).reasons[0]
             return f"{each.ref} finishing, which does not run yet: {inside(cause.message)}"
     ends = [f"{each.ref} finishing ({_ending(turn, each)})" for each in known if each.status in HELD]
-    return listed(ends) if ends else f"{listed([_ref(turn, each, names) for each in ids])} completing"
+    return listed(ends) if ends else f"{listed([ref_in(turn, each, names) for each in ids])} completing"
 
 
 def _ending(turn: Turn, task: Task) -> str:
@@ -190,39 +185,14 @@ def _blocked(turn: Turn, task: Task, names: Names) -> Why:
     roots = failed_roots(turn.state, task)
     hold = Hold(Reason.DEPENDENCY_FAILED, (), len(roots), len(task.depends or ()))
     own = " or ".join(word for word, goal in ENDS if objection_to(task, goal) is None)
-    ways = [_rescue(turn, roots, names), f"{own} this task" if own else ""]
-    blanks: Blanks = {"tasks": _named(turn, roots, names), "ways": "; or ".join(way for way in ways if way)}
+    ways = [rescue(turn, roots, names), f"{own} this task" if own else ""]
+    blanks: Blanks = {"tasks": named(turn, roots, names), "ways": "; or ".join(way for way in ways if way)}
     return _told(turn, task, [cause_of(turn, hold, blanks)])
-
-
-def _rescue(turn: Turn, roots: list[Dependency], names: Names) -> str:
-    """Retrying what failed, where that is possible, and how many tasks it would free."""
-    again = [each for each in roots if each.outcome in RETRIED]
-    if not again:
-        return ""
-    freed = freed_by(turn.state, [each.id for each in again], FREED_MAX)
-    more = "at least " if freed == FREED_MAX else ""
-    frees = f", which frees {more}{counted(freed, 'task')}" if freed > 1 else ""
-    return f"retrying {_named(turn, again, names)}{frees}"
-
-
-def _named(turn: Turn, depends: list[Dependency], names: Names) -> str:
-    return listed([f"{_ref(turn, each.id, names)} ({each.outcome})" for each in depends])
-
-
-def _unnamed(turn: Turn, task: Task, names: Names) -> tuple[str, ...]:
-    told = [*(task.depends or ()), *(failed_roots(turn.state, task) if task.status is Status.BLOCKED else ())]
-    return tuple(dict.fromkeys(each.id for each in told if each.id not in turn.state.tasks and each.id not in names))
 
 
 def _with_status(turn: Turn, task_id: str, names: Names) -> str:
     task = turn.state.tasks.get(task_id)
-    return _ref(turn, task_id, names) + ("" if task is None else f" ({task.status})")
-
-
-def _ref(turn: Turn, task_id: str, names: Names) -> str:
-    task = turn.state.tasks.get(task_id)
-    return names.get(task_id, task_id) if task is None else task.ref
+    return ref_in(turn, task_id, names) + ("" if task is None else f" ({task.status})")
 
 
 # Ready.
