@@ -36,3 +36,17 @@ def shown(parsed: Parsed) -> dict[str, Any]:
         kind: [{name: value for name, value in one.items() if value not in (None, [])} for one in told[kind]]
         for kind in ("tasks", "commands")
     }
+
+
+def is_as_expected(message: dict[str, Any], parsed: Parsed) -> bool:
+    """All of a message or none of it."""
+    said = shown(parsed)
+    tasks = [{**task, "input": bare(task["input"])} for task in said["tasks"]]
+    wanted = [{**task, "input": bare(task["input"])} for task in message.get("tasks", [])]
+    commands = [{"do" if name == "command" else name: value for name, value in one.items()} for one in said["commands"]]
+    asks, question = message.get("asks"), parsed.question
+    if isinstance(asks, str):
+        asks_right = question is not None and question.missing == asks
+    else:
+        asks_right = question is not None if asks else question is None or not (wanted or message.get("commands"))
+    return tasks == wanted and commands == message.get("commands", []) and asks_right
