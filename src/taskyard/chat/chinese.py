@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from taskyard.chat.lexicon import one_of
+from taskyard.chat.lexicon import REFS, one_of
 
 # Around a request, and no part of the work.
 
@@ -128,3 +128,33 @@ SPEAKER: Final = re.compile(
     one_of("我 咱 你 您 他 她 它 大家 这 那 有人 没人 今天天气 昨天 刚才 刚刚 上周 已经 终于 真 好 太 很 不 没 别 有")
 )
 NEGATED: Final = re.compile(one_of("不要 不用 不必 别 甭 勿 先别 请勿 请不要 请别 暂时不 没必要"))
+
+# Questions about how things stand.
+
+_SHOW: Final = one_of("查看 查询 查 显示 列出 看看 看 给我看看? 告诉我 说说 汇报 报告") + "(?:一下|下)?"
+_MY: Final = one_of("现在 当前 目前 所有 全部 我的 我 的 整个 各个 今天 一下") + "{0,4}"
+_STATE: Final = one_of("状态 情况 进度 进展 状况 列表 概况")
+_HOW: Final = one_of(
+    "怎么样 如何 怎样 咋样 是什么 什么样 到哪了? 到哪一?步了? 有哪些 有什么 有多少 还有多少 还剩多少 多少"
+)
+_THING: Final = one_of("任务队列 队列任务 任务 队列 排队 工作")
+_END: Final = "[了呢啊吧吗]{0,3}"
+STATUS: Final = re.compile(
+    rf"(?:{_SHOW})?{_MY}{_THING}?的?{_STATE}(?:{_HOW})?{_END}|{_SHOW}{_MY}{_THING}{_END}"
+    rf"|{_MY}{_THING}(?:现在|目前|都|跑|做|进行){{0,2}}{_HOW}{_END}|队列"
+    rf"|{_MY}任务(?:都|全部)?(?:跑完|完成|做完|结束)了?(?:吗|没有?)"
+    rf"|{_MY}还?(?:有|剩)(?:哪些|什么|多少|几个)(?:任务)?还?(?:正?在|没)?(?:跑|运行|排队|等待|执行|做|完成|队列里|剩)?{_END}"
+    rf"|{_MY}(?:正?在)?(?:跑|运行|执行|做)着?(?:哪些|什么)(?:任务)?{_END}"
+)
+STATUS_OF_QUEUE: Final = re.compile(
+    rf"(?:{_SHOW})?{_MY}\s?(?:(?P<name>\S.*?)\s?的?队列[里中]?(?:现在|目前)?的?(?:{_STATE}|{_HOW})?"
+    rf"|队列\s?(?P<after>[a-z0-9]\S*?|远程|本地|云端?|默认)\s?的?(?:{_STATE}|{_HOW})?){_END}"
+)
+STATUS_OF_TASK: Final = re.compile(
+    rf"(?P<asks>{_SHOW}|为什么|为何)?{_MY}\s?(?P<refs>{REFS})\s?(?P<about>"
+    + one_of(
+        r"""的 任务 现在 目前 还 没 没有 在 正在 不 状态 情况 进度 进展 怎么样 如何 怎样 咋样 到哪 完成 做完 跑完
+        跑 运行 失败 开始 结束 执行 卡住 被 阻塞 为什么 好 了 吗 呢 吧 一下 \s"""
+    )
+    + "{0,10})"
+)

@@ -11,8 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.chat.dependencies import NUMBER, REFS, refs_in
-from taskyard.chat.lexicon import one_of
+from taskyard.chat.dependencies import refs_in
+from taskyard.chat.lexicon import NUMBER, REFS, one_of
 from taskyard.chat.parsed import Missing, ParsedCommand, Question
 from taskyard.chat.passage import Passage
 from taskyard.vocabulary import ChatCommand

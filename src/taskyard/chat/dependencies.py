@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.chat.lexicon import one_of
+from taskyard.chat.lexicon import AND, NUMBER, REFS, one_of
 from taskyard.chat.parsed import Missing, Question
 from taskyard.chat.passage import Passage
 from taskyard.vocabulary import ref_of
@@ -18,15 +18,7 @@ PREVIOUS: Final = -1
 ALL: Final = 0
 """In place of a number: the task before this one, and all of those."""
 
-NUMBER: Final = r"(?:#\s?)?\d{1,9}(?![\d.:/-])"
-_REF: Final = r"(?<![a-z0-9])t[-_ ]?\d{1,9}(?![a-z0-9])"
-_NUMBERED: Final = rf"(?:(?:tasks?|step|item|no\.|number|任务|第)\s?{NUMBER}(?:个|项|步|条)?(?:任务)?|#\d{{1,9}})"
-_AND: Final = r"\s{0,2}(?:,\s?and|,|and|&|\+|、|和|与|跟|以及)\s{0,2}"
-_TASKS: Final = r"(?:(?:the\s)?tasks?\s|任务\s?)?"
-_BESIDE: Final = rf"\s{{0,2}}[/;]?\s{{0,2}}{_REF}"
-"""Without a word between them, only what cannot be anything but a ref."""
-REFS: Final = rf"(?:{_TASKS}(?:{_REF}|{_NUMBERED})(?:{_AND}{_TASKS}(?:{_REF}|{_NUMBERED}|{NUMBER})|{_BESIDE}){{0,99}}+)"
-_ITEMS: Final = rf"(?:{REFS}|{NUMBER}(?:{_AND}{NUMBER}){{0,99}}+)"
+_ITEMS: Final = rf"(?:{REFS}|{NUMBER}(?:{AND}{NUMBER}){{0,99}}+)"
 
 _ONES: Final = r"(?:\s(?:one|task|item|step))?"
 _EARLIER: Final = (

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from taskyard.chat.lexicon import one_of, whole, words_of
+from taskyard.chat.lexicon import REFS, one_of, whole, words_of
 
 # Around a request, and no part of the work.
 
@@ -256,3 +256,48 @@ WORD: Final = re.compile(r"[a-z][a-z'-]*|[^\sa-z.,;:!?]\S*|\.{1,2}/\S+")
 NAME: Final = re.compile(r"[\d./_#@]")
 """In a word that no dictionary has: a file, a number, an address."""
 GERUND: Final = re.compile(r"([a-z]{2,})ing$")
+
+# Questions about how things stand.
+
+_SHOW: Final = one_of(
+    """(?:show|list|display|get|give|print|check|view|see|tell|let)(?:_(?:me|us))?(?:_(?:see|know|about))? what's
+    what_is what_are how's how_is how_are how_about what_about any is_there(?:_any)? do_i_have(?:_any)?"""
+)
+_MY: Final = r"(?:\s?(?:the|my|our|all|current|any|overall|latest|full|whole|of|on|for|a|an|in|inside)(?![a-z])){0,5}"
+_THING: Final = one_of("tasks? task_?queues? queues? tasks?_list jobs yard everything work backlog to-?do_list")
+_STATE: Final = one_of("status(?:es)? status_(?:update|report|overview) state progress overview update situation")
+_NOW: Final = (
+    r"(?:\s?"
+    + one_of(
+        """now right_now today please so_far doing going looking at_the_moment currently like running pending
+        waiting queued blocked open left there yet overview status up_to"""
+    )
+    + r"){0,4}"
+)
+_STANDS: Final = one_of("running pending waiting queued blocked left open stuck failed in_the_queue done finished")
+STATUS: Final = re.compile(
+    rf"(?:{_SHOW}\s?)?{_MY}\s?(?:{_THING}(?:'s)?\s{_STATE}|{_STATE}(?:\s(?:of|on|for|with){_MY}\s{_THING})?){_NOW}"
+    rf"|{_SHOW}{_MY}\s{_THING}{_NOW}|(?:tasks?|queues?)"
+    rf"|(?:what|which|how many)(?:\s(?:of\s)?(?:my\s)?{_THING})?(?:'s|\sis|\sare|\sdo i have)\s"
+    rf"(?:(?:still|currently|now)\s)?{_STANDS}(?:\snow|\sright now)?"
+    rf"|(?:is|are)\s(?:there\s)?(?:any(?:thing|\stasks?|\sof my tasks)|(?:my|the|all) tasks|everything)\s"
+    rf"(?:still\s)?{_STANDS}(?:\syet|\snow)?"
+)
+STATUS_OF_QUEUE: Final = (
+    re.compile(rf"(?:{_SHOW}\s)?{_MY}\s?(?:queue\s?{_STATE}?|{_STATE})\s?(?:of|for|on|in|at|:)?\s?(?P<name>\S.*)"),
+    re.compile(rf"(?:{_SHOW}\s)?{_MY}\s?(?P<name>\S.*?)(?:'s)?\s(?:queue|{_STATE})(?:\s{_STATE})?{_NOW}"),
+)
+UNKNOWN_QUEUE: Final = re.compile(
+    r"(?:show|display|list|view)(?:\sme)?(?:\sthe)?\squeue\s(?P<name>[\w./:-]+)|(?:查看|显示)队列\s?(?P<zh>[a-z][\w./:-]*)"
+)
+STATUS_OF_TASK: Final = re.compile(
+    rf"(?P<asks>{_SHOW}|status|where(?:'s|\sis)|why(?:'s|\sis|\sdid|\sdoes|\shas|\sisn't|\shasn't|\sdoesn't)|did|has|is|does"
+    rf"|when\swill|what\shappened\s(?:to|with)|explain)?{_MY}\s?(?:{_STATE}\s(?:of|on|for)\s)?(?P<refs>{REFS})(?:'s)?"
+    r"(?P<about>(?:\s"
+    + one_of(
+        """status state progress doing going done finished finish completed? ready running run blocked waiting
+        stuck failed fail failing started? over yet now so_far still not isn't wasn't right_now coming_along in
+        the queued? pending there happening with up taking so long"""
+    )
+    + r"){0,6})"
+)
