@@ -5,12 +5,14 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.chat.attributes import stated
 from taskyard.chat.control import controlled
 from taskyard.chat.dependencies import Wait, awaited
 from taskyard.chat.intent import Bared, Intent, bared, has_speaker, intent_of, is_negated, is_question
 from taskyard.chat.parsed import ParsedCommand, Question
 from taskyard.chat.passage import Passage
 from taskyard.chat.routing import routed
+from taskyard.chat.sequence import Clause, opened
 from taskyard.chat.sources import NOTHING_SAID, Names, Said
 from taskyard.chat.status import status_asked
 
@@ -34,6 +36,8 @@ class Read(Struct, frozen=True):
     question: Question | None = None
     is_explicit: bool = False
     """It says that it is a task, or begins with where it should go."""
+    is_next: bool = False
+    """It says so and then comes after what was said before it: "add task: after that, …"."""
 
     @property
     def is_about_others(self) -> bool:
@@ -54,6 +58,8 @@ def read(names: Names, passage: Passage, *, is_listed: bool = False) -> Read:
     """`is_listed`: it stands in a list of tasks, so that it need not ask for anything."""
     was_asked = passage.view.rstrip().endswith("?")
     bare = bared(passage)
+    first = stated(bare.passage)
+    bare = _again(bare, first.passage)
     status = status_asked(names, bare.passage)
     if isinstance(status, Question):
         return Read(bare.passage, question=status)
@@ -67,6 +73,8 @@ def read(names: Names, passage: Passage, *, is_listed: bool = False) -> Read:
     bare = _again(bare, waiting.passage)
     route = routed(names, bare.passage)
     bare = _again(bare, route.passage)
+    last = stated(bare.passage)
+    bare = _again(bare, last.passage)
     is_explicit = bare.is_marked or route.is_lead
     is_talk = (was_asked and not bare.is_polite) or is_negated(bare.passage)
     intent = intent_of(bare, was_asked=was_asked)
@@ -76,13 +84,16 @@ def read(names: Names, passage: Passage, *, is_listed: bool = False) -> Read:
         intent = Intent.TALK if is_talk or is_asking or has_other else Intent.EXPLICIT
     if is_talk:
         return Read(passage)
+    said = first.said.and_also(route.said)
+    later = opened(bare.passage) if bare.is_marked else Clause(bare.passage)
     return Read(
-        bare.passage,
+        later.passage,
         intent,
-        route.said,
+        said.and_also(last.said),
         waiting.waits,
-        question=route.question,
+        question=first.question or route.question or last.question or said.clash(last.said),
         is_explicit=is_explicit,
+        is_next=later.is_next,
     )
 
 

@@ -63,6 +63,10 @@ def _patterns(command: ChatCommand) -> Iterator[re.Pattern[str]]:
 
 
 _NAMED: Final = [(command, pattern) for command in _ENGLISH for pattern in _patterns(command)]
+_CONDITIONED: Final = re.compile(
+    r"(?:if|when|once|unless|after|as\ssoon\sas|如果|若|要是|等|当)[^.!?。\n]{1,120}?(?:,|\sthen\s|就|则|再)\s?"
+    rf"(?:(?:then|please)\s|就)?(?:{'|'.join((*_ENGLISH.values(), *_CHINESE.values()))})\s{{0,2}}{REFS}"
+)
 _UNNAMED: Final = [
     re.compile(rf"(?:{_ENGLISH[one]}{_IT}(?:\s(?:again|please|now))?|{_CHINESE[one]}{_IT_ZH})\s?[.!。]?")
     for one in _ENGLISH
@@ -82,6 +86,8 @@ def controlled(passage: Passage) -> Controlled | None:
         found = pattern.match(passage.masked)
         if found:
             return _named(command, passage, found)
+    if _CONDITIONED.match(passage.masked):
+        return Controlled(question=Question(Missing.AT_ONCE))
     again = _AGAIN.match(passage.masked)
     if again:
         return _named(ChatCommand.RETRY, passage, again)

@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from taskyard.chat.clause import Read, read
 from taskyard.chat.dependencies import Wait, resolved
-from taskyard.chat.intent import Intent, is_courtesy
+from taskyard.chat.intent import Intent, is_courtesy, is_told
 from taskyard.chat.parsed import Language, Missing, Parsed, ParsedCommand, ParsedTask, Question
 from taskyard.chat.passage import CJK
 from taskyard.chat.sequence import Clause
@@ -17,7 +17,6 @@ from taskyard.vocabulary import ChatCommand
 TASKS_MAX: Final = 200
 # Of one message, and of commands as many. More of them are not typed but generated, and have a batch for themselves.
 
-_POINTS_BACK: Final = re.compile(r"[a-z-]+ (?:it|this|that|them)(?=$|[.!,;])|\S{1,6}(?:它|这个|一下)$")
 _VERB_ALONE: Final = re.compile(rf"[a-z]+\W?|[{CJK}]{{2}}\W?")
 _SIGN: Final = re.compile(r"[:;.!\uff1a\uff1b\u3002\uff01]$")
 
@@ -55,6 +54,8 @@ class Drafts:
         """Those of the text or item that is read."""
         self._waits: list[Wait] = []
         """Said before there was a task that could wait."""
+        self._said = NOTHING_SAID
+        """Said before there was a task: it holds for all that follow."""
         self._retried: list[Wait] = []
         """What is told to come after a retry waits for the task that is retried."""
         self._remark = ""
@@ -92,6 +93,8 @@ class Drafts:
             self._command(found)
             clause = Clause(found.rest, is_next=clause.is_next)
             found = read(names, found.rest)
+        if found.is_next:
+            clause = structs.replace(clause, is_next=True)
         self.question = self.question or found.question
         if found.commands:
             self._command(found)
@@ -114,7 +117,8 @@ class Drafts:
             self.question = Question(Missing.WHAT)
         elif not is_task and not self._here:
             self._is_talk = True
-            self._remark = clause.passage.raw.strip()
+            if is_told(clause.passage):
+                self._remark = f"{self._remark} {clause.passage.raw.strip()}".strip()
         elif clause.is_next and (is_task or clause.is_inner):
             self._follow(clause, found, terms)
         elif is_task and (not self._here or found.is_explicit):
@@ -133,13 +137,14 @@ class Drafts:
         """ "Send it to remote", "they depend on T-003": about the last task, or all of them."""
         if not self.tasks:
             self._waits += found.waits
-            if found.said != NOTHING_SAID or found.content:
-                self.question = Question(Missing.WHAT)
+            self.question = self._said.clash(found.said)
+            self._said = self._said.and_also(found.said)
             return
         is_about_one = found.content and not found.is_about_many
         places = self._here if self._here and not found.is_about_many else self._recent
         for place in places[-1:] if is_about_one else places:
             task = self.tasks[place]
+            self.question = self.question or task.said.clash(found.said)
             task.said = task.said.and_also(found.said)
             task.waits += found.waits
 
@@ -158,7 +163,7 @@ class Drafts:
     def _add(self, clause: Clause, found: Read, terms: Terms) -> None:
         place = len(self.tasks)
         text = found.content.raw.strip()
-        if self._remark and _POINTS_BACK.match(found.content.view.strip()):
+        if self._remark:
             text = f"{self._remark} {text}"
         waits = [*self._waits, *found.waits, *(self._retried if clause.is_next else ())]
         is_next = clause.is_next
@@ -168,7 +173,9 @@ class Drafts:
         follows = range(0 if clause.is_last else max(0, place - 1), place) if is_next else ()
         # What was taken out of it may have stood before its sign.
         sign = None if _SIGN.search(text) else _SIGN.search((clause.sentence or clause.passage).raw.rstrip())
-        draft = Draft([text], found.said.and_also(terms.said), waits, tuple(follows), sign[0] if sign else "")
+        draft = Draft(
+            [text], found.said.and_also(terms.said).and_also(self._said), waits, tuple(follows), sign[0] if sign else ""
+        )
         self.tasks.append(draft)
         self._here.append(place)
         self._recent.append(place)
@@ -178,7 +185,7 @@ class Drafts:
 
     def parsed(self, names: Names, language: Language) -> Parsed:
         """All of it, or the one question that is open."""
-        if self._waits and not self.tasks and not self._commands:
+        if not self.tasks and (self._said != NOTHING_SAID or (self._waits and not self._commands)):
             self.question = self.question or Question(Missing.WHAT)
         if self._is_too_much:
             self.question = Question(Missing.FEWER)
@@ -203,4 +210,5 @@ class Drafts:
             if isinstance(found, Question):
                 return found
             depends += found
-        return ParsedTask("".join(draft.pieces), route.model, route.queue, tuple(dict.fromkeys(depends)))
+        after, said = tuple(dict.fromkeys(depends)), draft.said
+        return ParsedTask("".join(draft.pieces), route.model, route.queue, after, said.priority, said.goal)

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from taskyard.chat.lexicon import REFS, one_of, whole, words_of
+from taskyard.vocabulary import Level
 
 # Around a request, and no part of the work.
 
@@ -24,16 +25,21 @@ _FREE: Final = (
 )
 ASIDE: Final = re.compile(
     rf"(?:if (?:you (?:{_FREE}|don't mind|want)|possible|that's ok(?:ay)?)|when(?:ever)? you {_FREE}"
-    r"|at your convenience|as soon as (?:possible|you can)|asap|no rush,? but|for me|this time)\s?,?\s"
+    r"|at your convenience|for me|this time)\s?,?\s"
 )
 _JUST: Final = r"(?: (?:please|pls|kindly|maybe|possibly|perhaps|also|just|quickly|now|then|go ahead and))*"
+_ANSWER: Final = (
+    r"(?:explain|describe|recommend|suggest|clarify|define|elaborate)\s(?![^?!]{0,160}\s(?:in|to|as|into|for)\s"
+    r"(?:an?|the|our|my)\s(?:\w+\s)?(?:file|document|doc|report|readme|wiki|page|e-?mail|slide|post|team|customer|client))"
+)
+"""Asked of somebody, it is answered and not worked on, unless it is to be written down."""
 POLITE: Final = re.compile(
     rf"(?:(?:please|pls|plz|kindly)[,\s]\s?"
     rf"|(?:would|will|are) you (?:be )?able to{_JUST}\s"
     rf"|(?:(?:would|do) you )?mind{_JUST}\s(?=[a-z]{{2,20}}ing\s)"
     rf"|(?:(?:i|we)(?: was|'m| am|'re| were) )?hoping (?:that )?you (?:can|could|would){_JUST}\s"
     rf"|(?:any|is there any) chance (?:that )?you (?:can|could){_JUST}\s|why don't you{_JUST}\s|need you to{_JUST}\s"
-    rf"|(?:can|could|would|will) (?:you|u|someone|somebody|anyone){_JUST},?\s"
+    rf"|(?:can|could|would|will) (?:you|u|someone|somebody|anyone){_JUST},?\s(?!{_ANSWER})"
     rf"|(?:i|we)(?:'d| would)? (?:need|want|like|love|wish|expect) (?:for )?you to{_JUST}\s"
     rf"|(?:i|we)(?:'d| would) (?:like|love|appreciate|be grateful)(?: it)? if you (?:could|would|can){_JUST}\s"
     rf"|it(?: would|'d) be (?:great|nice|good|awesome|helpful|lovely) if you (?:could|would){_JUST}\s"
@@ -44,7 +50,7 @@ _THANKS: Final = (
     r"thanks(?: a lot| so much| in advance| again)?|thank you(?: so much| very much| in advance)?|thx|ty|cheers"
 )
 COURTESY: Final = re.compile(
-    rf"[\s,.!;-]{{0,3}}(?<![a-z])(?:please|pls|plz|{_THANKS}|for me|asap|no rush|much appreciated|ok(?:ay)?(?=\?)"
+    rf"[\s,.!;-]{{0,3}}(?<![a-z])(?:please|pls|plz|{_THANKS}|for me|much appreciated|ok(?:ay)?(?=\?)"
     rf"|(?:if|when) (?:you {_FREE}|you don't mind|possible)|(?:will|would|could) you(?=\?)|i'd appreciate (?:it|that)"
     r"|that(?:'d| would) be great|:\)|😊|🙏|👍)[\s.!?]{0,4}$"
 )
@@ -54,7 +60,7 @@ ADVERB: Final = re.compile(
         next this_(?:morning|afternoon|evening|week) at_once right_away
         by_(?:monday|tuesday|wednesday|thursday|friday|tomorrow)"""
     )
-    + r"\s?,?\s|\[?(?:(?:very )?urgent|important|asap|critical|(?:high|low|top) prio(?:rity)?)\s?[:,!\]]{1,3}\s{1,2}"
+    + r"\s?,?\s"
 )
 CONDITION: Final = re.compile(
     r"(?:if|when|once|for (?:each|every)|from|based on|using|given|before|after|in the) [^,.!?;:]{1,120}"
@@ -78,7 +84,8 @@ MARKER: Final = re.compile(
     rf"(?:{_TASK}|to do|assignment|task\sis(?:\sto)?)(?:\s(?:list|for\s(?:today|tomorrow|you|now|this\sweek|me)))?"
     r"\s?(?::|-\s)\s{0,3}"
     r"|(?:queue up|enqueue)\s(?=[^:,\s])(?!this|it|these|that)"
-    rf"|(?:queue|enqueue|put in the queue|add to (?:the|my) {_LIST})(?:\s(?:this|it|these|that|the following))?"
+    r"|(?!queue:\s?[\w./-]{1,60}[.,;]?$)"
+    rf"(?:queue|enqueue|put in the queue|add to (?:the|my) {_LIST})(?:\s(?:this|it|these|that|the following))?"
     rf"(?:\sup)?(?:\sfor me)?{_COLON}"
     r"|(?:do|handle|take care of|deal with|work on|process|run|take on|get)"
     rf"\s(?:this|the following|these|that|it)(?:\s(?:one|tasks?|things|done))?(?:\s(?:for me|for us|please))?{_COLON}"
@@ -89,8 +96,8 @@ MARKER: Final = re.compile(
 PHRASES: Final = re.compile(
     one_of(
         """look_(?:into|for|over|through) work_(?:on|out) figure_out find_out set_up clean_up follow_up write_up
-        draw_up put_together go_(?:through|over) take_care_of deal_with make_sure double[-_]?check cross[-_]?check
-        sanity[-_]check reverse[-_]engineer reach_out_to whip_up
+        draw_up put_together go_(?:through|over) take_care_of deal_with make_sure double[-_]?check
+        cross[-_]?check sanity[-_]check reverse[-_]engineer reach_out_to whip_up
         (?:load|unit|smoke|stress|regression|integration|a/b)[-_]test back_up roll_back carry_out come_up_with
         turn_(?:the|this|these|all|my|our) sum_up break_down get_rid_of report_on check_(?:for|on) search_for
         scan_for test_for spin_up shut_down kick_off fill_(?:in|out) sort_out wrap_up keep_track_of try_to
@@ -101,58 +108,68 @@ PHRASES: Final = re.compile(
 )
 VERBS: Final = words_of(
     """
-    add aggregate alert allocate analyse analyze annotate anonymise anonymize append assemble assess assign attach
-    audit automate backtest begin benchmark bisect bootstrap brainstorm build bump bundle cache calculate calibrate
-    cancel capture categorise categorize change chart check choose cite classify clean clone close cluster code
-    collate collect combine commit compare compile complete compose compress compute condense configure connect
-    consolidate containerize continue convert copy correct count craft crawl create crop curate debug decode
-    decompress decrypt dedupe deduplicate define delete deploy describe design detect determine develop diagnose
-    digest disable dispatch distill divide dockerize document download draft draw drop edit email embed enable
-    encode encrypt enhance enrich ensure enumerate escalate estimate evaluate evict examine execute expand explain
-    explore export extend extract fetch file filter finalise finalize find fine-tune finetune finish fix flag
-    forecast format gather generate grep group handle highlight identify implement import improve include index
-    ingest initialize insert inspect install integrate investigate invoice issue label launch lint list load locate
-    log mail make map mask match measure merge migrate minify mock model modify monitor move normalise normalize
-    notify ocr onboard open optimise optimize order organise organize outline pack paginate paraphrase parse patch
-    perform pin ping plan plot polish populate port post predict prepare price print prioritise prioritize process
-    produce profile program proof proofread propose prototype provision prune publish pull purge push quantify query
-    quote rank rate read rebase rebuild recalculate recommend reconcile record recreate redact redeploy redesign
-    reduce refactor reference reformat refresh regenerate register reindex release remove rename render reorder
-    reorganize repair rephrase replace replicate reply report reproduce request research reset resize resolve
-    respond restart restore restructure resume rerun retest retrain retry retrieve revert review revise rewrite roll
-    rotate run sample sanitize save scaffold scan schedule score scrape search secure seed select send separate set
-    ship shorten sign simplify simulate sketch solve sort spec split stage standardize start stop store structure
-    stub study submit suggest summarise summarize survey sync synchronise synchronize synthesize tabulate tag test
-    tidy tokenize track train transcribe transfer transform translate transpose triage trim troubleshoot tune tweet
-    typeset unify uninstall unpack unzip update upgrade upload validate vectorize verify vet visualise visualize
-    wire write zip
+    add aggregate alert allocate analyse analyze annotate anonymise anonymize append archive assemble assess assign
+    attach audit automate backport backtest begin benchmark bisect blacklist block bootstrap brainstorm brief browse
+    build bump bundle cache calculate calibrate call cancel capture categorise categorize change chart check
+    cherry-pick choose cite clarify classify clean clone close cluster code collate collect combine commit compare
+    compile complete compose compress compute condense configure connect consolidate consult contact containerize
+    continue convert coordinate copy correct count craft crawl create critique crop curate deactivate debug decode
+    decommission decompress decrypt dedupe deduplicate define delete deliver demonstrate deploy deprecate derive
+    describe design detect determine develop diagnose diff digest digitise digitize disable disassemble dispatch
+    distill divide dockerize document download draft draw drop duplicate edit elaborate email embed enable encode
+    encrypt enhance enrich ensure enumerate erase escalate escape estimate evaluate evict evolve examine execute expand
+    explain explore export extend extract fetch file filter finalise finalize find fine-tune finetune finish fix flag
+    forecast format forward gather gauge generalise generalize generate grade graph grep group handle harden highlight
+    hire host identify illustrate implement import improve include index inform ingest initialize insert inspect
+    install instrument integrate inventory investigate invite invoice isolate issue itemise itemize label launch lay
+    link lint list load locate lock log lookup mail make map mask match measure memorise merge migrate minify mock
+    model modify monitor mount move narrate negotiate nominate normalise normalize notify obtain ocr onboard open
+    optimise optimize order organise organize outline outsource pack page paginate paraphrase parse patch perform
+    phrase pin ping pinpoint plan plot polish poll populate port post practise predict prefix prepare preprocess
+    present preview price print prioritise prioritize process produce profile program proof proofread propose prototype
+    provision prune pseudonymise publicise publish pull purge push quantify query quiz quote rank rate re-index read
+    rearrange rebase reboot rebuild recalculate recap recommend recompile reconcile reconfigure record recover recreate
+    recycle redact redeploy redesign redo reduce refactor reference reformat refresh regenerate register reimplement
+    reindex relabel release relocate remediate remove rename render renew renovate reopen reorder reorganize repackage
+    repair rephrase replace replay replicate reply report repost reproduce request rerank rerun reschedule research
+    reserve reset reshape resize resolve respond restart restore restructure restyle resume retest retouch retrain
+    retrieve retry reuse revamp revert review revise revoke reword rework rewrite roll rotate run sample sanitise
+    sanitize save scaffold scan schedule scope score scrape script scrub search secure seed segment select send
+    separate set setup shard ship shorten shrink sift sign simplify simulate sketch skim snapshot solicit solve sort
+    source spec split squash stage stamp standardise standardize start stem stitch stop store streamline structure stub
+    study submit subset substitute subtitle suggest summarise summarize supervise survey swap sync synchronise
+    synchronize synthesize table tabulate tag tail tally test tidy tokenise tokenize trace track train transcode
+    transcribe transfer transform translate transpile transpose triage trigger trim troubleshoot tune tweet typecheck
+    typeset unblock undo unify uninstall unlock unpack unsubscribe unzip update upgrade upload upscale vacuum validate
+    vectorize verify vet video visualise visualize watermark whitelist wipe wire wrap write zip
     """
 )
 NOUNS: Final = words_of(
     """
-    audit benchmark cache change chart check clean close cluster code commit complete correct count craft design
-    digest document draft drop email estimate file fix flag forecast format group handle highlight import index
-    invoice issue label launch list load log mail make map mask match measure model monitor move open order outline
-    pack patch pin plan plot port post price print process profile program prototype pull push quote rank rate read
-    record reference release report request research reset review roll run sample schedule score search seed set
-    ship sign sketch sort spec split stage start stop store structure stub study survey sync tag test track train
-    transfer tweet update upgrade wire
+    audit benchmark cache change chart check clean close cluster code commit complete correct count craft design digest
+    document draft drop email estimate file fix flag forecast format group handle highlight import index invoice issue
+    label launch list load log mail make map mask match measure model monitor move open order outline pack patch pin
+    plan plot port post price print process profile program prototype pull push quote rank rate read record reference
+    release report request research reset review roll run sample schedule score search seed set ship sign sketch sort
+    spec split stage start stop store structure stub study survey sync tag test track train transfer tweet update
+    upgrade wire
     """
 )
 """Those that are as often nouns: by what follows it shows which they are."""
 FIRSTLY_VERBS: Final = words_of(
     """
-    change check clean complete correct count draft estimate fix handle import list make measure move open print
-    pull push read request reset review run search set sort split start store sync tag test track update upgrade
+    audit benchmark change check clean complete correct count document draft email estimate fix handle import index
+    list make measure monitor move open print pull push read request research reset review run search set sort split
+    start store sync tag test track update upgrade
     """
 )
 """Those of them that are verbs wherever they begin a sentence, unless what follows makes a noun of them."""
 COMPOUNDS: Final = words_of("call day engine light meeting period point process season session team time week")
 OBJECTS: Final = words_of(
     """
-    the a an my our your his her its their all this these that those each every any some both it them me us no one
-    two three four five ten several many more only whether if which who how what when where why for new out up down
-    off everything everyone another and
+    the a an my our your his her its their all this these that those each every any some both it them me us no one two
+    three four five ten several many more only whether if which who how what when where why for new out up down off
+    everything everyone another and
     """
 )
 """After one of these words, a word that may be a noun was a verb."""
@@ -161,10 +178,10 @@ PREPOSITIONS: Final = words_of("of from about at on in with to as by than or")
 FINITE: Final = words_of(
     """
     is are was were be been being has had have will would can could should may might must did does do isn't aren't
-    wasn't weren't won't didn't doesn't don't can't fails failed passed passes went goes look looks looked seem
-    seems seemed finished finishes works worked crashed crashes broke breaks broken succeeded ended ends took takes
-    came comes got gets sounds needs needed says said shows showed keeps kept happened happens matters ok okay
-    looking complete done
+    wasn't weren't won't didn't doesn't don't can't fails failed passed passes went goes look looks looked seem seems
+    seemed finished finishes works worked crashed crashes broke breaks broken succeeded ended ends took takes came
+    comes got gets sounds needs needed says said shows showed keeps kept happened happens matters ok okay looking
+    complete done
     """
 )
 """What something is or did: then the sentence says something about it."""
@@ -202,12 +219,12 @@ IDIOMS: Final = re.compile(
 TALK: Final = words_of(
     """
     advise answer ask be bear believe bless bring buy call calm cancel care chill clarify come confirm congratulate
-    cook cry dance do don't drink drive eat elaborate enjoy excuse explain fall feel fly follow forget forgive get
-    give go grab guess happen have hear help hold hope hug hurry ignore imagine join joke keep kill kiss know laugh
-    lead learn leave lend let like listen live look lose love marry mean meet mind miss never not pass pay pick play
-    pray promise quit recall recommend relax remember remind repeat rest say see shut sing sit sleep slow smile
-    speak spell stand stay stop suggest take talk teach tell thank think touch trust try turn understand use visit
-    wait wake walk want wash watch wear whisper win wish wonder work worry yell
+    cook cry dance do don't drink drive eat elaborate enjoy excuse explain fall feel fly follow forget forgive get give
+    go grab guess happen have hear help hold hope hug hurry ignore imagine join joke keep kill kiss know laugh lead
+    learn leave lend let like listen live look lose love marry mean meet mind miss never not pass pay pick play pray
+    promise quit recall recommend relax remember remind repeat rest say see shut sing sit sleep slow smile speak spell
+    stand stay stop suggest take talk teach tell thank think touch trust try turn understand use visit wait wake walk
+    want wash watch wear whisper win wish wonder work worry yell
     """
 )
 """What one asks of a person: after "please" or "can you" these are conversation …"""
@@ -256,6 +273,14 @@ WORD: Final = re.compile(r"[a-z][a-z'-]*|[^\sa-z.,;:!?]\S*|\.{1,2}/\S+")
 NAME: Final = re.compile(r"[\d./_#@]")
 """In a word that no dictionary has: a file, a number, an address."""
 GERUND: Final = re.compile(r"([a-z]{2,})ing$")
+PLEASANTRY: Final = re.compile(
+    one_of(
+        """hop(?:e|ing)_(?:you|all|everyone|your|this) i_hope happy nice_to long_time what_an? congrat good_ great_
+        nice_ lovely_ i_love have_a welcome lol haha sorry_(?:to|for) thanks thank_you glad_to how_ it's_me
+        me_again sounds_ looks_good that_was that's_(?:great|good|nice|perfect) see_you talk_(?:soon|later)"""
+    )
+)
+"""Said before a request, and no part of it."""
 
 # Questions about how things stand.
 
@@ -280,11 +305,14 @@ STATUS: Final = re.compile(
     rf"|{_SHOW}{_MY}\s{_THING}{_NOW}|(?:tasks?|queues?)"
     rf"|(?:what|which|how many)(?:\s(?:of\s)?(?:my\s)?{_THING})?(?:'s|\sis|\sare|\sdo i have)\s"
     rf"(?:(?:still|currently|now)\s)?{_STANDS}(?:\snow|\sright now)?"
+    rf"|(?:what|which)(?:\s(?:of\s)?(?:my\s|the\s)?{_THING})?\s(?:have\s)?(?:failed|finished|got\sstuck)"
     rf"|(?:is|are)\s(?:there\s)?(?:any(?:thing|\stasks?|\sof my tasks)|(?:my|the|all) tasks|everything)\s"
     rf"(?:still\s)?{_STANDS}(?:\syet|\snow)?"
 )
 STATUS_OF_QUEUE: Final = (
-    re.compile(rf"(?:{_SHOW}\s)?{_MY}\s?(?:queue\s?{_STATE}?|{_STATE})\s?(?:of|for|on|in|at|:)?\s?(?P<name>\S.*)"),
+    re.compile(
+        rf"(?:{_SHOW}\s)?{_MY}\s?(?:queue\s?{_STATE}|queue(?!\s?:)|{_STATE})\s?(?:of|for|on|in|at|:)?\s?(?P<name>\S.*)"
+    ),
     re.compile(rf"(?:{_SHOW}\s)?{_MY}\s?(?P<name>\S.*?)(?:'s)?\s(?:queue|{_STATE})(?:\s{_STATE})?{_NOW}"),
 )
 UNKNOWN_QUEUE: Final = re.compile(
@@ -301,3 +329,81 @@ STATUS_OF_TASK: Final = re.compile(
     )
     + r"){0,6})"
 )
+
+# How urgent a task is, and what for it is done.
+
+LEVELS: Final = (
+    dict.fromkeys(("not urgent", "no rush", "no hurry", "low", "p3", "p4"), Level.LOW)
+    | dict.fromkeys(("top", "highest", "urgent", "critical", "emergency", "p0"), Level.CRITICAL)
+    | dict.fromkeys(("high", "important", "asap", "a.s.a.p", "as soon as", "p1"), Level.HIGH)
+    | dict.fromkeys(("medium", "normal", "default", "standard", "regular", "p2"), Level.NORMAL)
+)
+"""By the first of these words that a priority has in it."""
+_LEVEL: Final = one_of("top highest critical urgent high important medium normal default standard regular low lowest")
+_VERY: Final = r"(?:(?:very|really|super|extremely|most|rather|so)\s)?"
+_PRIORITY: Final = (
+    rf"(?:{_LEVEL}[\s-]prio(?:rity)?(?![a-z])|prio(?:rity)?(?:\slevel)?(?:\s(?:is|of|to|as)\s|\s?[:=]\s?|\s)"
+    rf"(?:{_LEVEL}|\d{{1,9}}(?:\s?/\s?10)?)(?![\w-]))"
+)
+_URGENT: Final = one_of(
+    "urgent critical emergency important asap a\\.s\\.a\\.p not_(?:so_|very_|that_)?urgent no_rush no_hurry"
+)
+_IS_IT: Final = (
+    r"(?:(?:this|it|that|the task)(?:'s|\sis|\shas)\s(?:of\s)?(?:an?\s)?"
+    r"|(?:please\s)?(?:make|mark|set|treat|flag|give|do)\s"
+    r"(?:(?:it|this|that|them|all|these|the|its)\s){0,2}(?:as\s|to\s)?(?:an?\s)?)?"
+)
+_STATED: Final = rf"{_IS_IT}{_VERY}(?:{_PRIORITY}|{_URGENT})"
+_NEW: Final = r"(?:add|create|queue|submit|make|schedule|open|new)\s(?:(?:a|an|another|new|this|the|one|me)\s){0,3}"
+PRIORITY_FIRST: Final = (
+    re.compile(
+        rf"(?P<p>(?:[\[(]?\s?{_STATED}|\[(?:{_LEVEL}|p[0-4])(?=\])|p[0-4](?=:))\s?"
+        r"(?:[\])]\s?[:,-]?|[:,!]{1,3}|\s?-\s|\.(?=\s|$)|$)\s{0,3})(?:but\s)?"
+    ),
+    re.compile(rf"(?P<p>(?:urgently|asap|(?:with|at|as)\s(?:an?\s)?{_PRIORITY}),?\s)(?=[a-z])"),
+    re.compile(
+        rf"(?:{_NEW})?(?P<p>{_VERY}(?:{_LEVEL}[\s-]prio(?:rity)?|urgent|critical|important)\s)"
+        r"(?=(?:tasks?|todos?|to-dos?|jobs?)(?![a-z-]|\slist))"
+    ),
+    re.compile(
+        rf"{_NEW}(?:task|todo)\s?(?P<p>(?:(?:with|of|at)\s(?:an?\s)?|[\[(]\s?)(?:{_PRIORITY}|{_URGENT})\s?[\])]?)"
+        r"(?=\s?[:,-]|\sto\s)"
+    ),
+)
+PRIORITY_LAST: Final = (
+    re.compile(
+        r"(?P<p>(?:\s?[,;]\s?(?:(?:and|but)\s)?(?:(?:with|at|as)\s(?:an?\s)?)?|\s-\s|\s?[\[(]\s?)"
+        rf"{_STATED}\s?[\])]?)\s?[.!]{{0,3}}$"
+    ),
+    re.compile(
+        rf"(?P<p>\s(?:and\s)?(?:(?:with|at|as|on|in)\s(?:an?\s)?{_VERY}{_PRIORITY}|{_PRIORITY}|urgently|asap|no\srush|no\shurry"
+        rf"|as\ssoon\sas\s(?:possible|you\scan)|(?:make|mark)\s(?:it|this)\s(?:as\s)?(?:{_PRIORITY}|{_URGENT})))\s?[.!]{{0,3}}$"
+    ),
+)
+GOAL: Final = re.compile(
+    r"(?:^|\s?[(,;.\n]\s?)(?:(?:and|with|the|my|our)\s){0,2}(?:goal|aim|objective|purpose)\s?:\s?(?P<goal>\S.*?)\)?$",
+    re.DOTALL,
+)
+
+# What stands before a list.
+
+ORDERED: Final = whole(
+    r"in (?:this |that |the (?:following |given )?)?(?:order|sequence)|one (?:after|by) (?:another|the other|one)"
+    r"|sequentially|step by step|in turn"
+)
+LEADS: Final = whole(
+    one_of("tasks? to-?dos? to_do do add queue please need want following steps? these can_you could_you run handle")
+)
+TELLS: Final = whole(
+    one_of(
+        """did done finished completed was were yesterday last_(?:week|month|night) like love hate favou?rite notes?
+        reasons? pros cons questions? agenda ingredients why what who noticed learned remember hobbies facts changes
+        highlights shopping grocer(?:y|ies) bought saw liked i"""
+    )
+)
+GENERIC: Final = re.compile(
+    one_of("do add run handle complete process queue work_on finish take_care_of execute start create make perform")
+    + r"\s(?:(?:all|each|of|the|my|a|few|two|three|\d)\s){0,4}"
+    + one_of("these those following this them tasks? things steps jobs below")
+)
+"""Work that is told only in the list."""

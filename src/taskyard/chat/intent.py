@@ -119,6 +119,12 @@ def is_courtesy(passage: Passage) -> bool:
     return not clause.is_marked and not clause.passage.view.strip(" .!?,。~")
 
 
+def is_told(passage: Passage) -> bool:
+    """Whether it says something that a request after it may need: more than a pleasantry, and no question."""
+    view = bared(passage).passage.view
+    return not (is_question(passage) or english.PLEASANTRY.match(view) or chinese.PLEASANTRY.match(view))
+
+
 def is_question(passage: Passage) -> bool:
     """Whether it asks for an answer."""
     view = passage.view.rstrip()

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.vocabulary import DEFAULT_QUEUE, ChatCommand
+from taskyard.vocabulary import DEFAULT_QUEUE, ChatCommand, Level
 
 
 class Language(StrEnum):
@@ -45,6 +45,8 @@ class ParsedTask(Struct, frozen=True):
     queue: str | None = None
     depends_on: tuple[int | str, ...] = ()
     """Places among the message's own tasks, from 0, and refs of others."""
+    priority: Level | int | None = None
+    goal: str | None = None
 
 
 class ParsedCommand(Struct, frozen=True):
@@ -70,6 +72,8 @@ class Missing(StrEnum):
     """It names a queue that is not there."""
     MODEL_OF_QUEUE = "model_of_queue"
     """It names a queue and a model that the queue does not serve."""
+    WHICH_PRIORITY = "which_priority"
+    """It names a priority that is none of the ten, or two of them."""
     FEWER = "fewer"
     """It holds more tasks than one message may."""
     SHORTER = "shorter"

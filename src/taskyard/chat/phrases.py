@@ -55,6 +55,7 @@ class Phrases(Struct, frozen=True, kw_only=True):
     statuses: dict[Status, str]
     states: dict[QueueState, str]
     questions: dict[Missing, str]
+    which_of: str
 
 
 ENGLISH: Final = Phrases(
@@ -115,9 +116,11 @@ ENGLISH: Final = Phrases(
         Missing.WHICH_MODEL: "No queue serves {about}. Which model should it be: {choices}?",
         Missing.WHICH_QUEUE: "There is no queue {about}. Which one should it be: {choices}?",
         Missing.MODEL_OF_QUEUE: "That queue does not serve {about}. Which model should it be: {choices}?",
+        Missing.WHICH_PRIORITY: "There is no priority {about}. Should it be critical, high, normal, low, or 1 to 10?",
         Missing.FEWER: "That is too much for one message. Which of it first? Up to {tasks} tasks are possible at once.",
         Missing.SHORTER: "That is too long to read. Can you say it in {chars} characters?",
     },
+    which_of="Two are named. Which one should it be: {choices}?",
 )
 
 CHINESE: Final = Phrases(
@@ -195,9 +198,11 @@ CHINESE: Final = Phrases(
         Missing.WHICH_MODEL: "没有队列提供 {about}。要用哪个模型：{choices}？",
         Missing.WHICH_QUEUE: "没有队列 {about}。要用哪个：{choices}？",
         Missing.MODEL_OF_QUEUE: "该队列不提供 {about}。要用哪个模型：{choices}？",
+        Missing.WHICH_PRIORITY: "没有优先级 {about}。要用哪个：1 到 10 的数字，或最高、高、普通、低？",
         Missing.FEWER: "一条消息里太多了。先做哪些？一次最多 {tasks} 个任务。",
         Missing.SHORTER: "消息太长。能在 {chars} 个字符内说明吗？",
     },
+    which_of="说了两个。要用哪个：{choices}？",
 )
 
 PHRASES: Final = {Language.ENGLISH: ENGLISH, Language.CHINESE: CHINESE}

@@ -150,12 +150,10 @@ def all_blocked(language: Language, tasks: Iterable[Blocked]) -> str:
 
 
 def question(language: Language, asked: Question) -> str:
-    choices = PHRASES[language].comma.join(asked.choices[:CHOICES_MAX])
-    return (
-        PHRASES[language]
-        .questions[asked.missing]
-        .format(about=asked.about, choices=choices, tasks=TASKS_MAX, chars=MESSAGE_CHARS_MAX)
-    )
+    phrases = PHRASES[language]
+    choices = phrases.comma.join(asked.choices[:CHOICES_MAX])
+    words = phrases.which_of if asked.choices and not asked.about else phrases.questions[asked.missing]
+    return words.format(about=asked.about, choices=choices, tasks=TASKS_MAX, chars=MESSAGE_CHARS_MAX)
 
 
 def not_understood(language: Language) -> str:

@@ -36,6 +36,7 @@ _THIS_ZH: Final = r"(?:(?:这个|这些|这|它们?|以下|下面的?|该|此|�
 
 # At the beginning of a clause, before a name.
 _USE: Final = re.compile(r"(?:use|using|via|through|with)\s{1,3}|(?:使用|用|让|叫|拿|通过|由)\s?")
+_NAMED: Final = re.compile(r"(?=(?:model|queue|source)\s?[:=]|(?:模型|队列)\s?(?:[:=]|用|是|为))")
 _ASK: Final = re.compile(r"(?:have|let|ask|get|tell)\s{1,3}")
 _SEND_TO: Final = re.compile(
     rf"{_SEND}\s{{1,3}}(?:{_THIS}\s{{1,3}})?(?:(?:off|over|up)\s)?(?:to|in|into|on|onto)\s{{1,3}}"
@@ -66,6 +67,7 @@ _LAST: Final = re.compile(
     rf"|[,;(\s-]\s?(?:(?:and|but|please|just)\s)*(?:(?P<use>use|through)|(?P<with>with)|(?P<on>on|in)"
     rf"|(?P<send>{_SEND}\s{_THIS}\s(?:over\s)?(?:to|in|into|on)|(?:run|do|execute|process)\s{_THIS}\s(?:on|with|in))|(?P<to>to))"
     rf"\s{{1,2}}|(?P<zh>[,;.。(\s]?(?:请|都|全部)?(?:{_SEND_ZH}|在))\s?"
+    r"|[,;(\s]\s?(?P<named>(?=(?:model|queue|模型|队列)\s?[:=]))"
 )
 _SENDS: Final = re.compile(rf"{_SEND}\s")
 _RUNS: Final = re.compile(r"(?:run|execute|process|start|launch|do)\s")
@@ -75,7 +77,7 @@ _END: Final = re.compile(
 )
 _HOLDS: Final = re.compile(r"(?:把|将)(?P<what>.{1,300}?)" + _SEND_ZH + r"\s?")
 _RULED_OUT: Final = re.compile(
-    r"(?:(?<![a-z])(?:not|never|cannot|avoid|without|instead\sof|rather\sthan)|n['\u2019]?t|不要|不能|不可|不准|别|勿)\s{0,2}$"
+    r"(?:(?<![a-z])(?:not|never|cannot|avoid|without|instead\sof|rather\sthan)|(?<![a-z])(?:do|does|did|is|are|was|wo|ca|should|would|could|must|need)n'?t|不要|不能|不可|不准|别|勿)\s{0,2}$"
 )
 _RULED_OUT_CHARS: Final = 16
 _CLOSED: Final = re.compile(r"\s?[)\]]\s?[.!]?$")
@@ -98,7 +100,8 @@ def routed(names: Names, passage: Passage) -> Routed:
     for look in (_at_start, _held, _inside, _at_end, _at_end):
         more = look(names, found.passage) if found.passage and found.question is None else None
         if more is not None:
-            found = Routed(more.passage, found.said.and_also(more.said), more.question, found.is_lead or more.is_lead)
+            question = more.question or found.said.clash(more.said)
+            found = Routed(more.passage, found.said.and_also(more.said), question, found.is_lead or more.is_lead)
     return found
 
 
@@ -125,6 +128,7 @@ def _a_tag(passage: Passage, target: Target) -> bool:
 
 _LEADS: Final[tuple[tuple[re.Pattern[str], Callable[[Passage, Target], bool]], ...]] = (
     (_USE, _any),
+    (_NAMED, _any),
     (_ASK, _a_model),
     (_SEND_TO, _any),
     (_RUN_ON, _any),
@@ -206,7 +210,7 @@ def _is_ruled_out(passage: Passage, at: int) -> bool:
 def _is_about_routing(passage: Passage, lead: str, target: Target) -> bool:
     match lead:
         case "with":
-            return target.is_model and not _COMPARES.match(passage.view)
+            return (target.is_model or target.is_called) and not _COMPARES.match(passage.view)
         case "on":
             return not target.is_model or _RUNS.match(passage.view) is not None
         case "to":

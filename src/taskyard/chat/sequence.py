@@ -42,7 +42,8 @@ _LATER: Final = one_of(
 )
 _THEN: Final = rf"{_AND}(?:then|finally|lastly|{_LATER})(?![a-z'-])"
 _WITH_THAT: Final = (
-    r"(?:based on|using|with) (?:that|this|the results?|its results?|those(?: results)?)(?=,)|based on that\s"
+    r"(?:and,?\s)?(?:(?:based on|using|with|from) (?:that|this|the results?|its results?|those(?: results)?)(?=,)"
+    r"|(?:based on|using|from) that\s)"
 )
 _ALL_DONE: Final = (
     r"(?:and\s)?(?:once|when|after)\s(?:all|everything|both)(?:\sof\s(?:that|them|these|those))?(?:'s|\sis|\sare)?"
@@ -55,8 +56,8 @@ _TIME: Final = one_of(
 _NEXT: Final = rf"(?:and\s)?next(?:(?=,)|\sup,?|\s(?!{_TIME}(?![a-z])))"
 _THEN_ZH: Final = (
     one_of(
-        """并?然后 接着 接下来 随后 紧接着 之后 其次 下一步 完成之?后 做完之?后 做好之?后 跑完之?后 结束之?后 基于此
-        在此基础上 根据结果 根据这个结果 根据上面的?结果 最后(?![一两几个的期终面])"""
+        """并?然后 接着 接下来 随后 紧接着 并?据此 之后 其次 下一步 并?且?完成之?后 做完之?后 做好之?后 跑完之?后
+        结束之?后 基于此 在此基础上 根据结果 根据这个结果 根据上面的?结果 最后(?![一两几个的期终面])"""
     )
     + "[再就]?"
 )
@@ -72,9 +73,13 @@ FIRST: Final = re.compile(r"first(?:ly| of all)?,?\s(?=\S)|首先,?\s?|先(?![�
 
 _INSIDE: Final = re.compile(
     rf"(?P<all>[,;]\s?(?:{_ALL_DONE}|{_ALL_DONE_ZH})\s?,?\s?)|(?:[,;]\s?|\s-\s){_THEN}\s?[,:]?\s|[,;]\s?{_NEXT},?\s?"
+    rf"|[,;]\s?{_WITH_THAT}\s?,?\s?|\s(?=and){_WITH_THAT}\s?,?\s?|(?P<and>\sand\snext\s(?!{_TIME}(?![a-z])))"
+    r"|(?P<alone>(?<!完成)(?<!结束)(?<!做完)\s?(?:之后|接下来|随后|紧接着)[再就]?\s?,?\s?)"
     rf"|\s{_AND}(?:then|and\s(?:finally|lastly)|(?P<later>{_LATER}))(?![a-z'-])\s?[,:]?\s|[,;\s]{{0,2}}(?:并?然后|接着)[再就]?\s?,?\s?|[,;]\s?(?:{_THEN_ZH}|{_AGAIN_ZH})\s?,?\s?"
 )
-_FIRST_AND_THEN_ZH: Final = re.compile(rf"\s?{_AGAIN_ZH}")
+_DOUBTFUL: Final = ("later", "and", "alone")
+_FIRST_ZH: Final = re.compile("(?:请|帮我|麻烦你?|你|我们)?(?:首先|先)")
+_FIRST_AND_THEN_ZH: Final = re.compile(rf"\s?(?:{_AGAIN_ZH}|最后(?![一两几个的期终面]))")
 _CONDITION: Final = re.compile(r"(?:if|when|whenever|unless|in case|once)\s")
 _THEN_ALONE: Final = re.compile(r"\s(?:and\s)?then\s")
 _BEFORE_OTHER_THEN: Final = re.compile(
@@ -146,11 +151,11 @@ def cuts(passage: Passage) -> list[Cut]:
     is_condition = _CONDITION.match(passage.masked) is not None
     inside = islice(_INSIDE.finditer(passage.masked), CUTS_MAX)
     found = [
-        Cut(one.start(), one.end(), bool(one["all"]), bool(one["later"]))
+        Cut(one.start(), one.end(), bool(one["all"]), one.lastgroup in _DOUBTFUL)
         for one in inside
         if _separates(passage, one, is_condition)
     ]
-    if passage.masked.startswith(("先", "首先")):
+    if _FIRST_ZH.match(passage.masked):
         again = islice(_FIRST_AND_THEN_ZH.finditer(passage.masked, 2), CUTS_MAX)
         taken = {cut.end for cut in found}
         found += [Cut(one.start(), one.end()) for one in again if one.end() not in taken]

@@ -2,8 +2,9 @@
 
 A model is meant by its whole name, by what follows a slash in it, by that without its tag, or by the letters before
 its number: `nvidia/z-ai/glm5` is also `z-ai/glm5`, `glm5` and `glm`. The most exact of these decides; of several models
-that are named alike, the first in the configuration's order. A queue is meant by its name or a part of it:
-`ollama-remote` is also `remote`. Spaces, hyphens and colons inside a name are not looked at: `Qwen 2.5` is `qwen2.5`.
+that are named alike, the first in the configuration's order. A queue is meant by its name, by that backwards or by a
+part of it: `ollama-remote` is also `remote ollama` and `remote`. Spaces, hyphens and colons inside a name are not
+looked at: `Qwen 2.5` is `qwen2.5`.
 """
 
 import re
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from taskyard.chat.lexicon import words_of
 from taskyard.chat.parsed import ANYWHERE, Missing, Question, Route, Sources
+from taskyard.vocabulary import Level
 
 CHINESE_NAMES: Final = {
     "远程": "remote",
@@ -48,15 +50,37 @@ _STEM: Final = re.compile(r"([a-z]{2,})-?(?=[\d.]|$)")
 _SIZE: Final = re.compile(r":\d+b$")
 
 
+_ASKED: Final = {
+    "model": Missing.WHICH_MODEL,
+    "queue": Missing.WHICH_QUEUE,
+    "priority": Missing.WHICH_PRIORITY,
+}
+
+
 class Said(Struct, frozen=True):
-    """What a clause says about where to go: a queue by its name, a model in the words that were used."""
+    """What a clause says about its task: a queue by its name, a model in the words that were used, priority, goal."""
 
     queue: str | None = None
     model: str | None = None
+    priority: Level | int | None = None
+    goal: str | None = None
 
     def and_also(self, other: "Said") -> "Said":
         """What was said first holds; what it left open may be said later."""
-        return Said(self.queue or other.queue, self.model or other.model)
+        return Said(
+            self.queue or other.queue,
+            self.model or other.model,
+            self.priority or other.priority,
+            self.goal or other.goal,
+        )
+
+    def clash(self, other: "Said") -> Question | None:
+        """What both say, and not the same: only a person can choose."""
+        for name, missing in _ASKED.items():
+            one, two = getattr(self, name), getattr(other, name)
+            if one and two and _key(str(one).lower()) != _key(str(two).lower()):
+                return Question(missing, choices=(str(one), str(two)))
+        return None
 
 
 NOTHING_SAID: Final = Said()
@@ -87,9 +111,14 @@ class Names(Struct, frozen=True):
         return (stem is not None and (stem[1] in FAMILIES or stem[1] in self.models[-1])) or bool(_SIZE.search(word))
 
     def route_of(self, said: Said) -> Route | Question:
-        """Where that is. A queue alone means its first model; where none is listed, any model will do."""
+        """Where that is. A queue alone means its first model, and so does the default queue where nothing is said.
+
+        Where no model is listed, any will do.
+        """
         if said.model is None:
-            return ANYWHERE if said.queue is None else Route(said.queue, next(iter(self._served_by(said.queue)), None))
+            queue = said.queue or self.sources.default
+            model = next(iter(self._served_by(queue)), None)
+            return ANYWHERE if said.queue is None and model is None else Route(queue, model)
         found = self._model(_key(said.model.lower()), said.queue)
         if found is not None:
             return found
@@ -122,7 +151,9 @@ def names_of(sources: Sources) -> Names:
     for name in known:
         queues.setdefault(_key(name.lower()), name)
     for name in known:
-        for part in _PARTS.split(name.lower()):
+        parts = _PARTS.split(name.lower())
+        queues.setdefault("".join(reversed(parts)), name)
+        for part in parts:
             if len(part) >= PART_CHARS_MIN and part not in NO_NAMES:
                 queues.setdefault(part, name)
     return Names(sources, kinds, queues)

@@ -13,13 +13,14 @@ WORDS_MAX: Final = 3
 # "ollama remote 2" is about the longest name that somebody would type with spaces.
 
 _BEFORE: Final = re.compile(
-    r"(?:(?:the|my|our|your|a|an)\s{1,3})?(?P<kind>(?:model|queue|source)\s{1,3}|(?:模型|队列)\s?)?"
+    r"(?:(?:the|my|our|your|a|an)\s{1,3})?(?P<kind>(?:model|queue|source)(?:\s?[:=]\s?|\s{1,3})|(?:模型|队列)\s?(?:[:=]|用|是|为)?\s?)?"
 )
 _WORD: Final = re.compile(r"[a-z0-9][a-z0-9._:/+-]{0,99}")
 _CHINESE: Final = re.compile("|".join(CHINESE_NAMES))
 _AFTER: Final = re.compile(r"(?:'s)?\s{0,2}(?P<kind>(?:models?|queue|source|llm)(?![a-z0-9])|模型|队列)")
 _OF_QUEUE: Final = re.compile(r"(?:'s\s{0,2}|\s{0,2}的\s{0,2}|\s{1,2})(?:models?\s|模型\s?)?")
 _ON_QUEUE: Final = re.compile(r"\s{1,2}(?:on|at|from|in|of)\s{1,2}(?:the\s{1,2})?|\s?@\s?")
+_PARTED: Final = re.compile("[ -]")
 _QUEUE: Final = ("queue", "队列")
 
 
@@ -30,7 +31,7 @@ class Target(Struct, frozen=True):
     said: Said = NOTHING_SAID
     question: Question | None = None
     is_called: bool = False
-    """It was said what it is: "the remote queue"."""
+    """It was said what it is: "the remote queue", "the remote ollama"."""
 
     @property
     def is_model(self) -> bool:
@@ -50,14 +51,14 @@ def target_at(names: Names, passage: Passage, at: int) -> Target | None:
     assert before is not None, "every part of it may be missing"
     first = _name_at(names, passage, before.end()) or _model_like(names, passage, before.end())
     if first is None:
-        return _unknown_queue(names, passage, before.end(), (before["kind"] or "").rstrip())
+        return _unknown_queue(names, passage, before.end(), (before["kind"] or "").rstrip(" :=用是为"))
     second = _second(names, passage, first)
     end = first.end if second is None else second.end
     after = _AFTER.match(passage.view, end)
     return Target(
         after.end() if after else end,
         first.said if second is None else first.said.and_also(second.said),
-        is_called=after is not None or before["kind"] is not None,
+        is_called=bool(after or before["kind"] or _PARTED.search(passage.view, before.end(), end)),
     )
 
 
