@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from taskyard.chat.drafts import TASKS_MAX
 from taskyard.chat.parsed import Language, Missing, Parsed, ParsedTask, Question, Source, Sources
 from taskyard.chat.parser import MESSAGE_CHARS_MAX, parse
+from taskyard.vocabulary import Level
 from tests.chat.messages import lines_of, shown, sources_of
 
 CONFIGURATION, *CORPUS = lines_of("corpus.jsonl")
@@ -362,6 +363,122 @@ def test_brackets_that_hold_something_else_stay() -> None:
     assert inputs("fix it (soon)") == ["fix it (soon)"]
 
 
+def test_what_is_said_of_no_task_goes_to_the_first_model_of_a_default_source() -> None:
+    sources = Sources((Source("near", ("m1",)), Source("far", ("m2", "m3"))), "far")
+    assert read("fix it", sources).tasks == (ParsedTask("fix it", "m2", "far"),)
+    assert read("use m1 to fix it", sources).tasks == (ParsedTask("fix it", "m1", "near"),)
+    assert read("fix it", Sources((Source("far"),), "far")).tasks == (ParsedTask("fix it"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "send a mail using the remote server",
+        "use the cloud storage to store the backups",
+        "restart it on the local machine",
+        "用远程服务器部署应用",
+        "用本地文件更新数据库",
+    ],
+)
+def test_a_word_that_describes_another_is_no_queue(text: str) -> None:
+    (task,) = read(text).tasks
+    assert (task.input, task.queue) == (text, None)
+
+
+def test_a_queue_goes_by_its_name_backwards() -> None:
+    assert read("fix the menu with the remote ollama").tasks[0].queue == "ollama-remote"
+
+
+# What holds for a task, and is said once.
+
+
+def test_what_is_said_before_the_tasks_holds_for_all_of_them() -> None:
+    parsed = read("Use glm5. High priority. Fix the menu, then ship it.")
+    assert {(task.model, task.priority) for task in parsed.tasks} == {("nvidia/z-ai/glm5", Level.HIGH)}
+    assert read("High priority. Cancel T-001.").question == Question(Missing.WHAT)
+
+
+def test_an_item_may_differ_from_its_heading() -> None:
+    tasks = read("Use glm5 for these, low priority:\n- urgent: fix it with mistral\n- ship it").tasks
+    assert [(task.model, task.priority) for task in tasks] == [
+        ("ollama/mistral", Level.CRITICAL),
+        ("nvidia/z-ai/glm5", Level.LOW),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("use glm5 to fix it with mistral", Missing.WHICH_MODEL),
+        ("fix it with glm5 or mistral", Missing.WHICH_MODEL),
+        ("用 glm5 或者 mistral 分析日志", Missing.WHICH_MODEL),
+        ("use glm5 to fix it. Use mistral.", Missing.WHICH_MODEL),
+        ("Use glm5. Use mistral. Fix it.", Missing.WHICH_MODEL),
+        ("send to remote: fix it on nvidia", Missing.WHICH_QUEUE),
+        ("urgent: fix it, low priority", Missing.WHICH_PRIORITY),
+        ("priority 9: fix it with priority 3", Missing.WHICH_PRIORITY),
+    ],
+)
+def test_what_is_said_twice_and_differs_is_asked_about(text: str, asks: Missing) -> None:
+    question = read(text).question
+    assert question is not None
+    assert (question.missing, question.about, len(question.choices)) == (asks, "", 2)
+
+
+def test_what_is_said_twice_and_alike_is_said() -> None:
+    assert read("use Qwen 2.5 to fix it with qwen2.5").tasks[0].model == "ollama/qwen2.5"
+    assert read("high priority: fix it, high priority").tasks == (ParsedTask("fix it", priority=Level.HIGH),)
+
+
+@pytest.mark.parametrize("number", [0, 11, 999])
+def test_a_priority_that_is_none_is_asked_about(number: int) -> None:
+    assert read(f"fix it, priority {number}").question == Question(Missing.WHICH_PRIORITY, str(number))
+
+
+@pytest.mark.parametrize(
+    ("words", "level"),
+    [
+        ("not urgent", Level.LOW),
+        ("very urgent", Level.CRITICAL),
+        ("top priority", Level.CRITICAL),
+        ("highest priority", Level.CRITICAL),
+        ("lowest priority", Level.LOW),
+        ("normal priority", Level.NORMAL),
+        ("asap", Level.HIGH),
+        ("it's important", Level.HIGH),
+        ("[p0]", Level.CRITICAL),
+        ("(P3)", Level.LOW),
+        ("不着急", Level.LOW),
+        ("非常紧急", Level.CRITICAL),
+        ("普通优先级", Level.NORMAL),
+        ("优先级最低", Level.LOW),
+    ],
+)
+def test_a_priority_has_many_words(words: str, level: Level) -> None:
+    assert read(f"fix the menu, {words}").tasks == (ParsedTask("fix the menu", priority=level),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fix the critical bug",
+        "sort the high priority tickets",
+        "explain what low priority means in the docs",
+        "write 'urgent: fix it' on the wall",
+        "修复紧急漏洞",
+        "列出高优先级的工单",
+    ],
+)
+def test_a_priority_that_is_somethings_else_stays_in_the_text(text: str) -> None:
+    assert read(text).tasks == (ParsedTask(text),)
+
+
+def test_a_remark_before_a_request_comes_along_but_no_pleasantry_and_no_question() -> None:
+    assert inputs("The menu is red. It was blue. Fix the menu.") == ["The menu is red. It was blue. Fix the menu."]
+    assert inputs("Hope you are well. How are you? Fix the menu.") == ["Fix the menu."]
+    assert inputs("希望你一切都好。修复登录。") == ["修复登录。"]
+
+
 # What no message may do.
 
 
@@ -402,6 +519,7 @@ PIECES: Final = (
     *("use", "qwen2.5", "to", ",", ".", "?", "!", ";", ":", "\n", "-", "1.", "2.", "(1)", "①", "then", "next"),
     *("after that", "and", "T-001", "T-2", "depends on", "cancel", "retry", "skip", "status", "show", "queue"),
     *("remote", "用", "远程", "然后", "接着", "依赖", "取消", "重试", "帮我", "分析", "数据", "把", "发到"),
+    *("urgent:", "high priority", "priority 9", "紧急：", "优先级 3", "goal:", "目标：", "or", "或者"),
     *("the", "it", "this", '"', "'", "`", "```", "[", "]", "(", ")", "@", "#", "please", "thanks", "hi"),
     *("analyze", "write", "report", "。", "、", "先", "再", "all of them", "once done", "完成后", "第1个"),
     *("#3", "task 3", "\t", "\x01", "gpt-9", "ollama/llama3", "ü", "😀", "\u2028", "in order", "for these"),

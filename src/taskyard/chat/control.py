@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.chat import chinese
 from taskyard.chat.dependencies import refs_in
 from taskyard.chat.lexicon import NUMBER, REFS, one_of
 from taskyard.chat.parsed import Missing, ParsedCommand, Question
@@ -21,11 +22,6 @@ _ENGLISH: Final = {
     ChatCommand.CANCEL: one_of("cancel abort stop kill drop terminate"),
     ChatCommand.RETRY: one_of("re-?try re-?run redo re-?start resubmit try_again"),
     ChatCommand.SKIP: one_of("skip skip_over leave_out pass_over"),
-}
-_CHINESE: Final = {
-    ChatCommand.CANCEL: one_of("取消 终止 停止 中止 撤销 停掉 杀掉"),
-    ChatCommand.RETRY: one_of("重试 重新运行 重新执行 重新跑 重新开始 重跑 重做 再试 再试一次 再跑 再跑一次 再跑一遍"),
-    ChatCommand.SKIP: one_of("跳过 略过 忽略"),
 }
 _NUMBERS: Final = rf"{NUMBER}(?:\s?(?:,|and|&)\s?{NUMBER}){{0,99}}(?=\s?(?:[.!?,]|$|please|now|and\s))"
 _IT: Final = (
@@ -55,20 +51,20 @@ _EITHER: Final = re.compile(r"\s{1,2}(?:or|to|through|till|或者?|到|至)\s{0,
 
 def _patterns(command: ChatCommand) -> Iterator[re.Pattern[str]]:
     """The ways to name tasks with a verb."""
-    english, chinese = _ENGLISH[command], _CHINESE[command]
+    english, verbs = _ENGLISH[command], chinese.COMMANDS[command]
     yield re.compile(rf"{english}\s{{1,2}}(?:{REFS}|{_NUMBERS})(?:\sagain)?")
     yield re.compile(rf"{REFS}\s?[:,]?\s?{english}(?![a-z'])")
-    yield re.compile(rf"{chinese}(?:掉|一下)?\s?(?:一下)?\s?(?:{REFS}|{NUMBER})")
-    yield re.compile(rf"(?:把|将)?\s?{REFS}\s?(?:给我|都|全部)?\s?{chinese}(?:掉|一下|吧|了)?")
+    yield re.compile(rf"{verbs}(?:掉|一下)?\s?(?:一下)?\s?(?:{REFS}|{NUMBER})")
+    yield re.compile(rf"(?:把|将)?\s?{REFS}\s?(?:给我|都|全部)?\s?{verbs}(?:掉|一下|吧|了)?")
 
 
 _NAMED: Final = [(command, pattern) for command in _ENGLISH for pattern in _patterns(command)]
 _CONDITIONED: Final = re.compile(
     r"(?:if|when|once|unless|after|as\ssoon\sas|如果|若|要是|等|当)[^.!?。\n]{1,120}?(?:,|\sthen\s|就|则|再)\s?"
-    rf"(?:(?:then|please)\s|就)?(?:{'|'.join((*_ENGLISH.values(), *_CHINESE.values()))})\s{{0,2}}{REFS}"
+    rf"(?:(?:then|please)\s|就)?(?:{'|'.join((*_ENGLISH.values(), *chinese.COMMANDS.values()))})\s{{0,2}}{REFS}"
 )
 _UNNAMED: Final = [
-    re.compile(rf"(?:{_ENGLISH[one]}{_IT}(?:\s(?:again|please|now))?|{_CHINESE[one]}{_IT_ZH})\s?[.!。]?")
+    re.compile(rf"(?:{_ENGLISH[one]}{_IT}(?:\s(?:again|please|now))?|{chinese.COMMANDS[one]}{_IT_ZH})\s?[.!。]?")
     for one in _ENGLISH
 ]
 

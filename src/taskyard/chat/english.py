@@ -7,12 +7,11 @@ from taskyard.chat.lexicon import REFS, one_of, whole, words_of
 from taskyard.vocabulary import Level
 
 # Around a request, and no part of the work.
-
 _HELLO: Final = one_of("hey hi hello hiya yo ok okay alright well so now also and but oh um hm+ btw")
 _HELLO_ALONE: Final = one_of(
-    """greetings good_(?:morning|afternoon|evening|day) morning dear all_right right sure great cool nice perfect
-    awesome thanks thanks_a_lot thanks_so_much thank_you thank_you_so_much thank_you_very_much thx cheers yes yeah
-    yep sorry excuse_me by_the_way one_more_thing actually"""
+    """greetings good_(?:morning|afternoon|evening|day) morning dear all_right right sure great cool nice
+        perfect awesome thanks thanks_a_lot thanks_so_much thank_you thank_you_so_much thank_you_very_much thx
+        cheers yes yeah yep sorry excuse_me by_the_way one_more_thing actually"""
 )
 """These may be about what follows, unless a sign separates them: "nice work"."""
 _WHO: Final = one_of("there team all everyone everybody folks guys friend bot taskyard again then")
@@ -58,6 +57,7 @@ ADVERB: Final = re.compile(
     one_of(
         """now today tonight tomorrow quickly immediately also just first simply carefully again finally always
         next this_(?:morning|afternoon|evening|week) at_once right_away
+        every_(?:day|week|month|hour|morning|evening|night|monday|friday) once_a_(?:day|week|month)
         by_(?:monday|tuesday|wednesday|thursday|friday|tomorrow)"""
     )
     + r"\s?,?\s"
@@ -68,7 +68,6 @@ CONDITION: Final = re.compile(
 )
 
 # What makes a task of whatever follows.
-
 _TASK: Final = r"(?:tasks?|todos?|to-dos?|to-do items?|jobs?)"
 _SOME: Final = one_of("a an another one the this these some more following two three few new next my as me")
 _LIST: Final = r"(?:queue|list|backlog|yard|to-?do list|task list)"
@@ -92,12 +91,11 @@ MARKER: Final = re.compile(
 )
 
 # What begins an imperative.
-
 PHRASES: Final = re.compile(
     one_of(
         """look_(?:into|for|over|through) work_(?:on|out) figure_out find_out set_up clean_up follow_up write_up
-        draw_up put_together go_(?:through|over) take_care_of deal_with make_sure double[-_]?check
-        cross[-_]?check sanity[-_]check reverse[-_]engineer reach_out_to whip_up
+        draw_up put_together go_(?:through|over) take_care_of deal_with make_sure double[-_]?check cross[-_]?check
+        sanity[-_]check reverse[-_]engineer reach_out_to whip_up
         (?:load|unit|smoke|stress|regression|integration|a/b)[-_]test back_up roll_back carry_out come_up_with
         turn_(?:the|this|these|all|my|our) sum_up break_down get_rid_of report_on check_(?:for|on) search_for
         scan_for test_for spin_up shut_down kick_off fill_(?:in|out) sort_out wrap_up keep_track_of try_to
@@ -107,91 +105,76 @@ PHRASES: Final = re.compile(
     + r"\s(?=\S)"
 )
 VERBS: Final = words_of(
-    """
-    add aggregate alert allocate analyse analyze annotate anonymise anonymize append archive assemble assess assign
-    attach audit automate backport backtest begin benchmark bisect blacklist block bootstrap brainstorm brief browse
-    build bump bundle cache calculate calibrate call cancel capture categorise categorize change chart check
-    cherry-pick choose cite clarify classify clean clone close cluster code collate collect combine commit compare
-    compile complete compose compress compute condense configure connect consolidate consult contact containerize
-    continue convert coordinate copy correct count craft crawl create critique crop curate deactivate debug decode
-    decommission decompress decrypt dedupe deduplicate define delete deliver demonstrate deploy deprecate derive
-    describe design detect determine develop diagnose diff digest digitise digitize disable disassemble dispatch
-    distill divide dockerize document download draft draw drop duplicate edit elaborate email embed enable encode
-    encrypt enhance enrich ensure enumerate erase escalate escape estimate evaluate evict evolve examine execute expand
-    explain explore export extend extract fetch file filter finalise finalize find fine-tune finetune finish fix flag
-    forecast format forward gather gauge generalise generalize generate grade graph grep group handle harden highlight
-    hire host identify illustrate implement import improve include index inform ingest initialize insert inspect
-    install instrument integrate inventory investigate invite invoice isolate issue itemise itemize label launch lay
-    link lint list load locate lock log lookup mail make map mask match measure memorise merge migrate minify mock
-    model modify monitor mount move narrate negotiate nominate normalise normalize notify obtain ocr onboard open
-    optimise optimize order organise organize outline outsource pack page paginate paraphrase parse patch perform
-    phrase pin ping pinpoint plan plot polish poll populate port post practise predict prefix prepare preprocess
-    present preview price print prioritise prioritize process produce profile program proof proofread propose prototype
-    provision prune pseudonymise publicise publish pull purge push quantify query quiz quote rank rate re-index read
+    """add aggregate alert allocate analyse analyze annotate anonymise anonymize append archive assemble assess assign
+    attach audit automate backport backtest begin benchmark bisect block bootstrap brainstorm brief browse build bump
+    bundle cache calculate calibrate call cancel capture categorise categorize change chart check cherry-pick choose
+    cite clarify classify clean clone close cluster code collate collect combine commit compare compile complete compose
+    compress compute condense configure connect consolidate consult contact containerize continue convert coordinate
+    copy correct count craft crawl create critique crop curate deactivate debug decode decommission decompress decrypt
+    dedupe deduplicate define delete deliver demonstrate deploy describe design detect determine develop diagnose diff
+    digest digitize disable disassemble dispatch distill divide dockerize document download draft draw drop duplicate
+    edit elaborate email embed enable encode encrypt enhance enrich ensure enumerate erase escalate estimate evaluate
+    evict examine execute expand explain explore export extend extract fetch file filter finalise finalize find
+    fine-tune finetune finish fix flag forecast format forward gather generate grade graph grep group handle harden
+    highlight hire host identify illustrate implement import improve include index inform ingest initialize insert
+    inspect install instrument integrate inventory investigate invite invoice isolate issue itemize label launch lay
+    link lint list load locate lock log mail make map mask match measure merge migrate minify mock model modify monitor
+    move narrate negotiate normalise normalize notify obtain ocr onboard open optimise optimize order organise organize
+    outline pack page paginate paraphrase parse patch perform phrase pin ping pinpoint plan plot polish poll populate
+    port post predict prefix prepare present preview price print prioritise prioritize process produce profile program
+    proof proofread propose prototype provision prune publish pull purge push quantify query quote rank rate read
     rearrange rebase reboot rebuild recalculate recap recommend recompile reconcile reconfigure record recover recreate
     recycle redact redeploy redesign redo reduce refactor reference reformat refresh regenerate register reimplement
-    reindex relabel release relocate remediate remove rename render renew renovate reopen reorder reorganize repackage
-    repair rephrase replace replay replicate reply report repost reproduce request rerank rerun reschedule research
-    reserve reset reshape resize resolve respond restart restore restructure restyle resume retest retouch retrain
-    retrieve retry reuse revamp revert review revise revoke reword rework rewrite roll rotate run sample sanitise
-    sanitize save scaffold scan schedule scope score scrape script scrub search secure seed segment select send
-    separate set setup shard ship shorten shrink sift sign simplify simulate sketch skim snapshot solicit solve sort
-    source spec split squash stage stamp standardise standardize start stem stitch stop store streamline structure stub
-    study submit subset substitute subtitle suggest summarise summarize supervise survey swap sync synchronise
-    synchronize synthesize table tabulate tag tail tally test tidy tokenise tokenize trace track train transcode
-    transcribe transfer transform translate transpile transpose triage trigger trim troubleshoot tune tweet typecheck
-    typeset unblock undo unify uninstall unlock unpack unsubscribe unzip update upgrade upload upscale vacuum validate
-    vectorize verify vet video visualise visualize watermark whitelist wipe wire wrap write zip
-    """
+    reindex release relocate remediate remove rename render renew renovate reopen reorder reorganize repackage repair
+    rephrase replace replay replicate reply report repost reproduce request rerank rerun reschedule research reserve
+    reset reshape resize resolve respond restart restore restructure resume retest retrain retrieve retry reuse revamp
+    revert review revise revoke reword rework rewrite roll rotate run sample sanitise sanitize save scaffold scan
+    schedule scope score scrape script scrub search secure seed segment select send separate set setup shard ship
+    shorten shrink sift sign simplify simulate sketch skim snapshot solve sort source spec split squash stage stamp
+    standardize start stitch stop store streamline structure stub study submit subtitle suggest summarise summarize
+    survey swap sync synchronise synchronize synthesize table tabulate tag tail tally test tidy tokenize trace track
+    train transcode transcribe transfer transform translate transpose triage trigger trim troubleshoot tune tweet
+    typecheck typeset unblock undo unify uninstall unlock unpack unsubscribe unzip update upgrade upload upscale
+    validate vectorize verify vet video visualise visualize watermark wipe wire wrap write zip"""
 )
 NOUNS: Final = words_of(
-    """
-    audit benchmark cache change chart check clean close cluster code commit complete correct count craft design digest
-    document draft drop email estimate file fix flag forecast format group handle highlight import index invoice issue
-    label launch list load log mail make map mask match measure model monitor move open order outline pack patch pin
-    plan plot port post price print process profile program prototype pull push quote rank rate read record reference
-    release report request research reset review roll run sample schedule score search seed set ship sign sketch sort
-    spec split stage start stop store structure stub study survey sync tag test track train transfer tweet update
-    upgrade wire
-    """
+    """audit benchmark cache change chart check clean close cluster code commit complete correct count craft design
+    digest document draft drop email estimate file fix flag forecast format group handle highlight import index invoice
+    issue label launch list load log mail make map mask match measure model monitor move open order outline pack patch
+    pin plan plot port post price print process profile program prototype pull push quote rank rate read record
+    reference release report request research reset review roll run sample schedule score search seed set ship sign
+    sketch sort spec split stage start stop store structure stub study survey sync tag test track train transfer tweet
+    update upgrade wire"""
 )
 """Those that are as often nouns: by what follows it shows which they are."""
 FIRSTLY_VERBS: Final = words_of(
-    """
-    audit benchmark change check clean complete correct count document draft email estimate fix handle import index
+    """audit benchmark change check clean complete correct count document draft email estimate fix handle import index
     list make measure monitor move open print pull push read request research reset review run search set sort split
-    start store sync tag test track update upgrade
-    """
+    start store sync tag test track update upgrade"""
 )
 """Those of them that are verbs wherever they begin a sentence, unless what follows makes a noun of them."""
 COMPOUNDS: Final = words_of("call day engine light meeting period point process season session team time week")
 OBJECTS: Final = words_of(
-    """
-    the a an my our your his her its their all this these that those each every any some both it them me us no one two
-    three four five ten several many more only whether if which who how what when where why for new out up down off
-    everything everyone another and
-    """
+    """the a an my our your his her its their all this these that those each every any some both it them me us no one
+    two three four five ten several many more only whether if which who how what when where why for new out up down off
+    everything everyone another and"""
 )
 """After one of these words, a word that may be a noun was a verb."""
 PREPOSITIONS: Final = words_of("of from about at on in with to as by than or")
 """After one of these, it was a noun."""
 FINITE: Final = words_of(
-    """
-    is are was were be been being has had have will would can could should may might must did does do isn't aren't
+    """is are was were be been being has had have will would can could should may might must did does do isn't aren't
     wasn't weren't won't didn't doesn't don't can't fails failed passed passes went goes look looks looked seem seems
-    seemed finished finishes works worked crashed crashes broke breaks broken succeeded ended ends took takes came
-    comes got gets sounds needs needed says said shows showed keeps kept happened happens matters ok okay looking
-    complete done
-    """
+    seemed finished finishes works worked crashed crashes broke breaks broken succeeded ended ends took takes came comes
+    got gets sounds needs needed says said shows showed keeps kept happened happens matters ok okay looking complete
+    done"""
 )
 """What something is or did: then the sentence says something about it."""
-
 COPULAS: Final = words_of("is are was were")
 TAKES_CLAUSE: Final = words_of("check confirm ensure find make verify")
 """After these a whole sentence may follow: "check the tests are green"."""
 
 # What sounds like work and is none.
-
 IDIOMS: Final = re.compile(
     one_of(
         """check_(?:it|this|that|these|them|him|her)_out check_out_(?:this|that|my|the_new)
@@ -217,15 +200,13 @@ IDIOMS: Final = re.compile(
     + r"(?!\w)"
 )
 TALK: Final = words_of(
-    """
-    advise answer ask be bear believe bless bring buy call calm cancel care chill clarify come confirm congratulate
+    """advise answer ask be bear believe bless bring buy call calm cancel care chill clarify come confirm congratulate
     cook cry dance do don't drink drive eat elaborate enjoy excuse explain fall feel fly follow forget forgive get give
     go grab guess happen have hear help hold hope hug hurry ignore imagine join joke keep kill kiss know laugh lead
     learn leave lend let like listen live look lose love marry mean meet mind miss never not pass pay pick play pray
     promise quit recall recommend relax remember remind repeat rest say see shut sing sit sleep slow smile speak spell
     stand stay stop suggest take talk teach tell thank think touch trust try turn understand use visit wait wake walk
-    want wash watch wear whisper win wish wonder work worry yell
-    """
+    want wash watch wear whisper win wish wonder work worry yell"""
 )
 """What one asks of a person: after "please" or "can you" these are conversation …"""
 TALK_OF_WORK: Final = re.compile(
@@ -261,8 +242,8 @@ ASKING: Final = re.compile(
 )
 SPEAKER: Final = re.compile(
     one_of(
-        """i i'm i'll i've i'd we we're we'll we've we'd you you're you'll you've he he's she she's they they're
-        it it's that that's this_is this_was there there's here here's somebody someone everyone everybody nobody
+        """i i'm i'll i've i'd we we're we'll we've we'd you you're you'll you've he he's she she's they they're it
+        it's that that's this_is this_was there there's here here's somebody someone everyone everybody nobody
         people my your his her their"""
     )
     + "(?![a-z])"
@@ -283,10 +264,9 @@ PLEASANTRY: Final = re.compile(
 """Said before a request, and no part of it."""
 
 # Questions about how things stand.
-
 _SHOW: Final = one_of(
-    """(?:show|list|display|get|give|print|check|view|see|tell|let)(?:_(?:me|us))?(?:_(?:see|know|about))? what's
-    what_is what_are how's how_is how_are how_about what_about any is_there(?:_any)? do_i_have(?:_any)?"""
+    """(?:show|list|display|get|give|print|check|view|see|tell|let)(?:_(?:me|us))?(?:_(?:see|know|about))?
+        what's what_is what_are how's how_is how_are how_about what_about any is_there(?:_any)? do_i_have(?:_any)?"""
 )
 _MY: Final = r"(?:\s?(?:the|my|our|all|current|any|overall|latest|full|whole|of|on|for|a|an|in|inside)(?![a-z])){0,5}"
 _THING: Final = one_of("tasks? task_?queues? queues? tasks?_list jobs yard everything work backlog to-?do_list")
@@ -302,10 +282,10 @@ _NOW: Final = (
 _STANDS: Final = one_of("running pending waiting queued blocked left open stuck failed in_the_queue done finished")
 STATUS: Final = re.compile(
     rf"(?:{_SHOW}\s?)?{_MY}\s?(?:{_THING}(?:'s)?\s{_STATE}|{_STATE}(?:\s(?:of|on|for|with){_MY}\s{_THING})?){_NOW}"
-    rf"|{_SHOW}{_MY}\s{_THING}{_NOW}|(?:tasks?|queues?)"
+    rf"|{_SHOW}{_MY}\s(?:{_THING}{_NOW}|what(?:'s|\shas)?\s(?:failed|running|open|waiting)|failed\s{_THING}|failures)|(?:tasks?|queues?)"
     rf"|(?:what|which|how many)(?:\s(?:of\s)?(?:my\s)?{_THING})?(?:'s|\sis|\sare|\sdo i have)\s"
     rf"(?:(?:still|currently|now)\s)?{_STANDS}(?:\snow|\sright now)?"
-    rf"|(?:what|which)(?:\s(?:of\s)?(?:my\s|the\s)?{_THING})?\s(?:have\s)?(?:failed|finished|got\sstuck)"
+    rf"|(?:what|which)(?:\s(?:of\s)?(?:my\s|the\s)?{_THING})?(?:\s(?:have|has))?\s(?:failed|finished|got\sstuck)"
     rf"|(?:is|are)\s(?:there\s)?(?:any(?:thing|\stasks?|\sof my tasks)|(?:my|the|all) tasks|everything)\s"
     rf"(?:still\s)?{_STANDS}(?:\syet|\snow)?"
 )
@@ -324,14 +304,20 @@ STATUS_OF_TASK: Final = re.compile(
     r"(?P<about>(?:\s"
     + one_of(
         """status state progress doing going done finished finish completed? ready running run blocked waiting
-        stuck failed fail failing started? over yet now so_far still not isn't wasn't right_now coming_along in
-        the queued? pending there happening with up taking so long"""
+        stuck failed fail failing started? over yet now so_far still not isn't wasn't right_now coming_along in the
+        queued? pending there happening with up taking so long"""
     )
     + r"){0,6})"
 )
 
-# How urgent a task is, and what for it is done.
+NOT_A_QUEUE: Final = re.compile(
+    r"\s(?:server|machine|host|repo|repository|drive|file|folder|storage|database|backup|branch|desktop|team|worker|disk"
+    r"|office|copy|network|provider|account|environment|version|station|workstation|console|dashboard|api)s?(?![a-z])"
+)
+"""After a queue's name: then the word is about something else."""
+EITHER: Final = re.compile(r"\s(?:or|and/or)\s(?:the\s)?")
 
+# How urgent a task is, and what for it is done.
 LEVELS: Final = (
     dict.fromkeys(("not urgent", "no rush", "no hurry", "low", "p3", "p4"), Level.LOW)
     | dict.fromkeys(("top", "highest", "urgent", "critical", "emergency", "p0"), Level.CRITICAL)
@@ -341,10 +327,11 @@ LEVELS: Final = (
 """By the first of these words that a priority has in it."""
 _LEVEL: Final = one_of("top highest critical urgent high important medium normal default standard regular low lowest")
 _VERY: Final = r"(?:(?:very|really|super|extremely|most|rather|so)\s)?"
-_PRIORITY: Final = (
-    rf"(?:{_LEVEL}[\s-]prio(?:rity)?(?![a-z])|prio(?:rity)?(?:\slevel)?(?:\s(?:is|of|to|as)\s|\s?[:=]\s?|\s)"
-    rf"(?:{_LEVEL}|\d{{1,9}}(?:\s?/\s?10)?)(?![\w-]))"
+_VALUE: Final = (
+    r"prio(?:rity)?(?:\slevel)?(?:\s(?:is|of|to|as)\s|\s?[:=]\s?|\s)"
+    rf"(?:{_LEVEL}|\d{{1,9}}(?:\s?/\s?10)?)(?![\w-])"
 )
+_PRIORITY: Final = rf"(?:{_LEVEL}[\s-]prio(?:rity)?(?![a-z])|{_VALUE})"
 _URGENT: Final = one_of(
     "urgent critical emergency important asap a\\.s\\.a\\.p not_(?:so_|very_|that_)?urgent no_rush no_hurry"
 )
@@ -373,10 +360,10 @@ PRIORITY_FIRST: Final = (
 PRIORITY_LAST: Final = (
     re.compile(
         r"(?P<p>(?:\s?[,;]\s?(?:(?:and|but)\s)?(?:(?:with|at|as)\s(?:an?\s)?)?|\s-\s|\s?[\[(]\s?)"
-        rf"{_STATED}\s?[\])]?)\s?[.!]{{0,3}}$"
+        rf"(?:{_STATED}|(?<=[\[(])p[0-4](?=[\])]))\s?[\])]?)\s?[.!]{{0,3}}$"
     ),
     re.compile(
-        rf"(?P<p>\s(?:and\s)?(?:(?:with|at|as|on|in)\s(?:an?\s)?{_VERY}{_PRIORITY}|{_PRIORITY}|urgently|asap|no\srush|no\shurry"
+        rf"(?P<p>\s(?:and\s)?(?:(?:with|at|as|on|in)\s(?:an?\s)?{_VERY}{_PRIORITY}|{_VALUE}|urgently|asap|no\srush|no\shurry"
         rf"|as\ssoon\sas\s(?:possible|you\scan)|(?:make|mark)\s(?:it|this)\s(?:as\s)?(?:{_PRIORITY}|{_URGENT})))\s?[.!]{{0,3}}$"
     ),
 )
@@ -386,7 +373,6 @@ GOAL: Final = re.compile(
 )
 
 # What stands before a list.
-
 ORDERED: Final = whole(
     r"in (?:this |that |the (?:following |given )?)?(?:order|sequence)|one (?:after|by) (?:another|the other|one)"
     r"|sequentially|step by step|in turn"
@@ -396,9 +382,9 @@ LEADS: Final = whole(
 )
 TELLS: Final = whole(
     one_of(
-        """did done finished completed was were yesterday last_(?:week|month|night) like love hate favou?rite notes?
-        reasons? pros cons questions? agenda ingredients why what who noticed learned remember hobbies facts changes
-        highlights shopping grocer(?:y|ies) bought saw liked i"""
+        """did done finished completed was were yesterday last_(?:week|month|night) like love hate favou?rite
+        notes? reasons? pros cons questions? agenda ingredients why what who noticed learned remember hobbies facts
+        changes highlights shopping grocer(?:y|ies) bought saw liked i"""
     )
 )
 GENERIC: Final = re.compile(

@@ -80,7 +80,8 @@ def _end_of_request(view: str) -> int:
     if found:
         return found.end()
     able = chinese.ABLE.match(view)
-    return able.end() if able and chinese.WORK.match(view, able.end()) else 0
+    is_work = able and (chinese.WORK.match(view, able.end()) or chinese.WITH_OBJECT.match(view, able.end()))
+    return able.end() if able and is_work else 0
 
 
 def _unthanked(passage: Passage) -> Passage:
@@ -164,7 +165,7 @@ def unasked(passage: Passage) -> Passage:
 
 def _is_work(passage: Passage) -> bool:
     """Whether it begins as an imperative does, perhaps after the condition that it stands under."""
-    condition = english.CONDITION.match(passage.view)
+    condition = english.CONDITION.match(passage.view) or chinese.CONDITION.match(passage.view)
     if condition:
         passage = passage.part(condition.end())
     start = _end_of_adverbs(passage.view)

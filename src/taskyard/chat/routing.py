@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.chat.lexicon import one_of
+from taskyard.chat import chinese
 from taskyard.chat.parsed import Question
 from taskyard.chat.passage import Passage
 from taskyard.chat.sources import NOTHING_SAID, Names, Said
@@ -28,19 +28,13 @@ _THIS: Final = (
     r"|(?:a|the|my|new|a new) tasks?|tasks?)(?: (?:tasks?|jobs?|ones?|here|below))?"
 )
 _SEND: Final = r"(?:send|route|dispatch|submit|queue|assign|give|hand|delegate|pass|put|add|move|forward)"
-_SEND_ZH: Final = one_of(
-    """交给 交由 发给 发到 发送到 发送给 送到 提交到 提交给 放到 放进 放入 丢给 丢到 派给 分配给 分给 转给 加到 加入到?
-    排到"""
-)
-_THIS_ZH: Final = r"(?:(?:这个|这些|这|它们?|以下|下面的?|该|此|所有|全部)?(?:任务|工作|事情?)?(?:都|全部)?\s?)"
-
 # At the beginning of a clause, before a name.
 _USE: Final = re.compile(r"(?:use|using|via|through|with)\s{1,3}|(?:使用|用|让|叫|拿|通过|由)\s?")
 _NAMED: Final = re.compile(r"(?=(?:model|queue|source)\s?[:=]|(?:模型|队列)\s?(?:[:=]|用|是|为))")
 _ASK: Final = re.compile(r"(?:have|let|ask|get|tell)\s{1,3}")
 _SEND_TO: Final = re.compile(
     rf"{_SEND}\s{{1,3}}(?:{_THIS}\s{{1,3}})?(?:(?:off|over|up)\s)?(?:to|in|into|on|onto)\s{{1,3}}"
-    rf"|(?:把|将)?{_THIS_ZH}?{_SEND_ZH}\s?"
+    rf"|(?:把|将)?{chinese.THIS}?{chinese.SEND}\s?"
 )
 _RUN_ON: Final = re.compile(
     rf"(?:run|do|execute|process|handle|start)\s{{1,3}}(?:{_THIS}\s{{1,3}})?(?:on|with|using|via|in|through)\s{{1,3}}"
@@ -54,7 +48,7 @@ _JOINT: Final = re.compile(
     r"(?:[,:;)\]-]|(?:to|and|for)(?![a-z'-]))?\s{0,3}(?:(?:to|and|for)(?![a-z'-])\s{1,3})?"
 )
 _FOR_THIS: Final = re.compile(
-    rf"(?:do\s|run\s|handle\s|process\s)?{_THIS}\s?:|(?:做|处理|完成|执行|跑)?{_THIS_ZH}(?:的?内容)?:"
+    rf"(?:do\s|run\s|handle\s|process\s)?{_THIS}\s?:|(?:做|处理|完成|执行|跑)?{chinese.THIS}(?:的?内容)?:"
 )
 
 # In the middle of a clause, and at its end.
@@ -66,7 +60,7 @@ _LAST: Final = re.compile(
     rf"(?:[,;(]\s?|\s(?:and|but)\s)(?:(?:please|just)\s)?(?P<send_to>{_SEND}\s(?:{_THIS}\s)?(?:over\s)?to)\s{{1,2}}"
     rf"|[,;(\s-]\s?(?:(?:and|but|please|just)\s)*(?:(?P<use>use|through)|(?P<with>with)|(?P<on>on|in)"
     rf"|(?P<send>{_SEND}\s{_THIS}\s(?:over\s)?(?:to|in|into|on)|(?:run|do|execute|process)\s{_THIS}\s(?:on|with|in))|(?P<to>to))"
-    rf"\s{{1,2}}|(?P<zh>[,;.。(\s]?(?:请|都|全部)?(?:{_SEND_ZH}|在))\s?"
+    rf"\s{{1,2}}|(?P<zh>[,;.。(\s]?(?:请|都|全部)?(?:{chinese.SEND}|在))\s?"
     r"|[,;(\s]\s?(?P<named>(?=(?:model|queue|模型|队列)\s?[:=]))"
 )
 _SENDS: Final = re.compile(rf"{_SEND}\s")
@@ -75,7 +69,7 @@ _COMPARES: Final = re.compile(r"(?:compare|benchmark|test|evaluate|integrate|rep
 _END: Final = re.compile(
     r"\s?(?:上面|上|里面?|中)?(?:来?(?:处理|做|跑|运行|完成|执行))?(?:一下)?(?:吧|就行|就好|即可)?\s?[)\].!。;,]{0,3}\s{0,3}$"
 )
-_HOLDS: Final = re.compile(r"(?:把|将)(?P<what>.{1,300}?)" + _SEND_ZH + r"\s?")
+_HOLDS: Final = re.compile(r"(?:把|将)(?P<what>.{1,300}?)" + chinese.SEND + r"\s?")
 _RULED_OUT: Final = re.compile(
     r"(?:(?<![a-z])(?:not|never|cannot|avoid|without|instead\sof|rather\sthan)|(?<![a-z])(?:do|does|did|is|are|was|wo|ca|should|would|could|must|need)n'?t|不要|不能|不可|不准|别|勿)\s{0,2}$"
 )

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.chat import chinese
 from taskyard.chat.lexicon import one_of
 from taskyard.chat.passage import CJK, Passage
 
@@ -54,32 +55,21 @@ _TIME: Final = one_of(
     to in is steps? one door morning few two three level generation"""
 )
 _NEXT: Final = rf"(?:and\s)?next(?:(?=,)|\sup,?|\s(?!{_TIME}(?![a-z])))"
-_THEN_ZH: Final = (
-    one_of(
-        """并?然后 接着 接下来 随后 紧接着 并?据此 之后 其次 下一步 并?且?完成之?后 做完之?后 做好之?后 跑完之?后
-        结束之?后 基于此 在此基础上 根据结果 根据这个结果 根据上面的?结果 最后(?![一两几个的期终面])"""
-    )
-    + "[再就]?"
-)
-_ALL_DONE_ZH: Final = "(?:全部|都|所有任务?都?)(?:完成|做完|结束|跑完)了?之?后[再就]?"
-_AGAIN_ZH: Final = "再(?![见会次来说三])"
-
 _OPENING: Final = re.compile(
-    rf"(?P<all>{_ALL_DONE}|{_ALL_DONE_ZH})\s?,?\s?|(?:{_WITH_THAT}|{_THEN}|{_NEXT}|{_THEN_ZH}|{_AGAIN_ZH})\s?[,:]?"
+    rf"(?P<all>{_ALL_DONE}|{chinese.ALL_DONE})\s?,?\s?|(?:{_WITH_THAT}|{_THEN}|{_NEXT}|{chinese.THEN}|{chinese.AGAIN})\s?[,:]?"
     r"\s{0,2}"
 )
 FIRST: Final = re.compile(r"first(?:ly| of all)?,?\s(?=\S)|首先,?\s?|先(?![生前后进别不让看等])\s?")
 """Comes after nothing: it just begins."""
 
 _INSIDE: Final = re.compile(
-    rf"(?P<all>[,;]\s?(?:{_ALL_DONE}|{_ALL_DONE_ZH})\s?,?\s?)|(?:[,;]\s?|\s-\s){_THEN}\s?[,:]?\s|[,;]\s?{_NEXT},?\s?"
+    rf"(?P<all>[,;]\s?(?:{_ALL_DONE}|{chinese.ALL_DONE})\s?,?\s?)|(?:[,;]\s?|\s-\s){_THEN}\s?[,:]?\s|[,;]\s?{_NEXT},?\s?"
     rf"|[,;]\s?{_WITH_THAT}\s?,?\s?|\s(?=and){_WITH_THAT}\s?,?\s?|(?P<and>\sand\snext\s(?!{_TIME}(?![a-z])))"
     r"|(?P<alone>(?<!完成)(?<!结束)(?<!做完)\s?(?:之后|接下来|随后|紧接着)[再就]?\s?,?\s?)"
-    rf"|\s{_AND}(?:then|and\s(?:finally|lastly)|(?P<later>{_LATER}))(?![a-z'-])\s?[,:]?\s|[,;\s]{{0,2}}(?:并?然后|接着)[再就]?\s?,?\s?|[,;]\s?(?:{_THEN_ZH}|{_AGAIN_ZH})\s?,?\s?"
+    rf"|\s{_AND}(?:then|and\s(?:finally|lastly)|(?P<later>{_LATER}))(?![a-z'-])\s?[,:]?\s|[,;\s]{{0,2}}(?:并?然后|接着)[再就]?\s?,?\s?|[,;]\s?(?:{chinese.THEN}|{chinese.AGAIN})\s?,?\s?"
 )
 _DOUBTFUL: Final = ("later", "and", "alone")
-_FIRST_ZH: Final = re.compile("(?:请|帮我|麻烦你?|你|我们)?(?:首先|先)")
-_FIRST_AND_THEN_ZH: Final = re.compile(rf"\s?(?:{_AGAIN_ZH}|最后(?![一两几个的期终面]))")
+_FIRST_AND_THEN_ZH: Final = re.compile(rf"\s?(?:{chinese.AGAIN}|最后(?![一两几个的期终面]))")
 _CONDITION: Final = re.compile(r"(?:if|when|whenever|unless|in case|once)\s")
 _THEN_ALONE: Final = re.compile(r"\s(?:and\s)?then\s")
 _BEFORE_OTHER_THEN: Final = re.compile(
@@ -155,7 +145,7 @@ def cuts(passage: Passage) -> list[Cut]:
         for one in inside
         if _separates(passage, one, is_condition)
     ]
-    if _FIRST_ZH.match(passage.masked):
+    if chinese.FIRST.match(passage.masked):
         again = islice(_FIRST_AND_THEN_ZH.finditer(passage.masked, 2), CUTS_MAX)
         taken = {cut.end for cut in found}
         found += [Cut(one.start(), one.end()) for one in again if one.end() not in taken]

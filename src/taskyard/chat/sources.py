@@ -17,20 +17,6 @@ from taskyard.chat.lexicon import words_of
 from taskyard.chat.parsed import ANYWHERE, Missing, Question, Route, Sources
 from taskyard.vocabulary import Level
 
-CHINESE_NAMES: Final = {
-    "远程": "remote",
-    "本地": "local",
-    "本机": "local",
-    "云端": "cloud",
-    "云上": "cloud",
-    "云": "cloud",
-    "英伟达": "nvidia",
-    "默认": "default",
-    "通义千问": "qwen",
-    "千问": "qwen",
-}
-"""How names that are written in Latin letters are said in Chinese; the longer one first."""
-
 FAMILIES: Final = words_of(
     """
     baichuan chatglm chatgpt claude codellama codestral deepseek doubao ernie falcon gemini gemma glm gpt grok haiku

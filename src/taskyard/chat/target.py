@@ -5,9 +5,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.chat import chinese, english
 from taskyard.chat.parsed import Missing, Question
 from taskyard.chat.passage import Passage
-from taskyard.chat.sources import CHINESE_NAMES, NOTHING_SAID, Names, Said
+from taskyard.chat.sources import NOTHING_SAID, Names, Said
 
 WORDS_MAX: Final = 3
 # "ollama remote 2" is about the longest name that somebody would type with spaces.
@@ -16,8 +17,8 @@ _BEFORE: Final = re.compile(
     r"(?:(?:the|my|our|your|a|an)\s{1,3})?(?P<kind>(?:model|queue|source)(?:\s?[:=]\s?|\s{1,3})|(?:模型|队列)\s?(?:[:=]|用|是|为)?\s?)?"
 )
 _WORD: Final = re.compile(r"[a-z0-9][a-z0-9._:/+-]{0,99}")
-_CHINESE: Final = re.compile("|".join(CHINESE_NAMES))
-_AFTER: Final = re.compile(r"(?:'s)?\s{0,2}(?P<kind>(?:models?|queue|source|llm)(?![a-z0-9])|模型|队列)")
+_CHINESE: Final = re.compile("|".join(chinese.NAMES))
+_AFTER: Final = re.compile(r"(?:'s)?\s{0,2}的?(?P<kind>(?:models?|queue|source|llm)(?![a-z0-9])|模型|队列)")
 _OF_QUEUE: Final = re.compile(r"(?:'s\s{0,2}|\s{0,2}的\s{0,2}|\s{1,2})(?:models?\s|模型\s?)?")
 _ON_QUEUE: Final = re.compile(r"\s{1,2}(?:on|at|from|in|of)\s{1,2}(?:the\s{1,2})?|\s?@\s?")
 _PARTED: Final = re.compile("[ -]")
@@ -54,6 +55,14 @@ def target_at(names: Names, passage: Passage, at: int) -> Target | None:
         return _unknown_queue(names, passage, before.end(), (before["kind"] or "").rstrip(" :=用是为"))
     second = _second(names, passage, first)
     end = first.end if second is None else second.end
+    if first.said.model is None and (
+        english.NOT_A_QUEUE.match(passage.view, end) or chinese.NOT_A_QUEUE.match(passage.view, end)
+    ):
+        return None
+    either = english.EITHER.match(passage.view, end) or chinese.EITHER.match(passage.view, end)
+    other = _name_at(names, passage, either.end()) if either else None
+    if other is not None and (clash := first.said.clash(other.said)):
+        return Target(other.end, first.said, clash)
     after = _AFTER.match(passage.view, end)
     return Target(
         after.end() if after else end,
@@ -64,11 +73,11 @@ def target_at(names: Names, passage: Passage, at: int) -> Target | None:
 
 def _name_at(names: Names, passage: Passage, at: int) -> _Name | None:
     """The longest run of words that is a name."""
-    chinese = _CHINESE.match(passage.view, at)
-    if chinese:
-        word = CHINESE_NAMES[chinese[0]]
+    found = _CHINESE.match(passage.view, at)
+    if found:
+        word = chinese.NAMES[found[0]]
         said = names.said(word)
-        return None if said is None else _Name(said, chinese.end())
+        return None if said is None else _Name(said, found.end())
     for end in reversed(_ends_of_words(passage.view, at)):
         said = names.said(passage.view[at:end])
         if said is not None:
