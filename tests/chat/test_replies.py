@@ -1,5 +1,6 @@
 """What is answered: every fact of it, in both languages."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -8,8 +9,9 @@ import pytest
 from taskyard.chat import replies
 from taskyard.chat.parsed import Language, Missing, Parsed, ParsedCommand, ParsedTask, Question
 from taskyard.chat.phrases import PHRASES
-from taskyard.chat.replies import Acted, Blocked, QueueFacts, TaskFacts
-from taskyard.vocabulary import ChatCommand, QueueState, Status
+from taskyard.chat.replies import Acted, Because, Blocked, QueueFacts, TaskFacts
+from taskyard.vocabulary import ChatCommand, Level, QueueState, Refusal, Status
+from taskyard.vocabulary.reasons import Reason
 
 ENGLISH, CHINESE = Language.ENGLISH, Language.CHINESE
 
@@ -26,11 +28,15 @@ def a_queue(**more: Any) -> QueueFacts:
 
 def test_every_language_says_everything() -> None:
     assert set(PHRASES) == set(Language)
-    for phrases in PHRASES.values():
+    for language, phrases in PHRASES.items():
         assert set(phrases.statuses) == set(Status)
         assert set(phrases.states) == set(QueueState)
         assert set(phrases.questions) == set(Missing)
-        assert all(value for value in msgspec.structs.astuple(phrases))
+        if language is not ENGLISH:
+            # The hub says these in English itself.
+            assert set(phrases.reasons) == set(Reason)
+            assert set(phrases.levels) == set(Level)
+            assert all(value for value in msgspec.structs.astuple(phrases))
 
 
 def test_a_confirmation_has_all_that_was_decided() -> None:
@@ -53,6 +59,61 @@ def test_what_came_again_is_not_said_to_be_added() -> None:
     cancel = ParsedCommand(ChatCommand.CANCEL, "T-001")
     assert replies.not_again(ENGLISH, cancel) == "Not done again: cancel T-001"
     assert replies.not_again(CHINESE, cancel) == "不再重复执行：取消 T-001"
+
+
+def test_a_confirmation_has_the_priority_and_the_goal_that_were_said() -> None:
+    one = a_task(priority=Level.HIGH, goal="know the trend", position=1)
+    assert replies.confirmation(ENGLISH, [one]).endswith(
+        "(queue local, priority high, goal: know the trend, position 1)"
+    )
+    assert replies.confirmation(CHINESE, [one]).endswith("（队列 local，优先级 高，目标：know the trend，位置 1）")
+    parsed = Parsed(CHINESE, (ParsedTask("画图", priority=9, goal="看趋势"),))
+    assert replies.proposal(parsed).splitlines()[1] == "- #1：画图（优先级 9，目标：看趋势）"
+
+
+def test_what_failed_is_listed_with_what_to_say() -> None:
+    failed = a_task("T-009", status=Status.PERMANENTLY_FAILED, error="BOOM: no such table")
+    queue = a_queue(failed=(failed,), failures=7)
+    assert replies.queue_status(ENGLISH, [queue]).splitlines() == [
+        "local: 1 running, 2 waiting, 5 done lately, 7 failed",
+        "  nothing open",
+        "  T-009 permanently failed: fetch the data (BOOM: no such table)",
+        '  to try again: "retry T-009"',
+    ]
+    assert replies.queue_status(CHINESE, [queue]).splitlines() == [
+        "local：1 个运行中，2 个等待中，最近完成 5 个，失败 7 个",
+        "  没有未完成的任务",
+        "  T-009 彻底失败：fetch the data（BOOM: no such table）",
+        "  再试一次：“重试 T-009”",
+    ]
+
+
+def test_a_count_of_more_tasks_than_were_looked_at_says_so() -> None:
+    assert replies.queue_status(ENGLISH, [a_queue(waiting=90, failures=10, is_cut=True)]).splitlines()[0] == (
+        "local: 1 running, 90+ waiting, 5 done lately, 10+ failed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "english", "chinese"),
+    [
+        (Refusal.TASK_NOT_FOUND, "It is so.", "你没有任务 T-003。"),
+        (Refusal.INVALID_TRANSITION, "It is so.", "T-003 运行中，不能跳过。"),
+        (Refusal.OVERLOADED, "It is so.", "暂时无法跳过（OVERLOADED），请稍后再试。"),
+    ],
+)
+def test_a_refusal_is_in_the_language_of_the_answer(code: Refusal, english: str, chinese: str) -> None:
+    no = Acted(command=ChatCommand.SKIP, ref="T-003", ok=False, detail="It is so.", code=code, status=Status.RUNNING)
+    assert replies.detail_of(ENGLISH, no) == english
+    assert replies.detail_of(CHINESE, no) == chinese
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_a_reason_is_in_the_language_of_the_answer(reason: Reason) -> None:
+    task = a_task(because=Because("It is so.", reason, 1, 2), failed=(("T-001", Status.STALE),))
+    assert replies.task_status(ENGLISH, task).splitlines()[1] == "It is so."
+    said = replies.task_status(CHINESE, task).splitlines()[1]
+    assert re.search("[a-z{]", said) is None
 
 
 def test_a_long_text_is_cut() -> None:
@@ -103,7 +164,7 @@ def test_a_queues_status_has_counts_and_what_is_open() -> None:
         a_task("T-001", status=Status.RUNNING, lasted_ms=125_000),
         a_task("T-002"),
         a_task("T-003", status=Status.WAITING, depends_on=("T-002",)),
-        a_task("T-004", status=Status.BLOCKED, because="T-000 ended as stale."),
+        a_task("T-004", status=Status.BLOCKED, failed=(("T-000", Status.STALE),)),
     )
     full = a_queue(tasks=tasks, more=3, state=QueueState.PAUSED)
     assert replies.queue_status(ENGLISH, [full, a_queue(name="far", waiting=0, running=0, done=0)]).splitlines() == [
@@ -146,8 +207,8 @@ def test_a_task_that_waits_is_told_with_why() -> None:
     assert replies.task_status(ENGLISH, a_task(position=2)) == (
         "T-003 is queued (queue local, position 2): fetch the data"
     )
-    assert replies.task_status(CHINESE, a_task(because="No daemon.")) == (
-        "T-003 排队中（队列 local）：fetch the data\nNo daemon."
+    assert replies.task_status(CHINESE, a_task(because=Because("I changed my mind."))) == (
+        "T-003 排队中（队列 local）：fetch the data\nI changed my mind."
     )
 
 
@@ -170,6 +231,12 @@ def test_a_question_asks_for_one_thing(language: Language, missing: Missing) -> 
     assert "{" not in asked
     assert asked.count("?") + asked.count("？") == 1
     assert "m12" not in asked
+
+
+def test_of_two_that_were_named_one_is_asked_for() -> None:
+    asked = Question(Missing.WHICH_MODEL, choices=("m1", "m2"))
+    assert replies.question(ENGLISH, asked) == "Two are named. Which one should it be: m1, m2?"
+    assert replies.question(CHINESE, asked) == "说了两个。要用哪个：m1，m2？"
 
 
 def test_what_was_not_understood_is_answered_with_what_would_be() -> None:

@@ -55,14 +55,55 @@ async def test_a_sequence_is_one_batch_with_dependencies(ann: Client) -> None:
     first, second, third = answer["tasks"]
     assert (second["depends_on"], third["depends_on"]) == ([first["id"]], [second["id"]])
     assert [task["status"] for task in answer["tasks"]] == ["queued", "waiting", "waiting"]
-    assert answer["parsed"][2] == {"input": "mail it to Bob", "model": None, "queue": None, "depends_on": [1]}
+    assert answer["parsed"][2] == {
+        "input": "mail it to Bob",
+        "model": None,
+        "queue": None,
+        "depends_on": [1],
+        "priority": None,
+        "goal": None,
+    }
     assert answer["reply"].splitlines()[2] == "- T-002: plot it (queue default, after T-001)"
 
 
 async def test_a_message_is_taken_whole_or_not_at_all(ann: Client) -> None:
-    refused = await ann.post(INTAKE, {"text": "1. fetch the data\n2. plot it (depends on T-099)\n3. cancel T-001"})
-    assert (refused.status, refused.json["code"]) == (422, "DEPENDENCY_NOT_FOUND")
+    too_large = await ann.post(INTAKE, {"text": f"Fetch the data. Then plot it. Goal: {'数' * 30_000}"})
+    assert (too_large.status, too_large.json["code"]) == (413, "TOO_LARGE")
     assert await statuses(ann) == {}
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_a_dependency_that_is_not_there_is_asked_about(ann: Client, bob: Client, dry_run: bool) -> None:
+    await said(bob, "fetch the data")
+    answer = await said(ann, "1. fetch the data\n2. plot it (depends on T-001)\n3. cancel T-001", dry_run=dry_run)
+    assert (
+        answer["question"]
+        == answer["reply"]
+        == ("You have no task T-001. Which task is meant? Name it by its ref, such as T-003.")
+    )
+    assert (answer["tasks"], answer["commands"], await statuses(ann)) == ([], [], {})
+    assert (await said(ann, "画图，依赖 T-099"))["reply"] == "你没有任务 T-099。是哪个任务？请写出编号，例如 T-003。"
+
+
+async def test_a_task_waits_for_one_that_is_there(ann: Client) -> None:
+    first = (await said(ann, "fetch the data"))["tasks"][0]
+    assert (await said(ann, "plot it, depends on T-001"))["tasks"][0]["depends_on"] == [first["id"]]
+
+
+async def test_priority_and_goal_are_the_tasks_own(ann: Client) -> None:
+    answer = await said(ann, "urgent: fetch the data. Goal: know the trend\n\nThen plot it with priority 3")
+    assert [(task["priority"], task["goal"]) for task in answer["tasks"]] == [
+        ("critical", "know the trend"),
+        ("low", None),
+    ]
+    assert [(task["priority"], task["goal"]) for task in answer["parsed"]] == [
+        ("critical", "know the trend"),
+        (3, None),
+    ]
+    assert answer["reply"].splitlines()[1:] == [
+        "- T-001: fetch the data. (queue default, priority critical, goal: know the trend, position 1)",
+        "- T-002: plot it (queue default, after T-001, priority low)",
+    ]
 
 
 async def test_a_message_sent_twice_under_one_key_is_added_once(ann: Client) -> None:
@@ -177,6 +218,7 @@ async def test_what_the_status_of_a_task_does_not_allow_is_told_and_changes_noth
     answer = await said(ann, "重试 T-001")
     (command,) = answer["commands"]
     assert command["ok"] is False
+    assert command["detail"] == "T-001 排队中，不能重试。"
     assert answer["reply"] == f"重试 T-001：{command['detail']}"
 
 
@@ -221,7 +263,7 @@ async def test_the_status_of_all_names_each_queue_and_what_is_open_in_it(hub: Ga
         "  T-001 scheduled: fetch the data",
         "ollama-remote: 0 running, 0 waiting, 0 done lately",
         "  nothing open",
-        "default: 0 running, 0 waiting, 0 done lately",
+        "default: 0 running, 1 waiting, 0 done lately",
         "  T-002 waiting: plot it (after T-001)",
     ]
 
@@ -255,6 +297,16 @@ async def test_the_status_of_a_task_says_why_it_waits(ann: Client) -> None:
     assert "no daemon of yours has ever connected" in because
     unknown = await said(ann, "status of T-009")
     assert (unknown["commands"][0]["ok"], unknown["reply"]) == (False, "status T-009: There is no such task of yours.")
+
+
+async def test_a_chinese_answer_is_in_chinese(ann: Client) -> None:
+    await said(ann, "总结日志，然后画图")
+    assert (await said(ann, "T-001 为什么没运行？"))["reply"].splitlines()[1] == (
+        "你还没有守护进程连接过，也没有共享的守护进程。"
+    )
+    assert (await said(ann, "T-002 怎么样了"))["reply"].splitlines()[1] == "它依赖的 1 个任务已完成 0 个。"
+    assert (await said(ann, "取消 T-009"))["reply"] == "取消 T-009：你没有任务 T-009。"
+    assert (await said(ann, "取消 T-009", dry_run=True))["reply"] == "取消 T-009：你没有任务 T-009。"
 
 
 async def finish(hub: GatewayHub, ann: Client, *, well: bool) -> None:
@@ -295,7 +347,9 @@ async def test_who_has_only_blocked_tasks_is_told_what_would_help(hub: GatewayHu
         "Every open task of yours is blocked. To go on:\n"
         '- T-002 needs T-001: say "retry T-001", or "skip T-002" or "cancel T-002"'
     )
-    assert "T-002 blocked: plot it (after T-001, T-001 ended as permanently_failed" in answer["reply"]
+    assert "T-002 blocked: plot it (after T-001, T-001 ended as permanently failed)" in answer["reply"]
+    assert "default: 0 running, 2 waiting, 0 done lately, 1 failed" in answer["reply"]
+    assert "  T-001 permanently failed: fetch the data (INVALID_INPUT: no such table)" in answer["reply"]
 
     # When that is done, it is said no more
     assert "blocked" not in (await said(ann, "retry T-001"))["reply"]
@@ -310,3 +364,16 @@ async def test_what_can_never_be_tried_again_is_not_advised(hub: GatewayHub, ann
     assert (await said(ann, "task status"))["reply"].splitlines()[-1] == (
         '- T-002 needs T-001, which cannot be tried again: say "skip T-002" or "cancel T-002"'
     )
+
+
+async def test_a_reason_names_tasks_by_their_refs(hub: GatewayHub, ann: Client) -> None:
+    deadline = "2027-01-15T08:00:10Z"
+    await ann.post(TASKS, {"input": "a", "deadline": deadline, "requirements": {"estimated_duration": 1}})
+    first = (await ann.get(f"{TASKS}/T-001")).json["id"]
+    hub.wall_ms += 20_000
+    await hub.decide(Tick())
+    await said(ann, "plot it, depends on T-001")
+    for text in ("task status", "is T-002 done?"):
+        answer = await said(ann, text)
+        assert first not in answer["reply"]
+        assert "T-001" in answer["reply"]

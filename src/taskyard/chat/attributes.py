@@ -40,9 +40,9 @@ def stated(passage: Passage) -> Stated:
 def _priority(passage: Passage) -> Stated:
     tail = max(0, len(passage.raw) - TAIL_CHARS)
     for table in (english, chinese):
-        firsts = (pattern.match(passage.masked) for pattern in table.PRIORITY_FIRST)
-        lasts = (pattern.search(passage.masked, tail) for pattern in table.PRIORITY_LAST)
-        found = next((one for one in (*firsts, *lasts) if one), None)
+        firsts = [pattern.match(passage.masked) for pattern in table.PRIORITY_FIRST]
+        lasts = [pattern.search(passage.masked, tail) for pattern in table.PRIORITY_LAST]
+        found = next(filter(None, firsts + lasts), None)
         if found:
             value = _value(found["p"], table.LEVELS)
             if isinstance(value, int) and value not in PRIORITIES:

@@ -28,11 +28,6 @@ _IT: Final = (
     r"(?:\s(?:it|that|this|them|these|those|all|everything|tasks?|(?:all\s)?(?:the|my|our|that|this|these|those|all)"
     r"(?:\s(?:last|previous|current|other|running|failed|pending|of)){0,3}(?:\s(?:tasks?|jobs?|one|ones|them|it))?))?"
 )
-_IT_ZH: Final = (
-    "(?:掉|一下)?"
-    + one_of("它们? 这个 那个 这些 那些 上一个 刚才的? 最后一个 所有的? 全部的? 任务")
-    + r"{0,3}(?:吧|一下)?"
-)
 _AGAIN: Final = re.compile(
     rf"(?:run|try|start|do)\s(?P<refs>{REFS})\sagain|give\s(?P<given>{REFS})\sanother\s(?:try|go)"
 )
@@ -64,7 +59,7 @@ _CONDITIONED: Final = re.compile(
     rf"(?:(?:then|please)\s|就)?(?:{'|'.join((*_ENGLISH.values(), *chinese.COMMANDS.values()))})\s{{0,2}}{REFS}"
 )
 _UNNAMED: Final = [
-    re.compile(rf"(?:{_ENGLISH[one]}{_IT}(?:\s(?:again|please|now))?|{chinese.COMMANDS[one]}{_IT_ZH})\s?[.!。]?")
+    re.compile(rf"(?:{_ENGLISH[one]}{_IT}(?:\s(?:again|please|now))?|{chinese.COMMANDS[one]}{chinese.IT})\s?[.!。]?")
     for one in _ENGLISH
 ]
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.chat import chinese
 from taskyard.chat.lexicon import AND, NUMBER, REFS, one_of
 from taskyard.chat.parsed import Missing, Question
 from taskyard.chat.passage import Passage
@@ -56,9 +57,7 @@ _WAITS: Final = (
 )
 _WAITS_FOR_EARLIER: Final = re.compile(rf"{_WHO}(?:{_DEPENDS}\s|依赖于?\s?)(?:{_EARLIER})(?=\s?(?:[,.;:)\]!。]|$))")
 _ONE: Final = re.compile(r"(?P<ref>(?<![a-z0-9])t[-_ ]?)?(?P<number>\d{1,9})")
-_NTH: Final = {word: number for number, word in enumerate(("first", "second", "third", "fourth", "fifth"), 1)} | {
-    word: number for number, word in enumerate("一二三四五六七八九", 1)
-}
+_NTH: Final = chinese.NUMERALS | {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 _BRACKETS: Final = ("()", "[]")
 
 

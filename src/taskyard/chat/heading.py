@@ -38,9 +38,9 @@ def heading_of(names: Names, prose: Passage) -> Heading:
         view.endswith(":") or clause.is_about_others or (asks and (clause.intent is Intent.TALK or not clause.content))
     ):
         return Heading(prose, nothing)
-    is_work = clause.intent in (Intent.PLAIN, Intent.POLITE) and not (
-        english.GENERIC.match(clause.content.view) or chinese.GENERIC.match(clause.content.view)
-    )
+    content = clause.content.view
+    is_generic = english.GENERIC.match(content) or chinese.GENERIC.match(content)
+    is_work = clause.intent in (Intent.PLAIN, Intent.POLITE) and not is_generic
     is_telling = _is_telling(clause, last)
     return Heading(
         prose.part(0, len(prose.raw.rstrip()) - len(last.raw.rstrip())),

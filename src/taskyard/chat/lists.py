@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.chat import chinese
 from taskyard.chat.passage import CJK, Passage
 
 LINES_MAX: Final = 1_000
@@ -15,20 +16,18 @@ LINES_MAX: Final = 1_000
 INLINE_CHARS_MAX: Final = 4_000
 # Of a list on one line.
 
-_HAN: Final = "一二三四五六七八九十"
-_STEP: Final = rf"(?:step\s?(?:\d{{1,3}}|one|two|three|four|five)|步骤\s?[\d{_HAN}]{{1,3}}|第\s?[\d{_HAN}]{{1,3}}步)"
+_STEP: Final = (
+    rf"(?:step\s?(?:\d{{1,3}}|one|two|three|four|five)|步骤\s?[\d{chinese.HAN}]{{1,3}}|第\s?[\d{chinese.HAN}]{{1,3}}步)"
+)
 _LINE: Final = re.compile(
     rf"(?P<indent>[^\S\n]{{0,40}})(?:(?P<step>{_STEP}\s?[:.,)-]?)|(?:task|任务|todo)\s?\d{{1,3}}\s?[:.)-]"
     r"|[-*+]\s{1,4}(?:\[[ x]?\])?|[•·▪◦‣●○■□☐✓]|\[[ x]?\]|\(?\d{1,3}(?:[.)、]\)?(?!\d)|:\s)|#\d{1,3}[:.)\s]|[①-⑳]"
-    rf"|\(?[{_HAN}]{{1,3}}(?:[)、.]\)?|,(?=\s))|[a-h][.)]\s)\s{{0,4}}(?=\S)"
+    rf"|\(?[{chinese.HAN}]{{1,3}}(?:[)、.]\)?|,(?=\s))|[a-h][.)]\s)\s{{0,4}}(?=\S)"
 )
 _INLINE: Final = re.compile(
     rf"(?:^|(?<=[\s:;,.。、!?{CJK}]))(?:\(?(?P<number>\d{{1,2}})[.)、]\)?(?!\d)|(?P<circled>[①-⑳])"
-    rf"|\((?P<bracketed>[{_HAN}])\)|(?P<han>[{_HAN}])、)\s{{0,2}}(?=\S)"
+    rf"|\((?P<bracketed>[{chinese.HAN}])\)|(?P<han>[{chinese.HAN}])、)\s{{0,2}}(?=\S)"
 )
-_LETTERS: Final = {letter: number for number, letter in enumerate("①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳", 1)} | {
-    letter: number for number, letter in enumerate(_HAN, 1)
-}
 
 
 class Item(Struct, frozen=True):
@@ -105,4 +104,4 @@ def _inline(passage: Passage) -> Block | None:
 def _number(mark: re.Match[str]) -> int:
     if mark["number"]:
         return int(mark["number"])
-    return _LETTERS[mark["circled"] or mark["bracketed"] or mark["han"]]
+    return chinese.NUMERALS[mark["circled"] or mark["bracketed"] or mark["han"]]

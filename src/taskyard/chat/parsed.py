@@ -64,6 +64,8 @@ class Missing(StrEnum):
     """It says "then", and there is nothing before."""
     WHICH_TASK = "which_task"
     """It names a task that cannot be told from others: "cancel it"."""
+    UNKNOWN_TASK = "unknown_task"
+    """It waits for a task that is not there."""
     AT_ONCE = "at_once"
     """It ties a command to a time or a condition: "cancel T-001 if T-002 fails"."""
     WHICH_MODEL = "which_model"

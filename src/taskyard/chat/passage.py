@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
+from taskyard.chat import chinese
 from taskyard.chat.parsed import Language
 
 LOOK_CHARS: Final = 1_000
@@ -18,18 +19,10 @@ HIDDEN: Final = "\x01"
 CJK: Final = "\u3400-\u9fff"
 """For a class of letters in an expression."""
 
-_TRADITIONAL: Final = (
-    "後著務狀態隊幫請寫總結譯報檢執數據謝麼嗎樣遠雲關於賴試過這個與複顯現進發為會時們給讓應資錄測編輯優類讀動啟開對從將裡說話聽"
-    "無還沒問題錯誤復圖畫標準備郵訊網頁連線並產單雙點繼續須隨實邊長門員業樂電項設計調條營運轉換導檔別齊畢輸內兩跳過認證閉創構築"
-)
-_SIMPLIFIED: Final = (
-    "后着务状态队帮请写总结译报检执数据谢么吗样远云关于赖试过这个与复显现进发为会时们给让应资录测编辑优类读动启开对从将里说话听"
-    "无还没问题错误复图画标准备邮讯网页连线并产单双点继续须随实边长门员业乐电项设计调条营运转换导档别齐毕输内两跳过认证闭创构筑"
-)
 _FOLD: Final = str.maketrans(
     {chr(code): chr(code - 0xFEE0).lower() for code in range(0xFF01, 0xFF5F)}
     | {chr(code): chr(code).lower() for code in range(ord("A"), ord("Z") + 1)}
-    | dict(zip(_TRADITIONAL, _SIMPLIFIED, strict=True))
+    | dict(zip(chinese.TRADITIONAL, chinese.SIMPLIFIED, strict=True))
     | dict.fromkeys("\u2018\u2019\u02bc", "'")
     | dict.fromkeys("\u201c\u201d\u300c\u300d\u300e\u300f", '"')
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")

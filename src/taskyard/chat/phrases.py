@@ -5,7 +5,8 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.chat.parsed import Language, Missing
-from taskyard.vocabulary import ChatCommand, QueueState, Status
+from taskyard.vocabulary import ChatCommand, Level, QueueState, Refusal, Status
+from taskyard.vocabulary.reasons import Reason
 
 
 class Phrases(Struct, frozen=True, kw_only=True):
@@ -23,6 +24,9 @@ class Phrases(Struct, frozen=True, kw_only=True):
     after: str
     position: str
     known: str
+    priority: str
+    goal: str
+    levels: dict[Level | int, str]
     verbs: dict[ChatCommand, str]
     # Answers.
     added: str
@@ -41,7 +45,9 @@ class Phrases(Struct, frozen=True, kw_only=True):
     tries_one: str
     queue_line: str
     queue_state: str
+    queue_failed: str
     queue_empty: str
+    try_again: str
     more: str
     nothing_open: str
     all_blocked: str
@@ -52,6 +58,12 @@ class Phrases(Struct, frozen=True, kw_only=True):
     stopping: str
     also: str
     refused: str
+    refused_otherwise: str
+    refusals: dict[Refusal, str]
+    """Empty: as the hub says it."""
+    ended: str
+    reasons: dict[Reason, str]
+    """Empty: as `why` says it."""
     statuses: dict[Status, str]
     states: dict[QueueState, str]
     questions: dict[Missing, str]
@@ -71,6 +83,9 @@ ENGLISH: Final = Phrases(
     after="after {}",
     position="position {}",
     known="was there already",
+    priority="priority {}",
+    goal="goal: {}",
+    levels={},
     verbs={command: command.value for command in ChatCommand},
     added="Added {} tasks:",
     added_one="Added 1 task:",
@@ -88,7 +103,9 @@ ENGLISH: Final = Phrases(
     tries_one="1 try",
     queue_line="{name}: {running} running, {waiting} waiting, {done} done lately",
     queue_state=", {}",
+    queue_failed=", {} failed",
     queue_empty="  nothing open",
+    try_again='  to try again: "retry {}"',
     more="  and {} more",
     nothing_open="Nothing of yours is open.",
     all_blocked="Every open task of yours is blocked. To go on:",
@@ -106,12 +123,17 @@ ENGLISH: Final = Phrases(
     stopping="{ref} is asked to stop",
     also=", and with it {}",
     refused="{command} {ref}: {detail}",
+    refused_otherwise="",
+    refusals={},
+    ended="{ref} ended as {status}",
+    reasons={},
     statuses={status: status.value.replace("_", " ") for status in Status},
     states={state: state.value for state in QueueState},
     questions={
         Missing.WHAT: 'What should be done? Say it in a sentence, such as "add task: summarise the logs".',
         Missing.AFTER_WHAT: 'After which task? Name it ("after T-003, …"), or tell both steps in one message.',
         Missing.WHICH_TASK: "Which task? Name it by its ref, such as T-003.",
+        Missing.UNKNOWN_TASK: "You have no task {about}. Which task is meant? Name it by its ref, such as T-003.",
         Missing.AT_ONCE: "It can only be done at once. Is it meant for now? Then say it without a time or condition.",
         Missing.WHICH_MODEL: "No queue serves {about}. Which model should it be: {choices}?",
         Missing.WHICH_QUEUE: "There is no queue {about}. Which one should it be: {choices}?",
@@ -136,6 +158,9 @@ CHINESE: Final = Phrases(
     after="依赖 {}",
     position="位置 {}",
     known="之前已有",
+    priority="优先级 {}",
+    goal="目标：{}",
+    levels={Level.CRITICAL: "最高", Level.HIGH: "高", Level.NORMAL: "普通", Level.LOW: "低"},
     verbs={
         ChatCommand.CANCEL: "取消",
         ChatCommand.RETRY: "重试",
@@ -159,7 +184,9 @@ CHINESE: Final = Phrases(
     tries_one=" 1 次尝试",
     queue_line="{name}：{running} 个运行中，{waiting} 个等待中，最近完成 {done} 个",
     queue_state="，{}",
+    queue_failed="，失败 {} 个",
     queue_empty="  没有未完成的任务",
+    try_again="  再试一次：“重试 {}”",
     more="  还有 {} 个",
     nothing_open="你没有未完成的任务。",
     all_blocked="你所有未完成的任务都被阻塞了。要继续：",
@@ -174,6 +201,41 @@ CHINESE: Final = Phrases(
     stopping="{ref} 正在停止",
     also="，一并取消 {}",
     refused="{command} {ref}：{detail}",
+    refused_otherwise="暂时无法{verb}（{code}），请稍后再试。",
+    refusals={
+        Refusal.TASK_NOT_FOUND: "你没有任务 {ref}。",
+        Refusal.TASK_ALREADY_COMPLETED: "{ref} 已完成，不能{verb}。",
+        Refusal.INVALID_TRANSITION: "{ref} {status}，不能{verb}。",
+    },
+    ended="{ref} {status}",
+    reasons={
+        Reason.NOT_BEFORE: "还没到开始时间。",
+        Reason.DEPENDENCY_UNFINISHED: "它依赖的 {limit} 个任务已完成 {used} 个。",
+        Reason.DEPENDENCY_FAILED: "它依赖的任务没有成功：{failed}。",
+        Reason.BREAKER_OPEN: "这类任务接连失败，已暂停启动。",
+        Reason.BREAKER_PROBING: "正用一个同类任务试探，其余等待结果。",
+        Reason.QUEUE_PAUSED: "队列已暂停。",
+        Reason.QUEUE_FULL: "队列已满：{used}/{limit} 个任务在运行。",
+        Reason.QUEUE_COOLING: "模型提供方限流，队列正在冷却。",
+        Reason.QUEUE_PROBING: "限流之后，队列正在试一个任务。",
+        Reason.USER_CONCURRENCY: "你同时运行的任务已达上限：{used}/{limit}。",
+        Reason.USER_HOURS: "本月的运行时长已用完。",
+        Reason.SOURCE_CONCURRENCY: "此来源同时运行的任务已达上限：{used}/{limit}。",
+        Reason.PRIORITY_SHARE: "此优先级的名额已用完。",
+        Reason.CRITICAL_RESERVE: "剩下的名额留给最高优先级的任务。",
+        Reason.LOW_CAP: "低优先级任务同时运行的数量已达上限。",
+        Reason.HUB_FULL: "同时运行的任务总数已达上限。",
+        Reason.EXCLUSIVE_HELD: "另一个互斥的任务正在运行。",
+        Reason.WAITS_ALONE: "它须单独运行，正在等待空闲的守护进程。",
+        Reason.PREEMPTING: "正在为它腾出位置。",
+        Reason.AWAITING_ACCEPT: "已分配，等待守护进程接受。",
+        Reason.AWAITING_START: "守护进程已接受，等待开始。",
+        Reason.CANCELLING: "正在停止。",
+        Reason.NO_DAEMON: "你还没有守护进程连接过，也没有共享的守护进程。",
+        Reason.NO_ELIGIBLE_DAEMON: "没有守护进程能运行它。",
+        Reason.NO_FREE_SLOT: "能运行它的守护进程都没有空位。",
+        Reason.BEHIND_OTHERS: "前面还有 {used} 个任务。",
+    },
     statuses={
         Status.PENDING: "待定",
         Status.WAITING: "等待依赖",
@@ -194,6 +256,7 @@ CHINESE: Final = Phrases(
         Missing.WHAT: "要做什么？请用一句话说明，例如“新任务：总结日志”。",
         Missing.AFTER_WHAT: "在哪个任务之后？请写明（“T-003 完成后…”），或把两步写在同一条消息里。",
         Missing.WHICH_TASK: "哪个任务？请写出编号，例如 T-003。",
+        Missing.UNKNOWN_TASK: "你没有任务 {about}。是哪个任务？请写出编号，例如 T-003。",
         Missing.AT_ONCE: "这只能立即执行。现在就要吗？那请去掉时间或条件再说一遍。",
         Missing.WHICH_MODEL: "没有队列提供 {about}。要用哪个模型：{choices}？",
         Missing.WHICH_QUEUE: "没有队列 {about}。要用哪个：{choices}？",

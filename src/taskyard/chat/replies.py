@@ -13,12 +13,22 @@ from taskyard.chat.drafts import TASKS_MAX
 from taskyard.chat.parsed import Language, Parsed, ParsedCommand, ParsedTask, Question
 from taskyard.chat.parser import MESSAGE_CHARS_MAX
 from taskyard.chat.phrases import PHRASES, Phrases
-from taskyard.vocabulary import ChatCommand, QueueState, Status
+from taskyard.vocabulary import ChatCommand, Level, QueueState, Refusal, Status
+from taskyard.vocabulary.reasons import Reason
 
 TEXT_CHARS_MAX: Final = 80
 """Of a task's text in a line about it."""
 CHOICES_MAX: Final = 12
 TRIED: Final = frozenset({Status.PERMANENTLY_FAILED, Status.FAILED, Status.TIMEOUT})
+
+
+class Because(Struct, frozen=True):
+    """Why a task stands as it does: in English, and by its code for other languages."""
+
+    says: str
+    code: Reason | None = None
+    used: float | None = None
+    limit: float | None = None
 
 
 class TaskFacts(Struct, frozen=True, kw_only=True):
@@ -37,8 +47,11 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
     tries: int = 0
     lasted_ms: int | None = None
     """How long it took, or has run so far."""
-    because: str | None = None
-    """Why it stands as it does."""
+    priority: Level | None = None
+    goal: str | None = None
+    because: Because | None = None
+    failed: tuple[tuple[str, Status], ...] = ()
+    """What it depends on and did not complete, by ref, with how it ended."""
 
 
 class QueueFacts(Struct, frozen=True, kw_only=True):
@@ -50,6 +63,12 @@ class QueueFacts(Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskFacts, ...] = ()
     more: int = 0
     """Open tasks that are not among `tasks`."""
+    failed: tuple[TaskFacts, ...] = ()
+    """The newest of those that failed for good …"""
+    failures: int = 0
+    """… and how many there are of them."""
+    is_cut: bool = False
+    """There are more tasks than were looked at: what waits and what failed are at least as many."""
 
 
 class Acted(Struct, frozen=True, kw_only=True):
@@ -59,6 +78,10 @@ class Acted(Struct, frozen=True, kw_only=True):
     ref: str
     ok: bool
     detail: str | None = None
+    """Why not: in English, and by its code for other languages."""
+    code: Refusal | None = None
+    status: Status | None = None
+    """Of the task, if it is there."""
     is_stopping: bool = False
     """It ran, and is cancelled once its daemon has stopped it."""
     also: tuple[str, ...] = ()
@@ -110,10 +133,21 @@ def not_again(language: Language, command: ParsedCommand) -> str:
 def acted(language: Language, done: Acted) -> str:
     phrases = PHRASES[language]
     if not done.ok:
-        return phrases.refused.format(command=phrases.verbs[done.command], ref=done.ref, detail=done.detail or "")
+        detail = detail_of(language, done) or ""
+        return phrases.refused.format(command=phrases.verbs[done.command], ref=done.ref, detail=detail)
     also = phrases.also.format(phrases.comma.join(done.also)) if done.also else ""
     says = phrases.stopping if done.is_stopping else phrases.acted[done.command]
     return says.format(ref=done.ref) + also
+
+
+def detail_of(language: Language, done: Acted) -> str | None:
+    """Why a command was refused."""
+    phrases = PHRASES[language]
+    if done.code is None or not phrases.refusals:
+        return done.detail
+    status = "" if done.status is None else phrases.statuses[done.status]
+    says = phrases.refusals.get(done.code, phrases.refused_otherwise)
+    return says.format(ref=done.ref, status=status, verb=phrases.verbs[done.command], code=done.code)
 
 
 def queue_status(language: Language, queues: Sequence[QueueFacts]) -> str:
@@ -135,7 +169,8 @@ def task_status(language: Language, task: TaskFacts) -> str:
         return phrases.failed.format(ref=task.ref, tries=tries, error=_line(task.error or ""), facts=facts)
     said = phrases.stands.format(ref=task.ref, status=phrases.statuses[task.status])
     said += _bracketed(phrases, _facts(phrases, task)) + phrases.colon + _line(task.text)
-    return f"{said}\n{task.because}" if task.because else said
+    because = _because(phrases, task)
+    return f"{said}\n{because}" if because else said
 
 
 def all_blocked(language: Language, tasks: Iterable[Blocked]) -> str:
@@ -177,20 +212,25 @@ def _added(phrases: Phrases, task: TaskFacts, *, is_all_known: bool) -> str:
 
 def _proposed(phrases: Phrases, number: int, task: ParsedTask) -> str:
     waits = [one if isinstance(one, str) else f"#{one + 1}" for one in task.depends_on]
-    facts = [
-        *([phrases.queue.format(task.queue)] if task.queue else ()),
-        *([phrases.model.format(task.model)] if task.model else ()),
-        *([phrases.after.format(phrases.comma.join(waits))] if waits else ()),
-    ]
+    facts = _decided(phrases, task, waits)
     return f"#{number}{phrases.colon}{_line(task.input)}{_bracketed(phrases, facts)}"
 
 
-def _facts(phrases: Phrases, task: TaskFacts) -> Iterator[str]:
-    yield phrases.queue.format(task.queue)
+def _decided(phrases: Phrases, task: ParsedTask | TaskFacts, waits: Sequence[str]) -> Iterator[str]:
+    if task.queue is not None:
+        yield phrases.queue.format(task.queue)
     if task.model is not None:
         yield phrases.model.format(task.model)
-    if task.depends_on:
-        yield phrases.after.format(phrases.comma.join(task.depends_on))
+    if waits:
+        yield phrases.after.format(phrases.comma.join(waits))
+    if task.priority is not None:
+        yield phrases.priority.format(phrases.levels.get(task.priority, task.priority))
+    if task.goal is not None:
+        yield phrases.goal.format(_line(task.goal))
+
+
+def _facts(phrases: Phrases, task: TaskFacts) -> Iterator[str]:
+    yield from _decided(phrases, task, task.depends_on)
     if task.position is not None:
         yield phrases.position.format(task.position)
     if task.lasted_ms is not None:
@@ -198,8 +238,21 @@ def _facts(phrases: Phrases, task: TaskFacts) -> Iterator[str]:
         yield lasted.format(_span(phrases, task.lasted_ms))
 
 
+def _because(phrases: Phrases, task: TaskFacts) -> str:
+    ended = [phrases.ended.format(ref=ref, status=phrases.statuses[status]) for ref, status in task.failed]
+    failed, because = phrases.comma.join(ended), task.because
+    if because is None:
+        return failed
+    says = None if because.code is None else phrases.reasons.get(because.code)
+    return says.format(used=because.used, limit=because.limit, failed=failed) if says else because.says
+
+
 def _queue(phrases: Phrases, queue: QueueFacts) -> Iterator[str]:
-    line = phrases.queue_line.format(name=queue.name, running=queue.running, waiting=queue.waiting, done=queue.done)
+    plus = "+" if queue.is_cut else ""
+    waiting, failures = f"{queue.waiting}{plus}", f"{queue.failures}{plus}"
+    line = phrases.queue_line.format(name=queue.name, running=queue.running, waiting=waiting, done=queue.done)
+    if queue.failures:
+        line += phrases.queue_failed.format(failures)
     if queue.state is not QueueState.OPEN:
         line += phrases.queue_state.format(phrases.states[queue.state])
     yield line
@@ -209,6 +262,10 @@ def _queue(phrases: Phrases, queue: QueueFacts) -> Iterator[str]:
         yield phrases.more.format(queue.more)
     elif not queue.tasks:
         yield phrases.queue_empty
+    for task in queue.failed:
+        yield f"  {_open(phrases, task)}"
+    if queue.failed:
+        yield phrases.try_again.format(queue.failed[0].ref)
 
 
 def _open(phrases: Phrases, task: TaskFacts) -> str:
@@ -218,8 +275,11 @@ def _open(phrases: Phrases, task: TaskFacts) -> str:
         facts.append(phrases.runs.format(_span(phrases, task.lasted_ms)))
     if task.depends_on:
         facts.append(phrases.after.format(phrases.comma.join(task.depends_on)))
-    if task.because:
-        facts.append(task.because.rstrip("."))
+    if task.error is not None and task.status in TRIED:
+        facts.append(_line(task.error))
+    because = _because(phrases, task)
+    if because:
+        facts.append(because.rstrip("."))
     words = f"{task.ref} {phrases.statuses[task.status]}{phrases.colon}{_line(task.text)}"
     return words + _bracketed(phrases, facts)
 

@@ -68,7 +68,6 @@ _INSIDE: Final = re.compile(
     r"|(?P<alone>(?<!完成)(?<!结束)(?<!做完)\s?(?:之后|接下来|随后|紧接着)[再就]?\s?,?\s?)"
     rf"|\s{_AND}(?:then|and\s(?:finally|lastly)|(?P<later>{_LATER}))(?![a-z'-])\s?[,:]?\s|[,;\s]{{0,2}}(?:并?然后|接着)[再就]?\s?,?\s?|[,;]\s?(?:{chinese.THEN}|{chinese.AGAIN})\s?,?\s?"
 )
-_DOUBTFUL: Final = ("later", "and", "alone")
 _FIRST_AND_THEN_ZH: Final = re.compile(rf"\s?(?:{chinese.AGAIN}|最后(?![一两几个的期终面]))")
 _CONDITION: Final = re.compile(r"(?:if|when|whenever|unless|in case|once)\s")
 _THEN_ALONE: Final = re.compile(r"\s(?:and\s)?then\s")
@@ -141,7 +140,7 @@ def cuts(passage: Passage) -> list[Cut]:
     is_condition = _CONDITION.match(passage.masked) is not None
     inside = islice(_INSIDE.finditer(passage.masked), CUTS_MAX)
     found = [
-        Cut(one.start(), one.end(), bool(one["all"]), one.lastgroup in _DOUBTFUL)
+        Cut(one.start(), one.end(), bool(one["all"]), one.lastgroup in ("later", "and", "alone"))
         for one in inside
         if _separates(passage, one, is_condition)
     ]

@@ -11,17 +11,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from taskyard.chat.lexicon import words_of
 from taskyard.chat.parsed import ANYWHERE, Missing, Question, Route, Sources
 from taskyard.vocabulary import Level
 
 FAMILIES: Final = words_of(
-    """
-    baichuan chatglm chatgpt claude codellama codestral deepseek doubao ernie falcon gemini gemma glm gpt grok haiku
-    hunyuan kimi llama minimax mistral mixtral nemotron opus phi qwen qwq sonnet starcoder vicuna wizardlm
-    """
+    """baichuan chatglm chatgpt claude codellama codestral deepseek doubao ernie falcon gemini gemma glm gpt grok haiku
+    hunyuan kimi llama minimax mistral mixtral nemotron opus phi qwen qwq sonnet starcoder vicuna wizardlm"""
 )
 """First letters of names that are models' wherever they come from: what looks like one and is served by no queue is
 asked about, where any other word is taken for a tool ("use Python to …")."""
@@ -36,11 +34,7 @@ _STEM: Final = re.compile(r"([a-z]{2,})-?(?=[\d.]|$)")
 _SIZE: Final = re.compile(r":\d+b$")
 
 
-_ASKED: Final = {
-    "model": Missing.WHICH_MODEL,
-    "queue": Missing.WHICH_QUEUE,
-    "priority": Missing.WHICH_PRIORITY,
-}
+_ASKED: Final = {"model": Missing.WHICH_MODEL, "queue": Missing.WHICH_QUEUE, "priority": Missing.WHICH_PRIORITY}
 
 
 class Said(Struct, frozen=True):
@@ -53,12 +47,7 @@ class Said(Struct, frozen=True):
 
     def and_also(self, other: "Said") -> "Said":
         """What was said first holds; what it left open may be said later."""
-        return Said(
-            self.queue or other.queue,
-            self.model or other.model,
-            self.priority or other.priority,
-            self.goal or other.goal,
-        )
+        return Said(*(mine or its for mine, its in zip(structs.astuple(self), structs.astuple(other), strict=True)))
 
     def clash(self, other: "Said") -> Question | None:
         """What both say, and not the same: only a person can choose."""

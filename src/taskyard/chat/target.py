@@ -55,9 +55,7 @@ def target_at(names: Names, passage: Passage, at: int) -> Target | None:
         return _unknown_queue(names, passage, before.end(), (before["kind"] or "").rstrip(" :=用是为"))
     second = _second(names, passage, first)
     end = first.end if second is None else second.end
-    if first.said.model is None and (
-        english.NOT_A_QUEUE.match(passage.view, end) or chinese.NOT_A_QUEUE.match(passage.view, end)
-    ):
+    if first.said.model is None and any(table.NOT_A_QUEUE.match(passage.view, end) for table in (english, chinese)):
         return None
     either = english.EITHER.match(passage.view, end) or chinese.EITHER.match(passage.view, end)
     other = _name_at(names, passage, either.end()) if either else None

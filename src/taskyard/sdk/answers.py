@@ -195,6 +195,8 @@ class ParsedTask(Struct, kw_only=True):
     model: str | None = None
     queue: str | None = None
     depends_on: list[int | str] = []
+    priority: str | int | None = None
+    goal: str | None = None
 
 
 class ChatCommand(Struct, kw_only=True):

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from taskyard.vocabulary import ChatCommand
 from taskyard.wire.fields import FIELD_BYTES_MAX, Name
+from taskyard.wire.submission import Priority
 from taskyard.wire.tasks import TaskAnswer
 
 
@@ -24,6 +25,8 @@ class ParsedTaskAnswer(Struct, kw_only=True):
     model: str | None
     queue: str | None
     depends_on: list[int | str]
+    priority: Priority | None = None
+    goal: str | None = None
 
 
 class CommandAnswer(Struct, kw_only=True):

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from taskyard.chat import replies
-from taskyard.chat.parsed import Parsed, ParsedCommand, ParsedTask, Source, Sources
+from taskyard.chat.parsed import Missing, Parsed, ParsedCommand, ParsedTask, Question, Source, Sources
 from taskyard.chat.parser import parse
 from taskyard.core.cancel import objection_to
 from taskyard.core.commands import CancelTask, RetryTask, SkipTask
 from taskyard.core.effects import Done, Refused
+from taskyard.core.why import Why
 from taskyard.gateway import chat_facts
-from taskyard.gateway.call import Call, OfUser, Reply, task_not_found
+from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, task_not_found
 from taskyard.gateway.port import Unavailable
 from taskyard.gateway.present import task_answer
 from taskyard.gateway.rest.submit import take_in
@@ -69,6 +70,9 @@ async def take(call: Call[OfUser], body: Intake) -> Reply:
     user_id = call.user_id(call.query.user)
     views = await call.hub.queues(user_id)
     parsed = parse(body.text, _sources(views, call.hub.settings.default_queue))
+    unknown = await _unknown_ref(call, user_id, parsed)
+    if unknown is not None:
+        parsed = Parsed(parsed.language, question=Question(Missing.UNKNOWN_TASK, unknown))
     answer = _Answer(parsed)
     if body.dry_run:
         await _propose(call, user_id, answer)
@@ -77,31 +81,45 @@ async def take(call: Call[OfUser], body: Intake) -> Reply:
     return answer.reply()
 
 
+async def _unknown_ref(call: Call[OfUser], user_id: str, parsed: Parsed) -> str | None:
+    """The first task that one of these waits for and that is not this user's."""
+    refs = tuple(dict.fromkeys(one for task in parsed.tasks for one in task.depends_on if isinstance(one, str)))
+    if not refs:
+        return None
+    known = await call.hub.read(lambda reader: reader.known(user_id=user_id, ids=(), refs=refs, keys=()))
+    return next((ref for ref in refs if ref not in known.refs), None)
+
+
 async def _propose(call: Call[OfUser], user_id: str, answer: _Answer) -> None:
     """What would be done; commands are held against the tasks they name, as far as that can be said beforehand."""
     parsed = answer.parsed
     refused: dict[ParsedCommand, replies.Acted] = {}
     for one in parsed.commands:
         objection = await _objection(call, user_id, one)
+        ok = detail = None
         if objection is not None:
-            refused[one] = replies.Acted(command=one.command, ref=one.ref or "", ok=False, detail=objection)
-        ok = None if objection is None else False
-        answer.commands.append(
-            CommandAnswer(command=one.command, ref=one.ref, queue=one.queue, ok=ok, detail=objection)
-        )
+            refused[one], ok, detail = objection, False, replies.detail_of(parsed.language, objection)
+        answer.commands.append(CommandAnswer(command=one.command, ref=one.ref, queue=one.queue, ok=ok, detail=detail))
     if parsed.tasks or parsed.commands:
         answer.lines.append(replies.proposal(parsed, refused))
 
 
-async def _objection(call: Call[OfUser], user_id: str, one: ParsedCommand) -> str | None:
+async def _objection(call: Call[OfUser], user_id: str, one: ParsedCommand) -> replies.Acted | None:
     if one.ref is None:
         return None
     stored = await _find(call, user_id, one.ref)
     if stored is None:
-        return task_not_found().detail
+        return _refused(one, task_not_found())
     goal = GOALS.get(one.command)
     objection = None if goal is None else objection_to(stored.task, goal)
-    return None if objection is None else objection.detail
+    return None if objection is None else _refused(one, objection, stored)
+
+
+def _refused(one: ParsedCommand, why: Refused | RequestRefused, stored: StoredTask | None = None) -> replies.Acted:
+    status = None if stored is None else stored.task.status
+    return replies.Acted(
+        command=one.command, ref=one.ref or "", ok=False, detail=why.detail, code=why.code, status=status
+    )
 
 
 def _sources(views: Sequence[QueueView], default: str) -> Sources:
@@ -109,7 +127,14 @@ def _sources(views: Sequence[QueueView], default: str) -> Sources:
 
 
 def _shown(task: ParsedTask) -> ParsedTaskAnswer:
-    return ParsedTaskAnswer(input=task.input, model=task.model, queue=task.queue, depends_on=list(task.depends_on))
+    return ParsedTaskAnswer(
+        input=task.input,
+        model=task.model,
+        queue=task.queue,
+        depends_on=list(task.depends_on),
+        priority=task.priority,
+        goal=task.goal,
+    )
 
 
 async def _do(call: Call[OfUser], user_id: str, answer: _Answer, *, channel: str, views: list[QueueView]) -> None:
@@ -144,11 +169,23 @@ async def _submit(call: Call[OfUser], user_id: str, answer: _Answer, channel: st
     forecasts = dict(zip(queued, await asyncio.gather(*map(call.hub.forecast, queued)), strict=True))
     refs = await call.hub.read(lambda reader: chat_facts.refs_of(reader, user_id, [stored.task for stored, _ in taken]))
     facts = []
-    for stored, was_known in taken:
+    for asked, (stored, was_known) in zip(parsed.tasks, taken, strict=True):
         forecast = forecasts.get(stored.task.id)
         answer.tasks.append(task_answer(stored, deduplicated=was_known, forecast=forecast))
         position = None if forecast is None else forecast.position
-        facts.append(chat_facts.task_facts(stored, refs, call.hub.now_ms(), position=position, was_known=was_known))
+        # As it is, which may be less than was asked for: a key has its own ceiling.
+        priority = None if asked.priority is None else stored.task.level
+        facts.append(
+            chat_facts.task_facts(
+                stored,
+                refs,
+                call.hub.now_ms(),
+                position=position,
+                was_known=was_known,
+                priority=priority,
+                goal=asked.goal,
+            )
+        )
     answer.lines.append(replies.confirmation(parsed.language, facts))
 
 
@@ -159,6 +196,8 @@ def _item(place: int, task: ParsedTask, channel: str) -> BatchItem:
         input=task.input,
         model=task.model,
         queue=task.queue,
+        priority=task.priority,
+        goal=task.goal,
         depends_on=[one if isinstance(one, str) else _name(one) for one in task.depends_on],
         source=Origin(SourceType.USER, None, channel),
     )
@@ -178,23 +217,23 @@ async def _find(call: Call[OfUser], user_id: str, ref: str) -> StoredTask | None
 async def _control(call: Call[OfUser], user_id: str, answer: _Answer, one: ParsedCommand) -> None:
     done = await _done(call, user_id, one)
     answer.lines.append(replies.acted(answer.parsed.language, done))
-    answer.commands.append(CommandAnswer(command=one.command, ref=one.ref, ok=done.ok, detail=done.detail))
+    detail = replies.detail_of(answer.parsed.language, done)
+    answer.commands.append(CommandAnswer(command=one.command, ref=one.ref, ok=done.ok, detail=detail))
 
 
 async def _done(call: Call[OfUser], user_id: str, one: ParsedCommand) -> replies.Acted:
     """One that is refused keeps no other from being done, and none that were done from being told."""
-    ref = one.ref or ""
-    stored = await _find(call, user_id, ref)
+    stored = await _find(call, user_id, one.ref or "")
     if stored is None:
-        return replies.Acted(command=one.command, ref=ref, ok=False, detail=task_not_found().detail)
+        return _refused(one, task_not_found())
     command = CONTROL[one.command](user_id=user_id, task_id=stored.task.id, actor=call.principal.actor)
     try:
         done, written = await call.hub.ask(command)
     except Unavailable as unavailable:
-        detail = f"{PROBLEMS[Refusal(unavailable.code)].title}."
-        return replies.Acted(command=one.command, ref=ref, ok=False, detail=detail)
+        code = Refusal(unavailable.code)
+        return _refused(one, RequestRefused(code, f"{PROBLEMS[code].title}."), stored)
     if isinstance(done, Refused):
-        return replies.Acted(command=one.command, ref=ref, ok=False, detail=done.detail)
+        return _refused(one, done, stored)
     assert isinstance(done, Done), "only a submission is answered otherwise"
     heirs = await call.hub.read(lambda reader: reader.known(user_id=user_id, ids=done.also, refs=(), keys=()).tasks)
     also = tuple(heirs[task_id].ref for task_id in done.also if task_id in heirs)
@@ -206,19 +245,26 @@ async def _done(call: Call[OfUser], user_id: str, one: ParsedCommand) -> replies
 async def _task_status(call: Call[OfUser], user_id: str, answer: _Answer, one: ParsedCommand) -> None:
     stored = await _find(call, user_id, one.ref or "")
     if stored is None:
-        detail = task_not_found().detail
-        told = replies.Acted(command=one.command, ref=one.ref or "", ok=False, detail=detail)
-        answer.lines.append(replies.acted(answer.parsed.language, told))
+        told, language = _refused(one, task_not_found()), answer.parsed.language
+        answer.lines.append(replies.acted(language, told))
+        detail = replies.detail_of(language, told)
         answer.commands.append(CommandAnswer(command=one.command, ref=one.ref, ok=False, detail=detail))
         return
     because = None
     if stored.task.status not in ENDED:
         found = await why_of(call.hub, stored)
-        because = None if found is None else found.summary
+        because = None if found is None else _because(found)
     refs = await call.hub.read(lambda reader: chat_facts.refs_of(reader, user_id, [stored.task]))
     facts = chat_facts.task_facts(stored, refs, call.hub.now_ms(), because=because)
     answer.lines.append(replies.task_status(answer.parsed.language, facts))
     answer.commands.append(CommandAnswer(command=one.command, ref=one.ref, ok=True))
+
+
+def _because(found: Why) -> replies.Because:
+    first = next(iter(found.reasons), None)
+    if first is None:
+        return replies.Because(found.summary)
+    return replies.Because(found.summary, first.code, first.used, first.limit)
 
 
 async def _queue_status(
