@@ -19,8 +19,6 @@ TAIL_CHARS: Final = 80
 # A priority at the end of a clause begins within this.
 PRIORITIES: Final = range(1, 11)
 
-_NUMBER: Final = re.compile(r"\d+")
-
 
 class Stated(Struct, frozen=True):
     passage: Passage
@@ -52,5 +50,5 @@ def _priority(passage: Passage) -> Stated:
 
 
 def _value(words: str, levels: dict[str, Level]) -> Level | int:
-    number = _NUMBER.search(words)
+    number = re.search(r"\d+", words)
     return next((level for word, level in levels.items() if word in words), None) or int(number[0] if number else 0)

@@ -19,7 +19,7 @@ from taskyard.chat.passage import Passage
 from taskyard.vocabulary import ChatCommand
 
 _ENGLISH: Final = {
-    ChatCommand.CANCEL: one_of("cancel abort stop kill drop terminate"),
+    ChatCommand.CANCEL: one_of("cancel abort stop kill drop terminate delete remove"),
     ChatCommand.RETRY: one_of("re-?try re-?run redo re-?start resubmit try_again"),
     ChatCommand.SKIP: one_of("skip skip_over leave_out pass_over"),
 }
@@ -54,9 +54,10 @@ def _patterns(command: ChatCommand) -> Iterator[re.Pattern[str]]:
 
 
 _NAMED: Final = [(command, pattern) for command in _ENGLISH for pattern in _patterns(command)]
+_VERBS: Final = "|".join((*_ENGLISH.values(), *chinese.COMMANDS.values()))
 _CONDITIONED: Final = re.compile(
-    r"(?:if|when|once|unless|after|as\ssoon\sas|如果|若|要是|等|当)[^.!?。\n]{1,120}?(?:,|\sthen\s|就|则|再)\s?"
-    rf"(?:(?:then|please)\s|就)?(?:{'|'.join((*_ENGLISH.values(), *chinese.COMMANDS.values()))})\s{{0,2}}{REFS}"
+    r"(?:if|when|once|unless|after|as\ssoon\sas|如果|若|要是|等|当|(?=t[-_ ]?\d))[^.!?。\n]{1,120}?"
+    rf"(?:,|\sthen\s|就|则|再|后)\s?(?:(?:then|please)\s|就)?(?:{_VERBS})\s{{0,2}}{REFS}"
 )
 _UNNAMED: Final = [
     re.compile(rf"(?:{_ENGLISH[one]}{_IT}(?:\s(?:again|please|now))?|{chinese.COMMANDS[one]}{chinese.IT})\s?[.!。]?")

@@ -39,7 +39,7 @@ _WHO: Final = (
 )
 _ENDS: Final = (
     r"(?:(?:\s(?:is|are|has|have|was|were|gets?))?(?:\sbeen)?"
-    r"\s(?:done|finish(?:ed|es)?|complet(?:ed?|es)|succeed(?:ed|s)?|ready|over|end(?:ed|s)?))"
+    r"\s(?:done|finish(?:ed|es)?|complet(?:ed|es|e)|succeed(?:ed|s)?|ready|over|end(?:ed|s)?)(?![a-z]))"
 )
 _ENDS_ZH: Final = r"\s{0,2}(?:任务)?(?:都|全部)?(?:完成|结束|做完|跑完|运行完|执行完|成功|好)"
 _DEPENDS: Final = r"depend(?:s|ing|ent)?\s(?:up)?on"
@@ -52,13 +52,14 @@ _WAITS: Final = (
         rf"(?:only\s)?(?:(?:but|and)\s)?(?:wait\s)?(?:after|once|when|as\ssoon\sas|following|until)\s(?P<refs>{REFS}){_ENDS}?"
     ),
     re.compile(rf"{_WHO}(?:依赖于?|取决于|基于|根据)\s?(?P<refs>{_ITEMS})(?:\s?的?(?:结果|输出))?"),
-    re.compile(rf"(?:等到?|等待|在|待)?\s?(?P<refs>{REFS})(?:{_ENDS_ZH}了?)?\s?(?:之后|以后|后)[再就才]?"),
+    re.compile(
+        rf"(?:等到?|等待|在|待|做完|完成|跑完|执行完)?\s?(?P<refs>{REFS})(?:{_ENDS_ZH}了?)?\s?(?:之后|以后|后)[再就才]?"
+    ),
     re.compile(rf"(?:等到?|等待)\s?(?P<refs>{REFS}){_ENDS_ZH}了?"),
 )
 _WAITS_FOR_EARLIER: Final = re.compile(rf"{_WHO}(?:{_DEPENDS}\s|依赖于?\s?)(?:{_EARLIER})(?=\s?(?:[,.;:)\]!。]|$))")
 _ONE: Final = re.compile(r"(?P<ref>(?<![a-z0-9])t[-_ ]?)?(?P<number>\d{1,9})")
 _NTH: Final = chinese.NUMERALS | {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
-_BRACKETS: Final = ("()", "[]")
 
 
 class Wait(Struct, frozen=True):
@@ -108,7 +109,7 @@ def refs_in(text: str) -> list[str]:
 def _with_brackets(passage: Passage, start: int, end: int) -> tuple[int, int]:
     """With the brackets around it, if there is nothing else in them."""
     before, after = passage.view[max(0, start - 2) : start].rstrip(" "), passage.view[end : end + 2].lstrip(" ")
-    if before[-1:] + after[:1] in _BRACKETS:
+    if before[-1:] + after[:1] in ("()", "[]"):
         return passage.view.rindex(before[-1], 0, start), passage.view.index(after[0], end) + 1
     return start, end
 

@@ -94,8 +94,8 @@ MARKER: Final = re.compile(
 PHRASES: Final = re.compile(
     one_of(
         """look_(?:into|for|over|through) work_(?:on|out) figure_out find_out set_up clean_up follow_up write_up
-        draw_up put_together go_(?:through|over) take_care_of deal_with make_sure double[-_]?check cross[-_]?check
-        sanity[-_]check reverse[-_]engineer reach_out_to whip_up
+        draw_up put_together go_(?:through|over) take_care_of take_(?:the|this|these|all) deal_with make_sure
+        double[-_]?check cross[-_]?check sanity[-_]check reverse[-_]engineer reach_out_to whip_up
         (?:load|unit|smoke|stress|regression|integration|a/b)[-_]test back_up roll_back carry_out come_up_with
         turn_(?:the|this|these|all|my|our) sum_up break_down get_rid_of report_on check_(?:for|on) search_for
         scan_for test_for spin_up shut_down kick_off fill_(?:in|out) sort_out wrap_up keep_track_of try_to
@@ -148,9 +148,9 @@ NOUNS: Final = words_of(
 )
 """Those that are as often nouns: by what follows it shows which they are."""
 FIRSTLY_VERBS: Final = words_of(
-    """audit benchmark change check clean complete correct count document draft email estimate fix handle import index
-    list make measure monitor move open print pull push read request research reset review run search set sort split
-    start store sync tag test track update upgrade"""
+    """audit benchmark change check clean complete correct count document draft email estimate filter fix format
+    group handle import index label list mail make measure monitor move open print process pull push read request
+    research reset review run search set sort split start store sync tag test track update upgrade"""
 )
 """Those of them that are verbs wherever they begin a sentence, unless what follows makes a noun of them."""
 COMPOUNDS: Final = words_of("call day engine light meeting period point process season session team time week")
@@ -266,7 +266,8 @@ PLEASANTRY: Final = re.compile(
 # Questions about how things stand.
 _SHOW: Final = one_of(
     """(?:show|list|display|get|give|print|check|view|see|tell|let)(?:_(?:me|us))?(?:_(?:see|know|about))?
-        what's what_is what_are how's how_is how_are how_about what_about any is_there(?:_any)? do_i_have(?:_any)?"""
+        what's what_is what_are how's how_is how_are how_about what_about any (?:is|are)_there(?:_any)?
+        do_i_have(?:_any)?"""
 )
 _MY: Final = r"(?:\s?(?:the|my|our|all|current|any|overall|latest|full|whole|of|on|for|a|an|in|inside)(?![a-z])){0,5}"
 _THING: Final = one_of("tasks? task_?queues? queues? tasks?_list jobs yard everything work backlog to-?do_list")
@@ -299,7 +300,7 @@ UNKNOWN_QUEUE: Final = re.compile(
     r"(?:show|display|list|view)(?:\sme)?(?:\sthe)?\squeue\s(?P<name>[\w./:-]+)|(?:查看|显示)队列\s?(?P<zh>[a-z][\w./:-]*)"
 )
 STATUS_OF_TASK: Final = re.compile(
-    rf"(?P<asks>{_SHOW}|status|where(?:'s|\sis)|why(?:'s|\sis|\sdid|\sdoes|\shas|\sisn't|\shasn't|\sdoesn't)|did|has|is|does"
+    rf"(?P<asks>{_SHOW}|status|how\sfar(?:\salong)?\sis|where(?:'s|\sis)|why(?:'s|\sis|\sdid|\sdoes|\shas|\sisn't|\shasn't|\sdoesn't)|did|has|is|does"
     rf"|when\swill|what\shappened\s(?:to|with)|explain)?{_MY}\s?(?:{_STATE}\s(?:of|on|for)\s)?(?P<refs>{REFS})(?:'s)?"
     r"(?P<about>(?:\s"
     + one_of(
@@ -315,9 +316,11 @@ NOT_A_QUEUE: Final = re.compile(
     r"|office|copy|network|provider|account|environment|version|station|workstation|console|dashboard|api)s?(?![a-z])"
 )
 """After a queue's name: then the word is about something else."""
+DANGLING: Final = re.compile("(?:to|of|from|about|into|than)\\s")
+"""What begins so goes on with the words before it."""
 EITHER: Final = re.compile(r"\s(?:or|and/or)\s(?:the\s)?")
 
-# How urgent a task is, and what for it is done.
+# How urgent a task is, and what it is for.
 LEVELS: Final = (
     dict.fromkeys(("not urgent", "no rush", "no hurry", "low", "p3", "p4"), Level.LOW)
     | dict.fromkeys(("top", "highest", "urgent", "critical", "emergency", "p0"), Level.CRITICAL)
@@ -336,7 +339,7 @@ _URGENT: Final = one_of(
     "urgent critical emergency important asap a\\.s\\.a\\.p not_(?:so_|very_|that_)?urgent no_rush no_hurry"
 )
 _IS_IT: Final = (
-    r"(?:(?:this|it|that|the task)(?:'s|\sis|\shas)\s(?:of\s)?(?:an?\s)?"
+    r"(?:(?:it|(?:this|that|the)(?:\s(?:task|job|one))?)(?:'s|\sis|\shas)\s(?:of\s)?(?:an?\s)?"
     r"|(?:please\s)?(?:make|mark|set|treat|flag|give|do)\s"
     r"(?:(?:it|this|that|them|all|these|the|its)\s){0,2}(?:as\s|to\s)?(?:an?\s)?)?"
 )

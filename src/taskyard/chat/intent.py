@@ -143,7 +143,8 @@ def is_continued(passage: Passage, *, surely: bool) -> bool:
     `surely`: only if a verb of work says so.
     """
     clause = bared(passage)
-    if not clause.passage.view.strip(" .!?。") or is_negated(clause.passage):
+    view = clause.passage.view
+    if not view.strip(" .!?。") or is_negated(clause.passage) or english.DANGLING.match(view):
         return False
     if surely and intent_of(clause, was_asked=False) is Intent.TALK:
         return False

@@ -25,7 +25,7 @@ _LINE: Final = re.compile(
     rf"|\(?[{chinese.HAN}]{{1,3}}(?:[)、.]\)?|,(?=\s))|[a-h][.)]\s)\s{{0,4}}(?=\S)"
 )
 _INLINE: Final = re.compile(
-    rf"(?:^|(?<=[\s:;,.。、!?{CJK}]))(?:\(?(?P<number>\d{{1,2}})[.)、]\)?(?!\d)|(?P<circled>[①-⑳])"
+    rf"(?:^|(?<=[\s:;,.。、!?{CJK}]))(?:(?P<word>(?:任务|步骤|task|step)\s?)?\(?(?P<number>\d{{1,2}})(?(word)[.)、:]|[.)、])\)?(?!\d)|(?P<circled>[①-⑳])"
     rf"|\((?P<bracketed>[{chinese.HAN}])\)|(?P<han>[{chinese.HAN}])、)\s{{0,2}}(?=\S)"
 )
 

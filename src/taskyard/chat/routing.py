@@ -47,6 +47,7 @@ _JOINT: Final = re.compile(
     r"\s{0,3}(?:上面|上|里面?|中|那边)?(?:来|去)?(?:(?:处理|执行|运行|跑|做)(?:一下)?(?=\s?:))?\s{0,2}"
     r"(?:[,:;)\]-]|(?:to|and|for)(?![a-z'-]))?\s{0,3}(?:(?:to|and|for)(?![a-z'-])\s{1,3})?"
 )
+_ADDRESSED: Final = re.compile(r"\s?:|,?\s?(?:please\s|pls\s|帮我|请(?!问))")
 _FOR_THIS: Final = re.compile(
     rf"(?:do\s|run\s|handle\s|process\s)?{_THIS}\s?:|(?:做|处理|完成|执行|跑)?{chinese.THIS}(?:的?内容)?:"
 )
@@ -138,7 +139,7 @@ def _at_start(names: Names, passage: Passage) -> Routed | None:
         if target is not None and is_fit(passage, target):
             return _led(passage, target)
     target = target_at(names, passage, 0)
-    if target is not None and passage.view[target.end : target.end + 1] == ":":
+    if target is not None and _ADDRESSED.match(passage.view, target.end):
         return _led(passage, target)
     return None
 

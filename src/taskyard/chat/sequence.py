@@ -41,7 +41,7 @@ _LATER: Final = one_of(
     rf"""after_?wards? after_(?:that|this|which) subsequently thereafter (?:once|when)_(?:that|it)_finishes
     (?:once|when|after)_(?:(?:that|this|it|you|they)(?:'s|'re|_is|_are)?_)?{_DONE}"""
 )
-_THEN: Final = rf"{_AND}(?:then|finally|lastly|{_LATER})(?![a-z'-])"
+_THEN: Final = rf"{_AND}(?:then|finally|lastly|(?:second|third|fourth)(?:ly)?(?=,)|{_LATER})(?![a-z'-])"
 _WITH_THAT: Final = (
     r"(?:and,?\s)?(?:(?:based on|using|with|from) (?:that|this|the results?|its results?|those(?: results)?)(?=,)"
     r"|(?:based on|using|from) that\s)"

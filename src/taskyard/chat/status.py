@@ -18,8 +18,6 @@ from taskyard.vocabulary import ChatCommand
 CHARS_MAX: Final = 120
 # Nobody needs more to ask; what is longer is about something else, and is not looked at.
 
-_ABOUT_QUEUES: Final = re.compile("queue|backlog|队列|排队")
-
 
 def status_asked(names: Names, passage: Passage) -> tuple[ParsedCommand, ...] | Question:
     """What a clause asks about; nothing if it is about something else."""
@@ -27,7 +25,7 @@ def status_asked(names: Names, passage: Passage) -> tuple[ParsedCommand, ...] | 
     if len(view) > CHARS_MAX:
         return ()
     if english.STATUS.fullmatch(view) or chinese.STATUS.fullmatch(view):
-        return (ParsedCommand(ChatCommand.QUEUE if _ABOUT_QUEUES.search(view) else ChatCommand.STATUS),)
+        return (ParsedCommand(ChatCommand.QUEUE if re.search("queue|backlog|队列|排队", view) else ChatCommand.STATUS),)
     return _of_tasks(view) or _of_queue(names, view)
 
 

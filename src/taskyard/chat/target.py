@@ -21,7 +21,6 @@ _CHINESE: Final = re.compile("|".join(chinese.NAMES))
 _AFTER: Final = re.compile(r"(?:'s)?\s{0,2}的?(?P<kind>(?:models?|queue|source|llm)(?![a-z0-9])|模型|队列)")
 _OF_QUEUE: Final = re.compile(r"(?:'s\s{0,2}|\s{0,2}的\s{0,2}|\s{1,2})(?:models?\s|模型\s?)?")
 _ON_QUEUE: Final = re.compile(r"\s{1,2}(?:on|at|from|in|of)\s{1,2}(?:the\s{1,2})?|\s?@\s?")
-_PARTED: Final = re.compile("[ -]")
 _QUEUE: Final = ("queue", "队列")
 
 
@@ -65,7 +64,7 @@ def target_at(names: Names, passage: Passage, at: int) -> Target | None:
     return Target(
         after.end() if after else end,
         first.said if second is None else first.said.and_also(second.said),
-        is_called=bool(after or before["kind"] or _PARTED.search(passage.view, before.end(), end)),
+        is_called=bool(after or before["kind"] or re.search("[ -]", passage.view[before.end() : end])),
     )
 
 
