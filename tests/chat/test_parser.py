@@ -553,6 +553,18 @@ REPEATED: Final = (
     *("T-1 ", "T-1,", "T-1 and ", "depends on T-1 ", "cancel T-1 and ", "(", "[", '"', "'a ", "`", "```"),
     *("http://", "please ", "hi, ", "谢谢", "再", "先再", "然后", "把发给", "my the of on for ", "status of ", "队列"),
     *("send it to ", "with ", "on the ", ",", "1) a ", "analyze the data. ", "Analyze data.\n", "①"),
+    *(
+        "urgent, ",
+        "priority 9, ",
+        ", goal",
+        "goal: a. ",
+        "高优先级",
+        "如果",
+        "以高优先级",
+        "能解释",
+        "很",
+        "或者 glm5 ",
+    ),
     *("if a, ", "Then he said. ", "write x; ", "第1", "1,2,", "e.g. ", "... "),
 )
 

@@ -28,7 +28,8 @@ ASIDE: Final = re.compile(
 )
 _JUST: Final = r"(?: (?:please|pls|kindly|maybe|possibly|perhaps|also|just|quickly|now|then|go ahead and))*"
 _ANSWER: Final = (
-    r"(?:explain|describe|recommend|suggest|clarify|define|elaborate)\s(?![^?!]{0,160}\s(?:in|to|as|into|for)\s"
+    r"(?:explain|describe|recommend|suggest|clarify|define|elaborate|(?:show|teach) (?:me|us) how)\s"
+    r"(?![^?!]{0,160}\s(?:in|to|as|into|for)\s"
     r"(?:an?|the|our|my)\s(?:\w+\s)?(?:file|document|doc|report|readme|wiki|page|e-?mail|slide|post|team|customer|client))"
 )
 """Asked of somebody, it is answered and not worked on, unless it is to be written down."""
