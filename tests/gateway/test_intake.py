@@ -309,6 +309,26 @@ async def test_a_chinese_answer_is_in_chinese(ann: Client) -> None:
     assert (await said(ann, "取消 T-009", dry_run=True))["reply"] == "取消 T-009：你没有任务 T-009。"
 
 
+async def test_a_running_task_is_told_in_the_language_of_the_message(hub: GatewayHub, ann: Client) -> None:
+    await said(ann, "fetch the data")
+    await hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
+    task_id = (await ann.get(f"{TASKS}/T-001")).json["id"]
+    await hub.decide(StartTask(1, "d_1", task_id, 1))
+    assert "It runs on mac since " in (await said(ann, "is T-001 done?"))["reply"]
+    assert (await said(ann, "T-001 怎么样了"))["reply"] == "T-001 运行中（队列 default，已 1 秒）：fetch the data"
+
+
+async def test_why_an_imported_task_was_skipped_is_told_as_it_was_written(ann: Client) -> None:
+    record = {"id": "a", "input": "fetch it", "status": "skipped", "skipped_reason": "Bob has it."}
+    assert (await ann.post("/api/v1/import", {"origin": "there", "tasks": [record]})).status == 200
+    assert (await said(ann, "is T-001 done?"))["reply"] == "T-001 is skipped (queue default): fetch it\nBob has it."
+
+
+async def test_a_dry_run_of_a_question_asks_it_of_nothing(ann: Client) -> None:
+    answer = await said(ann, "task status", dry_run=True)
+    assert (answer["reply"], answer["commands"][0]["ok"]) == ("This would do: status", None)
+
+
 async def finish(hub: GatewayHub, ann: Client, *, well: bool) -> None:
     await hub.decide(JoinDaemon(1, "u_ann", "d_1", "boot", "mac"))
     task_id = (await ann.get(f"{TASKS}/T-001")).json["id"]

@@ -99,8 +99,10 @@ def task_facts(
     task, content = stored.task, _content.decode(stored.body)
     trouble = task.trouble
     failed = tuple((refs[each.id], each.outcome) for each in _failed(task) if each.outcome and each.id in refs)
-    if because is None and not failed and trouble is not None and trouble.skipped_reason:
-        because = Because(trouble.skipped_reason)
+    own = None if trouble is None or _failed(task) else trouble.skipped_reason
+    if because is None and own:
+        # Of a task that was imported: in the words of where it came from.
+        because = Because(own)
     return TaskFacts(
         ref=task.ref,
         text=content.title or content.input,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from taskyard.chat import replies
-from taskyard.chat.parsed import Missing, Parsed, ParsedCommand, ParsedTask, Question, Source, Sources
+from taskyard.chat.parsed import Language, Missing, Parsed, ParsedCommand, ParsedTask, Question, Source, Sources
 from taskyard.chat.parser import parse
 from taskyard.core.cancel import objection_to
 from taskyard.core.commands import CancelTask, RetryTask, SkipTask
@@ -253,17 +253,18 @@ async def _task_status(call: Call[OfUser], user_id: str, answer: _Answer, one: P
     because = None
     if stored.task.status not in ENDED:
         found = await why_of(call.hub, stored)
-        because = None if found is None else _because(found)
+        because = None if found is None else _because(answer.parsed.language, found)
     refs = await call.hub.read(lambda reader: chat_facts.refs_of(reader, user_id, [stored.task]))
     facts = chat_facts.task_facts(stored, refs, call.hub.now_ms(), because=because)
     answer.lines.append(replies.task_status(answer.parsed.language, facts))
     answer.commands.append(CommandAnswer(command=one.command, ref=one.ref, ok=True))
 
 
-def _because(found: Why) -> replies.Because:
+def _because(language: Language, found: Why) -> replies.Because | None:
+    """What runs has no reason, only a summary; and that is in English."""
     first = next(iter(found.reasons), None)
     if first is None:
-        return replies.Because(found.summary)
+        return replies.Because(found.summary) if language is Language.ENGLISH else None
     return replies.Because(found.summary, first.code, first.used, first.limit)
 
 
