@@ -479,6 +479,23 @@ def test_a_remark_before_a_request_comes_along_but_no_pleasantry_and_no_question
     assert inputs("希望你一切都好。修复登录。") == ["修复登录。"]
 
 
+def test_what_is_told_before_a_list_is_told_to_each_of_its_tasks() -> None:
+    text = "The server is db-2. Please do these:\n- check the disk\n- clean the logs"
+    assert inputs(text) == ["The server is db-2. check the disk", "The server is db-2. clean the logs"]
+    assert inputs("The server is db-2. Fix it, then ship it") == ["The server is db-2. Fix it", "ship it"]
+
+
+def test_a_list_that_is_told_is_what_a_request_after_it_is_about() -> None:
+    text = "Notes from today:\n- sales are up\n- churn is down\nSummarize these notes."
+    assert inputs(text) == [text]
+
+
+def test_a_long_remark_before_a_long_list_is_too_much() -> None:
+    listed = "Please do these:\n" + "\n".join(f"- fix page {number}" for number in range(100))
+    assert len(inputs(f"The server is {'slow ' * 100}. {listed}")) == 100
+    assert read(f"The server is {'slow ' * 5_000}. {listed}").question == Question(Missing.FEWER)
+
+
 # What no message may do.
 
 

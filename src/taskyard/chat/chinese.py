@@ -234,6 +234,10 @@ SEND: Final = one_of(
     """交给 交由 发给 发到 发送到 发送给 送到 提交到 提交给 放到 放进 放入 丢给 丢到 派给 分配给 分给 转给 加到
         加入到? 排到"""
 )
+THESE: Final = (
+    r"(?:做|处理|跑|执行)?(?:这个|那个|它|该|(?P<many_zh>这些|那些|它们|都|全部|所有|以上|上面)(?:都)?)(?:任务)?"
+)
+"""Tasks that were named before."""
 THIS: Final = r"(?:(?:这个|这些|这|它们?|以下|下面的?|该|此|所有|全部)?(?:任务|工作|事情?)?(?:都|全部)?\s?)"
 NAMES: Final = {
     "远程": "remote",
@@ -248,8 +252,12 @@ NAMES: Final = {
     "千问": "qwen",
 }
 """How names that are written in Latin letters are said in Chinese; the longer one first."""
+NAME: Final = re.compile("|".join(NAMES))
+TO: Final = re.compile(r"\s?(?:来|去)")
+"""After a model that is used for something."""
 
 # What comes after something else.
+ENDS: Final = r"\s{0,2}(?:任务)?(?:都|全部)?(?:完成|结束|做完|跑完|运行完|执行完|成功|好)"
 THEN: Final = (
     one_of(
         """并?然后 接着 接下来 随后 紧接着 并?据此 之后 其次 下一步 第[二三四五六]步(?=[,:]) 并?且?完成之?后
@@ -260,6 +268,7 @@ THEN: Final = (
 )
 ALL_DONE: Final = "(?:全部|都|所有任务?都?)(?:完成|做完|结束|跑完)了?之?后[再就]?"
 AGAIN: Final = "再(?![见会次来说三])"
+FIRST_AND_THEN: Final = re.compile(rf"\s?(?:{AGAIN}|最后(?![一两几个的期终面]))")
 FIRST: Final = re.compile("(?:请|帮我|麻烦你?|你|我们)?(?:首先|先)")
 
 # Letters and numerals.

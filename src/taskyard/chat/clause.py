@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from taskyard.chat import chinese
 from taskyard.chat.attributes import stated
 from taskyard.chat.control import controlled
 from taskyard.chat.dependencies import Wait, awaited
@@ -19,8 +20,7 @@ from taskyard.chat.status import status_asked
 _THIS: Final = re.compile(
     r"(?:(?:do|run|handle|process)\s)?(?:this|it|that|the (?:task|last one)"
     r"|(?P<many>(?:all of )?(?:these|those|them)|all|everything|both|(?:all (?:of )?)?the above|the (?:rest|tasks)))"
-    r"(?: (?:one|tasks?|ones))?"
-    r"|(?:做|处理|跑|执行)?(?:这个|那个|它|该|(?P<many_zh>这些|那些|它们|都|全部|所有|以上|上面)(?:都)?)(?:任务)?"
+    rf"(?: (?:one|tasks?|ones))?|{chinese.THESE}"
 )
 
 

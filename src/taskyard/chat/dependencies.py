@@ -41,7 +41,6 @@ _ENDS: Final = (
     r"(?:(?:\s(?:is|are|has|have|was|were|gets?))?(?:\sbeen)?"
     r"\s(?:done|finish(?:ed|es)?|complet(?:ed|es|e)|succeed(?:ed|s)?|ready|over|end(?:ed|s)?)(?![a-z]))"
 )
-_ENDS_ZH: Final = r"\s{0,2}(?:任务)?(?:都|全部)?(?:完成|结束|做完|跑完|运行完|执行完|成功|好)"
 _DEPENDS: Final = r"depend(?:s|ing|ent)?\s(?:up)?on"
 _WAITS: Final = (
     re.compile(
@@ -53,9 +52,9 @@ _WAITS: Final = (
     ),
     re.compile(rf"{_WHO}(?:依赖于?|取决于|基于|根据)\s?(?P<refs>{_ITEMS})(?:\s?的?(?:结果|输出))?"),
     re.compile(
-        rf"(?:等到?|等待|在|待|做完|完成|跑完|执行完)?\s?(?P<refs>{REFS})(?:{_ENDS_ZH}了?)?\s?(?:之后|以后|后)[再就才]?"
+        rf"(?:等到?|等待|在|待|做完|完成|跑完|执行完)?\s?(?P<refs>{REFS})(?:{chinese.ENDS}了?)?\s?(?:之后|以后|后)[再就才]?"
     ),
-    re.compile(rf"(?:等到?|等待)\s?(?P<refs>{REFS}){_ENDS_ZH}了?"),
+    re.compile(rf"(?:等到?|等待)\s?(?P<refs>{REFS}){chinese.ENDS}了?"),
 )
 _WAITS_FOR_EARLIER: Final = re.compile(rf"{_WHO}(?:{_DEPENDS}\s|依赖于?\s?)(?:{_EARLIER})(?=\s?(?:[,.;:)\]!。]|$))")
 _ONE: Final = re.compile(r"(?P<ref>(?<![a-z0-9])t[-_ ]?)?(?P<number>\d{1,9})")

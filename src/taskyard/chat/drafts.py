@@ -9,13 +9,15 @@ from taskyard.chat.clause import Read, read
 from taskyard.chat.dependencies import Wait, resolved
 from taskyard.chat.intent import Intent, is_courtesy, is_told
 from taskyard.chat.parsed import Language, Missing, Parsed, ParsedCommand, ParsedTask, Question
-from taskyard.chat.passage import CJK
+from taskyard.chat.passage import CJK, Passage
 from taskyard.chat.sequence import Clause
 from taskyard.chat.sources import NOTHING_SAID, Names, Said
 from taskyard.vocabulary import ChatCommand
 
 TASKS_MAX: Final = 200
 # Of one message, and of commands as many. More of them are not typed but generated, and have a batch for themselves.
+SPREAD_CHARS_MAX: Final = 1_000_000
+# Of what is told before a list, in all its tasks together: each of them has it.
 
 _VERB_ALONE: Final = re.compile(rf"[a-z]+\W?|[{CJK}]{{2}}\W?")
 _SIGN: Final = re.compile(r"[:;.!\uff1a\uff1b\u3002\uff01]$")
@@ -59,6 +61,7 @@ class Drafts:
         self._retried: list[Wait] = []
         """What is told to come after a retry waits for the task that is retried."""
         self._remark = ""
+        """Told before a request, or before a list for all its items."""
         self._is_talk = False
 
     @property
@@ -68,15 +71,20 @@ class Drafts:
 
     @property
     def _is_too_much(self) -> bool:
-        return len(self.tasks) > TASKS_MAX or len(self._commands) > TASKS_MAX
+        spread = len(self._remark) * len(self.tasks)
+        return max(len(self.tasks), len(self._commands)) > TASKS_MAX or spread > SPREAD_CHARS_MAX
 
     # The layout.
 
     def begin_text(self) -> None:
-        self._here, self._retried, self._remark = [], [], ""
+        self._here, self._retried = [], []
 
     def begin_list(self) -> None:
         self._recent, self._ends = [], {}
+
+    def remark(self, passage: Passage) -> None:
+        """What is told, and may be what a request after it is about."""
+        self._remark += passage.raw if passage.raw.endswith("\n") else f"{passage.raw} "
 
     def end_item(self, number: int) -> None:
         if self._here:
@@ -118,7 +126,7 @@ class Drafts:
         elif not is_task and not self._here:
             self._is_talk = True
             if is_told(clause.passage):
-                self._remark = f"{self._remark} {clause.passage.raw.strip()}".strip()
+                self.remark(clause.passage)
         elif clause.is_next and (is_task or clause.is_inner):
             self._follow(clause, found, terms)
         elif is_task and (not self._here or found.is_explicit):
@@ -162,9 +170,7 @@ class Drafts:
 
     def _add(self, clause: Clause, found: Read, terms: Terms) -> None:
         place = len(self.tasks)
-        text = found.content.raw.strip()
-        if self._remark:
-            text = f"{self._remark} {text}"
+        text = self._remark + found.content.raw.strip()
         waits = [*self._waits, *found.waits, *(self._retried if clause.is_next else ())]
         is_next = clause.is_next
         if not self._here:
@@ -179,7 +185,7 @@ class Drafts:
         self.tasks.append(draft)
         self._here.append(place)
         self._recent.append(place)
-        self._waits, self._retried, self._remark = [], [], ""
+        self._waits, self._retried, self._remark = [], [], self._remark if terms.is_listed else ""
 
     # The end.
 

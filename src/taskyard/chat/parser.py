@@ -60,6 +60,8 @@ def _take(names: Names, drafts: Drafts, block: Block) -> None:
             terms = Terms(heading.said, heading.waits, is_listed=True, is_next=is_next)
             _read_text(names, drafts, item.passage, terms)
             drafts.end_item(number)
+    else:
+        drafts.remark(_whole(heading, block))
 
 
 def _are_tasks(names: Names, heading: Heading, block: Block) -> bool:

@@ -76,7 +76,6 @@ _RULED_OUT: Final = re.compile(
 )
 _RULED_OUT_CHARS: Final = 16
 _CLOSED: Final = re.compile(r"\s?[)\]]\s?[.!]?$")
-_TO: Final = re.compile(r"\s?(?:来|去)")
 
 
 class Routed(Struct, frozen=True):
@@ -171,7 +170,7 @@ def _inside(names: Names, passage: Passage) -> Routed | None:
         if _is_ruled_out(passage, found.start()):
             continue
         if target is not None and passage.view[target.end : target.end + 1] not in ("的", "'"):
-            joint = _TO.match(passage.view, target.end)
+            joint = chinese.TO.match(passage.view, target.end)
             start, end = _with_bracket(passage, found.start()), joint.end() if joint else target.end
             closes = 1 if passage.view[start] == "(" and passage.view[end : end + 1] == ")" else 0
             return Routed(passage.without(start, end + closes), target.said, target.question)

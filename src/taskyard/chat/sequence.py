@@ -68,7 +68,6 @@ _INSIDE: Final = re.compile(
     r"|(?P<alone>(?<!完成)(?<!结束)(?<!做完)\s?(?:之后|接下来|随后|紧接着)[再就]?\s?,?\s?)"
     rf"|\s{_AND}(?:then|and\s(?:finally|lastly)|(?P<later>{_LATER}))(?![a-z'-])\s?[,:]?\s|[,;\s]{{0,2}}(?:并?然后|接着)[再就]?\s?,?\s?|[,;]\s?(?:{chinese.THEN}|{chinese.AGAIN})\s?,?\s?"
 )
-_FIRST_AND_THEN_ZH: Final = re.compile(rf"\s?(?:{chinese.AGAIN}|最后(?![一两几个的期终面]))")
 _CONDITION: Final = re.compile(r"(?:if|when|whenever|unless|in case|once)\s")
 _THEN_ALONE: Final = re.compile(r"\s(?:and\s)?then\s")
 _BEFORE_OTHER_THEN: Final = re.compile(
@@ -145,7 +144,7 @@ def cuts(passage: Passage) -> list[Cut]:
         if _separates(passage, one, is_condition)
     ]
     if chinese.FIRST.match(passage.masked):
-        again = islice(_FIRST_AND_THEN_ZH.finditer(passage.masked, 2), CUTS_MAX)
+        again = islice(chinese.FIRST_AND_THEN.finditer(passage.masked, 2), CUTS_MAX)
         taken = {cut.end for cut in found}
         found += [Cut(one.start(), one.end()) for one in again if one.end() not in taken]
     return sorted(found)

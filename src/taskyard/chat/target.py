@@ -17,7 +17,6 @@ _BEFORE: Final = re.compile(
     r"(?:(?:the|my|our|your|a|an)\s{1,3})?(?P<kind>(?:model|queue|source)(?:\s?[:=]\s?|\s{1,3})|(?:模型|队列)\s?(?:[:=]|用|是|为)?\s?)?"
 )
 _WORD: Final = re.compile(r"[a-z0-9][a-z0-9._:/+-]{0,99}")
-_CHINESE: Final = re.compile("|".join(chinese.NAMES))
 _AFTER: Final = re.compile(r"(?:'s)?\s{0,2}的?(?P<kind>(?:models?|queue|source|llm)(?![a-z0-9])|模型|队列)")
 _OF_QUEUE: Final = re.compile(r"(?:'s\s{0,2}|\s{0,2}的\s{0,2}|\s{1,2})(?:models?\s|模型\s?)?")
 _ON_QUEUE: Final = re.compile(r"\s{1,2}(?:on|at|from|in|of)\s{1,2}(?:the\s{1,2})?|\s?@\s?")
@@ -70,7 +69,7 @@ def target_at(names: Names, passage: Passage, at: int) -> Target | None:
 
 def _name_at(names: Names, passage: Passage, at: int) -> _Name | None:
     """The longest run of words that is a name."""
-    found = _CHINESE.match(passage.view, at)
+    found = chinese.NAME.match(passage.view, at)
     if found:
         word = chinese.NAMES[found[0]]
         said = names.said(word)
