@@ -32,7 +32,7 @@ from taskyard.core.effects import (
 from taskyard.core.settings import Settings
 from taskyard.core.task import Failure, Task
 from taskyard.gateway.daemon_positions import sealed_position
-from taskyard.gateway.present import execute_frame
+from taskyard.gateway.orders import execute_frame
 from taskyard.gateway.pressure import shown
 from taskyard.hub.tokens import Tokens
 from taskyard.store.committer import Release
