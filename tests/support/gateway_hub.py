@@ -18,7 +18,7 @@ from taskyard.hub.outbound import Outbound
 from taskyard.hub.switchboard import Switchboard
 from taskyard.store.memory import MemoryStore
 from taskyard.store.port import Store
-from taskyard.vocabulary import Level, Scope, SourceType
+from taskyard.vocabulary import Level, PriorityScale, Scope, SourceType
 
 START_MS: Final = 1_800_000_000_000
 SECRET: Final = b"0" * 32
@@ -122,6 +122,7 @@ class GatewayHub(Switchboard):
         max_priority: Level | None = None,
         sources: tuple[SourceType, ...] | None = None,
         expires_at: int | None = None,
+        priority_scale: PriorityScale | None = None,
     ) -> str:
         secret = f"{KEY_PREFIX}{self.mint_secret()}"
         await self.decide(
@@ -135,6 +136,7 @@ class GatewayHub(Switchboard):
                 max_priority=max_priority,
                 sources=sources,
                 expires_at=expires_at,
+                priority_scale=priority_scale,
             )
         )
         return secret

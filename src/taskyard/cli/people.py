@@ -196,6 +196,10 @@ def add_key(
         typer.Option("--scope", help="tasks, daemon, agent or admin; several times [default: tasks]."),
     ] = None,
     max_priority: Annotated[str | None, typer.Option("--max-priority", help="No task above this.")] = None,
+    priority_scale: Annotated[
+        str | None,
+        typer.Option("--priority-scale", help="1-4: its client counts from 1 (critical) to 4 (low)."),
+    ] = None,
     source: Annotated[list[str] | None, typer.Option("--source", help="Only tasks from this source.")] = None,
     expires: Annotated[str | None, typer.Option("--expires", metavar="WHEN", help="30d, or a date.")] = None,
 ) -> None:
@@ -205,6 +209,8 @@ def add_key(
     terms: dict[str, Any] = {"name": name, "scopes": scope or ["tasks"]}
     if max_priority:
         terms["max_priority"] = max_priority
+    if priority_scale:
+        terms["priority_scale"] = priority_scale
     if source:
         terms["sources"] = source
     if expires:

@@ -12,7 +12,7 @@ from msgspec.json import Encoder
 
 from taskyard.core.settings import Queue
 from taskyard.core.task import Task
-from taskyard.vocabulary import ENDED, EventName, HookProvider, Keeps, Level, Scope, SourceType, Status
+from taskyard.vocabulary import ENDED, EventName, HookProvider, Keeps, Level, PriorityScale, Scope, SourceType, Status
 
 Data = dict[str, str | int | float | bool | list[str] | None]
 
@@ -50,6 +50,7 @@ class KeyRecord(Struct, omit_defaults=True):
     sources: tuple[SourceType, ...] | None = None
     expires_at: int | None = None
     revoked_at: int | None = None
+    priority_scale: PriorityScale | None = None
 
 
 class DaemonRecord(Struct, omit_defaults=True):

@@ -92,6 +92,7 @@ def create_key(turn: Turn, command: CreateKey) -> None:
         command.max_priority,
         command.sources,
         command.expires_at,
+        priority_scale=command.priority_scale,
     )
     turn.state.api_keys[record.id] = record
     turn.state.ledger.keys[record.id] = record

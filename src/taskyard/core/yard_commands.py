@@ -4,7 +4,7 @@ from msgspec import field
 
 from taskyard.core.settings import Settings
 from taskyard.core.told import KEEP, Keep, Told
-from taskyard.vocabulary import HookProvider, Level, Scope, SourceType
+from taskyard.vocabulary import HookProvider, Level, PriorityScale, Scope, SourceType
 
 
 class CreateUser(Told):
@@ -36,6 +36,7 @@ class CreateKey(Told):
     max_priority: Level | None = None
     sources: tuple[SourceType, ...] | None = None
     expires_at: int | None = None
+    priority_scale: PriorityScale | None = None
     is_first_only: bool = False
     """Refuse it if the yard has a live admin key: of several hubs that start at once, one makes the yard's."""
     reply_to: int = 0

@@ -24,7 +24,7 @@ from taskyard.gateway.bearer import JwtSettings, TokenReader
 from taskyard.gateway.news import catch_up, key_of, user_called
 from taskyard.gateway.port import Directory, Hub
 from taskyard.gateway.sign_in import COOKIE, KeySession, Session, SignIn
-from taskyard.vocabulary import ENDED, Level, Scope, SourceType
+from taskyard.vocabulary import ENDED, Level, PriorityScale, Scope, SourceType
 
 KEY_PREFIX: Final = "tyk_"
 CREDENTIAL_CHARS_MAX: Final = 8192
@@ -49,6 +49,7 @@ class Principal(Struct, frozen=True, kw_only=True):
     scopes: frozenset[Scope]
     key_id: str | None = None
     max_priority: Level | None = None
+    priority_scale: PriorityScale | None = None
     sources: tuple[SourceType, ...] | None = None
     expires_at: int | None = None
     attempt: tuple[str, int] | None = None
@@ -110,6 +111,7 @@ def principal_of_key(key: KeyRecord) -> Principal:
         scopes=frozenset(key.scopes),
         key_id=key.id,
         max_priority=key.max_priority,
+        priority_scale=key.priority_scale,
         sources=key.sources,
         expires_at=key.expires_at,
     )

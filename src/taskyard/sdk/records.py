@@ -132,6 +132,7 @@ class KeyRecord(Struct, kw_only=True, omit_defaults=True):
     key: str | None = None
     """Shown once, in the answer that made it."""
     max_priority: str | None = None
+    priority_scale: str | None = None
     sources: list[str] | None = None
     created_at: datetime | None = None
     expires_at: datetime | None = None

@@ -69,6 +69,12 @@ class Level(StrEnum):
     LOW = "low"
 
 
+class PriorityScale(StrEnum):
+    """How the numbers of a key's client are meant, if not from 10 (most urgent) down to 1."""
+
+    URGENT_FIRST = "1-4"
+
+
 RANK: Final[dict[Level, int]] = {Level.CRITICAL: 0, Level.HIGH: 1, Level.NORMAL: 2, Level.LOW: 3}
 """Smaller runs first."""
 

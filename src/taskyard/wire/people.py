@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from taskyard.vocabulary import DaemonStatus, Level, Profile, Scope, SourceType, Verdict
+from taskyard.vocabulary import DaemonStatus, Level, PriorityScale, Profile, Scope, SourceType, Verdict
 from taskyard.wire.fields import FIELD_BYTES_MAX, Instant, Name
 from taskyard.wire.plans import QueueStatusAnswer
 
@@ -75,6 +75,8 @@ class NewKey(Struct, forbid_unknown_fields=True, kw_only=True):
     name: Name
     scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]
     max_priority: Level | None = None
+    priority_scale: PriorityScale | None = None
+    """How numbers of priorities are meant: from 1 (critical) to 4 (low), instead of from 10 down to 1."""
     sources: Annotated[list[SourceType], Meta(min_length=1, max_length=5)] | None = None
     expires_at: Instant | None = None
 
@@ -87,6 +89,7 @@ class KeyAnswer(Struct, kw_only=True):
     user_id: str
     scopes: list[Scope]
     max_priority: Level | None
+    priority_scale: PriorityScale | None
     sources: list[SourceType] | None
     created_at: Instant
     expires_at: Instant | None
@@ -101,6 +104,7 @@ class IssuedKey(Struct, kw_only=True):
     name: str
     scopes: list[Scope]
     max_priority: Level | None
+    priority_scale: PriorityScale | None
     sources: list[SourceType] | None
     expires_at: Instant | None
 

@@ -13,6 +13,7 @@ from taskyard.core.revival import objection_to_change, objection_to_retry
 from taskyard.core.task import Task
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, task_not_found
 from taskyard.gateway.port import Unavailable
+from taskyard.gateway.priority_scale import put_on_scale
 from taskyard.gateway.translate import change_of
 from taskyard.store.paging import number_of
 from taskyard.store.port import Reader
@@ -42,6 +43,7 @@ class Told(Struct):
 
 async def act(call: Call[OfUser], body: BulkAct) -> Reply:
     _check(body)
+    put_on_scale(body, call.principal.priority_scale)
     user_id = call.users(call.query.user)
     names = list(dict.fromkeys(body.ids))
     found = await find_named(call, user_id, names)

@@ -96,6 +96,7 @@ async def create_key(call: Call[Empty], body: NewKey) -> Reply:
         scopes=tuple(dict.fromkeys(body.scopes)),
         actor=call.principal.actor,
         max_priority=body.max_priority,
+        priority_scale=body.priority_scale,
         sources=None if body.sources is None else tuple(dict.fromkeys(body.sources)),
         expires_at=None if body.expires_at is None else ms_of(body.expires_at),
     )
@@ -106,6 +107,7 @@ async def create_key(call: Call[Empty], body: NewKey) -> Reply:
         name=body.name,
         scopes=list(command.scopes),
         max_priority=body.max_priority,
+        priority_scale=body.priority_scale,
         sources=body.sources,
         expires_at=body.expires_at,
     )
@@ -155,6 +157,7 @@ def _key_answer(key: KeyRecord) -> KeyAnswer:
         user_id=key.user_id,
         scopes=list(key.scopes),
         max_priority=key.max_priority,
+        priority_scale=key.priority_scale,
         sources=None if key.sources is None else list(key.sources),
         created_at=instant_of(key.created_at),
         expires_at=instant_or_none(key.expires_at),

@@ -15,6 +15,7 @@ from taskyard.core.told import KEEP
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse_fields
 from taskyard.gateway.destinations import BadDestination, objection_to, read_allowed, read_destination
 from taskyard.gateway.present import task_answer
+from taskyard.gateway.priority_scale import put_on_scale
 from taskyard.gateway.rest.tasks import ask, whole
 from taskyard.gateway.sizes import oversize_of
 from taskyard.gateway.translate import draft_of
@@ -243,6 +244,7 @@ def _what(call: Call[OfUser], user_id: str, schedule_id: str, task: Submission, 
     if large:
         raise refuse_fields(large, Refusal.TOO_LARGE, below=place)
     task.source = Source(SourceType.SCHEDULE, schedule_id, source.channel)
+    put_on_scale(task, call.principal.priority_scale)
     draft = draft_of(task, id="", user_id=user_id, settings=call.hub.settings)
     template = Template(
         draft.kind,

@@ -11,11 +11,12 @@ from taskyard.core.forecast import Forecast
 from taskyard.core.settings import Settings
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse, refuse_fields
 from taskyard.gateway.present import batch_json, task_json
+from taskyard.gateway.priority_scale import fault_on_scale
 from taskyard.gateway.sameness import NO_NAMES, meanings_of, refs_in
 from taskyard.gateway.sizes import check_batch, oversize_of, smallest_field
 from taskyard.gateway.translate import draft_of
 from taskyard.store.port import StoredTask
-from taskyard.vocabulary import Refusal, Scope, Status
+from taskyard.vocabulary import PriorityScale, Refusal, Scope, Status
 from taskyard.wire.fields import NAME_CHARS_MAX
 from taskyard.wire.invalid import faults_in, sentence_of
 from taskyard.wire.problems import PROBLEMS
@@ -39,7 +40,14 @@ async def submit(call: Call[OfUser], body: Submission) -> Reply:
     key, as_agent = _header_key(call), _is_agent(call)
     meanings = await _meanings(call, user_id, [body])
     draft = _draft_or_refusal(
-        body, call.hub.settings, call.hub.mint(), user_id, key=key, as_agent=as_agent, meanings=meanings
+        body,
+        call.hub.settings,
+        call.hub.mint(),
+        user_id,
+        key=key,
+        as_agent=as_agent,
+        scale=call.principal.priority_scale,
+        meanings=meanings,
     )
     if isinstance(draft, RequestRefused):
         raise draft
@@ -95,6 +103,7 @@ def _drafts_of(
 ) -> tuple[list[Draft], list[int], list[Rejected]]:
     """The drafts, where each stood in the batch, and what did not become one."""
     key, as_agent, mint, settings = _header_key(call), _is_agent(call), call.hub.mint, call.hub.settings
+    scale = call.principal.priority_scale
     given = body.indexes if isinstance(body, SalvagedBatch) else range(len(body.tasks))
     rejected = [_unreadable(index, message) for index, message in _unread(body).items()]
     drafts: list[Draft] = []
@@ -102,7 +111,15 @@ def _drafts_of(
     for index, item in zip(given, body.tasks, strict=True):
         item_key = None if key is None else f"{key}#{index}"
         draft = _draft_or_refusal(
-            item, settings, mint(), user_id, key=item_key, as_agent=as_agent, index=index, meanings=meanings
+            item,
+            settings,
+            mint(),
+            user_id,
+            key=item_key,
+            as_agent=as_agent,
+            scale=scale,
+            index=index,
+            meanings=meanings,
         )
         if isinstance(draft, RequestRefused):
             if not body.partial:
@@ -179,11 +196,12 @@ def _draft_or_refusal(
     *,
     key: str | None,
     as_agent: bool,
+    scale: PriorityScale | None,
     index: int | None = None,
     meanings: Mapping[str, str] = NO_NAMES,
 ) -> Draft | RequestRefused:
     """A draft of it, or what is wrong with its shape or its size; `index` is its place in a batch."""
-    faults = faults_of(submission)
+    faults = (*faults_of(submission), *fault_on_scale(submission, scale))
     if faults:
         return refuse_fields(faults, below=_place(index))
     draft = draft_of(
@@ -192,7 +210,7 @@ def _draft_or_refusal(
     # The body has all of these fields, and encoded none is shorter: a small one holds none that is too large.
     size = settings.limits.size
     if len(draft.body) > smallest_field(size):
-        faults = oversize_of(submission, size)
+        faults = tuple(oversize_of(submission, size))
         if faults:
             return refuse_fields(faults, Refusal.TOO_LARGE, below=_place(index))
     return draft

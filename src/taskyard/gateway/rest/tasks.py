@@ -13,6 +13,7 @@ from taskyard.core.priority import level_of
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse, task_not_found
 from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.gateway.present import event_answer, task_answer
+from taskyard.gateway.priority_scale import put_on_scale
 from taskyard.gateway.translate import change_of
 from taskyard.gateway.views import ProgressView
 from taskyard.gateway.waiting import until_ended
@@ -235,6 +236,7 @@ async def cancel(call: Call[ReasonQuery], _body: Empty) -> Reply:
 
 
 async def change(call: Call[OfUser], body: Change) -> Reply:
+    put_on_scale(body, call.principal.priority_scale)
     stored = await find(call, call.query.user)
     command = change_of(
         body,
