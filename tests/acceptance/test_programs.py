@@ -26,6 +26,7 @@ STUMBLER = f"""#!{sys.executable}
 import json, os, sys, urllib.request
 
 prompt = sys.stdin.read()
+assert sys.argv[1:] == ["--", "A book"]
 attempt = int(os.environ["TASKYARD_ATTEMPT"])
 url = os.environ["TASKYARD_HUB"] + "/api/v1/tasks/" + os.environ["TASKYARD_TASK_ID"] + "/progress"
 head = {{"Authorization": "Bearer " + os.environ["TASKYARD_TASK_TOKEN"], "Content-Type": "application/json"}}
@@ -46,12 +47,16 @@ with open(os.environ["TASKYARD_RESULT"], "w") as file:
 
 
 @contextmanager
-def serving(guest: Guest, directory: Path, program: str, *options: str) -> Iterator[None]:
-    """A daemon with this program for an agent, started where the program is."""
+def serving(
+    guest: Guest, directory: Path, program: str, *options: str, arguments: tuple[str, ...] | None = None
+) -> Iterator[None]:
+    """A daemon with this program for an agent, by `--run`; or behind `--` with arguments."""
     directory.mkdir()
     (directory / "agent").write_text(program)
     (directory / "agent").chmod(0o755)
-    command = ["taskyard.cli", "daemon", "--name", directory.name, "--run", str(directory / "agent"), *options]
+    agent = str(directory / "agent")
+    runs = ["--run", agent, *options] if arguments is None else [*options, "--", agent, *arguments]
+    command = ["taskyard.cli", "daemon", "--name", directory.name, *runs]
     env = environment(TASKYARD_HUB=guest.url, TASKYARD_KEY=guest.key, TASKYARD_DATA=str(directory / "data"))
     daemon = Process([sys.executable, "-m", *command], output=directory / "out", env=env)
     try:
@@ -91,7 +96,7 @@ def test_a_shell_script_is_an_agent_for_the_user_whose_key_it_has(
 
 @pytest.mark.slow
 def test_what_an_attempt_saved_reaches_the_next_one(guest: Guest, client: Client, tmp_path: Path) -> None:
-    with serving(guest, tmp_path / "stumble", STUMBLER, "--types", "stumble"):
+    with serving(guest, tmp_path / "stumble", STUMBLER, "--types", "stumble", arguments=("--", "{title}")):
         # When an agent fails at first, having saved where it was
         mine = client.submit("Read the book.", type="stumble", title="A book", goal="Know it.")
         task = ended(client, mine.id)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from taskyard.cli.agents import agents_of
+from taskyard.cli import service
+from taskyard.cli.agents import COMMAND, agents_of
 from taskyard.daemon.command.configuration import Agent
 from tests.support.stand_ins import on_path
 
@@ -36,13 +37,20 @@ def agents(
     *names: str,
     run: str | None = None,
     arguments: tuple[str, ...] = (),
+    command: tuple[str, ...] = (),
     types: list[str] | None = None,
     models: list[str] | None = None,
     text: str = MINE,
 ) -> list[Agent]:
     Path("taskyard.toml").write_text(text)
     return agents_of(
-        names=list(names), run=run, arguments=list(arguments), types=types, models=models, config=Path("taskyard.toml")
+        names=list(names),
+        run=run,
+        arguments=list(arguments),
+        command=list(command),
+        types=types,
+        models=models,
+        config=Path("taskyard.toml"),
     )
 
 
@@ -61,6 +69,38 @@ def test_a_program_from_the_command_line_is_found_from_where_one_is(tmp_path: Pa
     assert made.command == (str(tmp_path / "agent.sh"), "-x", "--", "{prompt}")
     assert made.types == ("count",)
     assert agents(run="cat")[0].command == ("cat",)
+
+
+def test_a_command_is_a_program_with_its_arguments(tmp_path: Path) -> None:
+    Path("agent.sh").write_text("#!/bin/sh\n")
+    Path("agent.sh").chmod(0o755)
+    (made,) = agents(command=("./agent.sh", "-m", "{model}", "--", "{input}"), types=["count"], models=["llama3"])
+    assert made.command == (str(tmp_path / "agent.sh"), "-m", "{model}", "--", "{input}")
+    assert (made.types, made.default_model) == (("count",), "llama3")
+    assert agents(command=("cat",), run=None) == agents(run="cat")
+    with pytest.raises(typer.BadParameter) as refused:
+        agents(command=("./absent.sh",))
+    assert (refused.value.param_hint, "--argument" in refused.value.message) == (COMMAND, False)
+
+
+def parsed(*arguments: str) -> list[str] | None:
+    """What `taskyard daemon run` takes for its command."""
+    command = typer.main.get_command(service.app)
+    run = command.commands["run"]  # type: ignore[attr-defined]
+    return run.make_context("run", list(arguments)).params["command"]
+
+
+def test_what_stands_behind_two_dashes_is_the_command() -> None:
+    command = ["claude", "-p", "--slots", "--", "{input}"]
+    assert list(parsed("--slots", "2", "--", *command) or ()) == command
+    assert not parsed("--slots", "2", "--")
+    assert not parsed("--argument", "--", "--argument", "x")
+
+
+@pytest.mark.parametrize("arguments", [("statsu",), ("--slots", "2", "claude"), ("claude", "--", "-p")])
+def test_a_word_that_stands_elsewhere_is_no_command(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(typer.BadParameter, match="stands behind --"):
+        parsed(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +137,10 @@ def test_types_and_models_can_be_said_on_the_command_line() -> None:
     [
         (("hal",), {}, "there is no agent hal"),
         ((), {"arguments": ("-x",)}, "these are the arguments of --run FILE"),
+        ((), {"run": "cat", "command": ("cat",)}, "leave --run FILE or the command out"),
+        ((), {"command": ("cat",), "arguments": ("-x",)}, "these are the arguments of --run FILE"),
+        ((), {"command": ("absent-program", "-x")}, "absent-program is not a program on this machine"),
+        ((), {"command": ("cat", "{input}")}, 'must stand behind "--"'),
         ((), {"run": "./absent.sh"}, "is not a program on this machine"),
         ((), {"run": "absent-program"}, "is not a program on this machine"),
         ((), {"run": "cat", "arguments": ("{prompt}",)}, 'must stand behind "--"'),

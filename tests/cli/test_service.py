@@ -109,6 +109,12 @@ def test_only_options_that_were_given_become_arguments() -> None:
     ]
 
 
+def test_a_command_stands_behind_the_options() -> None:
+    options = DaemonOptions(command=["agent", "-p", "--", "{input}"], name="mill")
+    assert units.arguments_of(options) == ["--name=mill", "--", "agent", "-p", "--", "{input}"]
+    assert units.arguments_of(DaemonOptions(command=[])) == []
+
+
 def test_nothing_in_an_argument_means_something_to_systemd() -> None:
     unit = units.systemd_unit(a_service(command=["agent", 'a "b" $HOME %h \\ c']), Path("/e/mill.env"))
     assert 'ExecStart="agent" "a \\"b\\" $$HOME %%h \\\\ c"\n' in unit

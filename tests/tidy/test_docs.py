@@ -115,7 +115,9 @@ def commands_in(page: Path) -> Iterator[list[str]]:
 
 def complaint_about(words: list[str]) -> str | None:
     """What the command line says of these words; with `--help` it reads them all and does nothing."""
-    answer = CliRunner().invoke(app, [*words, "--help"])
+    # What stands behind `--` is not read as options.
+    end = words.index("--") if "--" in words else len(words)
+    answer = CliRunner().invoke(app, [*words[:end], "--help", *words[end:]])
     return None if answer.exit_code == 0 else answer.output
 
 

@@ -2,12 +2,35 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from taskyard.daemon.command.configuration import Agent
+
+
+COMMAND: Final = "-- COMMAND"
+_RUNS: Final = "is the path right, and the file executable (chmod +x)?"
+
+
+class TakesCommand(TyperCommand):
+    """A command whose only arguments stand behind `--`: elsewhere a word is most likely a slip of the pen."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [self.options_metavar or "", "[-- COMMAND ARG…]"]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        command = ctx.params.get("command") or []
+        if command and given[: -len(command)][-1:] != ["--"]:
+            raise typer.BadParameter(
+                f"{command[0]} is not known here; a program to run tasks with stands behind --, with its arguments",
+                param_hint=COMMAND,
+            )
+        return rest
 
 
 def agents_of(
@@ -15,15 +38,24 @@ def agents_of(
     names: list[str],
     run: str | None,
     arguments: list[str],
+    command: list[str],
     types: list[str] | None,
     models: list[str] | None,
     config: Path,
 ) -> "list[Agent]":
-    """Raises `typer.BadParameter` for what cannot be served, before anything was begun."""
+    """`command` is a program with its arguments, in the place of `run` and `arguments`.
+
+    Raises `typer.BadParameter` for what cannot be served, before anything was begun.
+    """
     from taskyard.daemon.command.checking import BadAgents
 
     if arguments and run is None:
         raise typer.BadParameter("these are the arguments of --run FILE", param_hint="--argument")
+    if command and run is not None:
+        raise typer.BadParameter("a daemon runs one of them: leave --run FILE or the command out", param_hint=COMMAND)
+    option = "--run"
+    if command:
+        run, arguments, option = command[0], command[1:], COMMAND
     try:
         agents = [_named(name, config) for name in dict.fromkeys(names)]
     except BadAgents as error:
@@ -31,7 +63,7 @@ def agents_of(
     if run is not None:
         agents.append(_from_command_line(run, arguments))
     for agent in agents:
-        _check_program(agent, "--run" if run is not None and agent is agents[-1] else "--agent")
+        _check_program(agent, option if run is not None and agent is agents[-1] else "--agent")
     if len(agents) == 1:
         agents = [_limited(agents[0], types, models)]
     elif len(agents) > 1 and (types is not None or models is not None):
@@ -84,7 +116,8 @@ def _check_program(agent: "Agent", option: str) -> None:
         _check_sandbox(agent, Path(found).resolve())
         return
     instead = {
-        "--run": "is the path right, and the file executable (chmod +x)? Arguments go into --argument",
+        "--run": f"{_RUNS} Arguments go into --argument",
+        COMMAND: _RUNS,
         "--agent": "install it, or write the whole path as the first word of its command",
     }
     raise typer.BadParameter(f"{program} is not a program on this machine: {instead[option]}", param_hint=option)

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from taskyard.cli import output, units
+from taskyard.cli.agents import TakesCommand
 from taskyard.cli.options import Yard, expanded
 from taskyard.cli.yard import DaemonOptions, daemon, daemon_and_variables
 from taskyard.files.private import open_private
@@ -47,14 +48,16 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
-app.command("run", epilog="Kept running by the machine: taskyard daemon install, status, uninstall.")(daemon)
+app.command("run", cls=TakesCommand, epilog="Kept running by the machine: taskyard daemon install, status, uninstall.")(
+    daemon
+)
 
 
 class CannotInstall(Exception):
     """Nothing was changed; the message says why, and what to do."""
 
 
-@app.command()
+@app.command(cls=TakesCommand)
 @expanded
 def install(options: DaemonOptions, yard: Yard, env: EnvOption = None, dry_run: DryRunOption = False) -> int:
     """Keep a daemon with these options running, also after a restart of the machine. Takes what `daemon` takes."""

@@ -11,6 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
+from typer.models import ArgumentInfo
+
 STOP_SPARE_S: Final = 20
 """Beyond the drain: to stop what is handed back, and to say farewell."""
 AGAIN_S: Final = 2
@@ -33,14 +35,18 @@ class Service:
 
 
 def arguments_of(options: Any) -> list[str]:
-    """The options of a command that differ from what they are by default, as arguments."""
+    """What was given of a command's options, as arguments; last what stands behind `--`."""
     hints = get_type_hints(type(options), include_extras=True)
     arguments: list[str] = []
+    behind: list[str] = []
     for field in dataclasses.fields(options):
         value = getattr(options, field.name)
         if value is None or value == field.default:
             continue
         declared = hints[field.name].__metadata__[0]
+        if isinstance(declared, ArgumentInfo):
+            behind = ["--", *value] if value else []
+            continue
         # Typer takes the first name of an annotated option for its default, until it makes a command of it.
         flag = next(name for name in (declared.default, *declared.param_decls) if str(name).startswith("--"))
         if value is True:
@@ -48,7 +54,7 @@ def arguments_of(options: Any) -> list[str]:
         else:
             said = value if isinstance(value, list) else [value]
             arguments += [f"{flag}={one.value if isinstance(one, Enum) else one}" for one in said]
-    return arguments
+    return [*arguments, *behind]
 
 
 def systemd_unit(service: Service, environment_file: Path) -> str:

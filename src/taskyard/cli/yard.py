@@ -143,6 +143,12 @@ class DaemonOptions:
     with_input: Annotated[
         bool, typer.Option("--with-input", hidden=True, help="Leave when standard input, a pipe, ends.")
     ] = False
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="COMMAND ARG…", help="Run tasks with this program and these arguments, without a shell."
+        ),
+    ] = None
 
 
 @expanded
@@ -229,6 +235,7 @@ def _runners(options: DaemonOptions, types: list[str] | None, config: Path) -> "
         names=options.agent or [],
         run=options.run,
         arguments=options.argument or [],
+        command=options.command or [],
         types=types,
         models=names_of(options.models),
         config=config,
@@ -243,7 +250,7 @@ def _runners(options: DaemonOptions, types: list[str] | None, config: Path) -> "
     if not agents and not endpoints and (unknown := sorted(set(types or ()) - set(BUILTIN))):
         raise typer.BadParameter(
             f"this daemon runs {', '.join(BUILTIN)}, not {', '.join(unknown)}: "
-            "for others it needs --agent, --run or --openai",
+            "for others it needs --agent, --run, --openai or a command behind --",
             param_hint="--types",
         )
     return agents, endpoints
