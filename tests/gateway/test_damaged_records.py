@@ -74,6 +74,30 @@ async def test_what_has_its_checksum_and_cannot_be_read_is_damaged_too(
     assert hub.damage.count == 1
 
 
+async def test_jobs_show_it_too_and_are_made_of_records_where_no_hub_is_judged_by_them(
+    hub: GatewayHub, owner: Client, ids: list[str], damage: Damager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damage.do(RECORD, id=ids[0])
+    answer = await owner.get("/api/queue")
+    assert [job["ref"] for job in answer.json] == ["T-003", "T-002", "T-001"]
+    assert answer.json[2]["error"].startswith("RECORD_DAMAGED")
+
+    # A hub stops when a read finds an open task's record damaged: reading is all that may happen in it.
+    statement = f"UPDATE {{table}} SET content = x'5b5d', crc = {crc32(b'[]')} WHERE id = '{{id}}'"
+    damage.do((statement, statement), table="body", id=ids[2])
+    read, found = hub.read, []
+
+    async def watched(look: Any) -> Any:
+        found.append(await read(look))
+        return found[-1]
+
+    monkeypatch.setattr(hub, "read", watched)
+    for query in ("", "?agent=default"):
+        answer = await owner.get(f"/api/queue{query}")
+        assert (answer.status, answer.json["code"]) == (500, "RECORD_DAMAGED")
+    assert [len(tasks) for tasks in found] == [3, 3]
+
+
 async def test_of_anothers_task_nothing_is_told(bob: Client, ids: list[str], damage: Damager) -> None:
     damage.do(RECORD, id=ids[0])
     assert (await bob.get(f"{TASKS}/{ids[0]}")).json["code"] == "TASK_NOT_FOUND"

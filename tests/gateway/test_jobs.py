@@ -159,7 +159,7 @@ async def test_a_long_list_comes_in_pages(ann: Client, agent: str) -> None:
 async def test_a_page_of_an_agents_jobs_is_picked_from_so_many_tasks_and_no_more(
     ann: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "PAGE_MAX", 2)
+    monkeypatch.setattr(jobs, "EXAMINED_AT_ONCE", 2)
     monkeypatch.setattr(jobs, "EXAMINED_MAX", 4)
     await ann.post(TASKS, {"input": "a", "metadata": {"agent": "old"}})
     await ann.post(f"{TASKS}/batch", {"tasks": [{"input": str(number)} for number in range(4)]})

@@ -1,6 +1,5 @@
 """Tasks for Arvis clients: list, retry a failed one, cancel a pending one. What is possible is decided for tasks."""
 
-from functools import partial
 from typing import Final
 
 import msgspec
@@ -11,9 +10,9 @@ from taskyard.gateway.pages import link_to_next, place_of
 from taskyard.gateway.present import task_answer
 from taskyard.gateway.rest import tasks
 from taskyard.store.paging import cursor_of
-from taskyard.store.port import Reader, StoredTask, TaskFilter
+from taskyard.store.port import StoredTask, TaskFilter
 from taskyard.vocabulary import Status
-from taskyard.wire.fields import PAGE, PAGE_MAX, Limit, Name
+from taskyard.wire.fields import PAGE, Limit, Name
 from taskyard.wire.jobs import JobAnswer, JobChange, JobStatus
 from taskyard.wire.problems import FieldError
 from taskyard.wire.tasks import OkAnswer, TaskAnswer
@@ -25,7 +24,8 @@ STATUSES: Final = {
     JobStatus.FAILED: (Status.FAILED, Status.TIMEOUT, Status.PERMANENTLY_FAILED, Status.STALE),
 }
 JOB_STATUS: Final = {status: word for word, statuses in STATUSES.items() for status in statuses}
-EXAMINED_MAX: Final = 20 * PAGE_MAX
+EXAMINED_AT_ONCE: Final = 100
+EXAMINED_MAX: Final = 100 * EXAMINED_AT_ONCE
 """Tasks that one page of an agent's jobs is picked from. Agents have no index, so a page may be short."""
 TOO_LATE: Final = "DEADLINE_PASSED: the deadline passed before it could start."
 
@@ -52,27 +52,25 @@ async def list_jobs(call: Call[JobQuery], _body: Empty) -> Reply:
         user_id=call.users(query.user),
         statuses=_statuses(query.status),
         before=place_of(query.cursor),
-        limit=query.limit + 1 if query.agent is None else PAGE_MAX,
+        limit=query.limit + 1 if query.agent is None else EXAMINED_AT_ONCE,
         shows_damaged=True,
     )
-    found, after = await call.hub.read(partial(_list, wanted, query.agent, query.limit))
-    call.note_damaged(stored for stored, _ in found)
-    return Reply([job for _, job in found], headers=[] if after is None else link_to_next(call.path, query, after))
+    jobs, after = await _page(call, wanted)
+    return Reply(jobs, headers=[] if after is None else link_to_next(call.path, query, after))
 
 
-def _list(
-    wanted: TaskFilter, agent: str | None, limit: int, reader: Reader
-) -> tuple[list[tuple[StoredTask, JobAnswer]], str | None]:
-    """A page of jobs with their tasks, and the cursor of the next page; None: there is none."""
-    page: list[tuple[StoredTask, JobAnswer]] = []
-    for _ in range(EXAMINED_MAX // PAGE_MAX):
-        found = reader.tasks(wanted)
+async def _page(call: Call[JobQuery], wanted: TaskFilter) -> tuple[list[JobAnswer], str | None]:
+    """A page of jobs, and the cursor of the next page; None: there is none."""
+    agent, page = call.query.agent, list[JobAnswer]()
+    for _ in range(EXAMINED_MAX // EXAMINED_AT_ONCE):
+        found = await call.hub.read(lambda reader: reader.tasks(wanted))
         for stored in found:
-            if len(page) == limit:
+            if len(page) == call.query.limit:
                 return page, wanted.before
             job = job_answer(stored)
             if agent is None or job.agent == agent:
-                page.append((stored, job))
+                call.note_damaged([stored])
+                page.append(job)
             wanted.before = cursor_of(stored, user_id=wanted.user_id)
         if len(found) < wanted.limit:
             return page, None
