@@ -36,7 +36,9 @@ Schema = Mapping[str, Any]
 INTRODUCTION: Final = f"""# HTTP
 
 Made by `make docs` from the table in `src/taskyard/gateway/routes.py`; change it there. A running hub has the same as
-`/api/openapi.json` (OpenAPI 3.1) and, for reading, `/api/docs`.
+`/api/openapi.json` (OpenAPI 3.1) and, for reading, `/api/docs`. Clients can be generated from it: `make soak` submits a
+task with those of openapi-generator, openapi-python-client and openapi-typescript (with `--default-non-nullable=false`,
+or what has a default could not be left out).
 
 JSON in, JSON out. Send a key as `Authorization: Bearer tyk_…`. Times are ISO 8601 with a zone, durations are seconds. A
 task is named by its id or its ref (`T-042`); daemons and users by id or name. An unknown field in a body or query is an
