@@ -12,8 +12,9 @@ from taskyard.core.changes import AuditRecord, Kept
 from taskyard.store.port import REQUESTS_KEPT_MS, Identity, StoreBroken, StoreUnavailable, TaskFilter
 from taskyard.store.postgres import Candidate, PostgresStore
 from taskyard.store.postgres.image import TASKS_PER_QUERY
+from taskyard.store.postgres.log import COMMITS_PER_QUERY
 from taskyard.store.postgres.partitions import COMMITS, WEEK_MS
-from taskyard.store.postgres.reader import COMMITS_PER_QUERY, PostgresReader
+from taskyard.store.postgres.reader import PostgresReader
 from taskyard.store.postgres.session import Session
 from taskyard.store.postgres.statements import placed
 from taskyard.vocabulary import Keeps, Status

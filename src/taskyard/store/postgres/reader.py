@@ -4,7 +4,7 @@ Rows come back through `image.task_of`, which refuses to serve what is not what 
 between two calls, or during one, is dialled again once: reading twice is reading.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 from itertools import islice
 from typing import Final, TypeVar
@@ -32,19 +32,19 @@ from taskyard.store.port import (
 )
 from taskyard.store.postgres.arrays import numbers, texts, unescaped, words
 from taskyard.store.postgres.faults import Gone
-from taskyard.store.postgres.image import commits_from, lineage_of, position_of, task_of
+from taskyard.store.postgres.image import lineage_of, position_of, task_of
 from taskyard.store.postgres.lists import list_rows, search_end
+from taskyard.store.postgres.log import events_from, events_of, is_on_the_log
 from taskyard.store.postgres.mirror import Missed, read_missed
 from taskyard.store.postgres.session import Row, Session, Value
 from taskyard.store.postgres.statements import SQL, Statement
-from taskyard.store.records import AUDIT, decode_events, decode_record, verified
+from taskyard.store.records import AUDIT, decode_record, verified
 from taskyard.store.rewind import Lineage
 from taskyard.vocabulary import Status
 
 READ_S: Final = 10.0
 # A list that finds nothing among 200,000 hot tasks took 0.04.
 MIRROR_S: Final = 300.0
-COMMITS_PER_QUERY: Final = 200
 
 _READING: Final = {
     "default_transaction_read_only": "on",
@@ -160,9 +160,9 @@ class PostgresReader:
 
     def events_after(self, *, epoch: int, seq: int, index: int, limit: int) -> list[Numbered] | None:
         def look(session: Session) -> list[Numbered] | None:
-            if not _is_on_the_log(session, epoch=epoch, seq=seq):
+            if not is_on_the_log(session, epoch=epoch, seq=seq):
                 return None
-            later = (found for found in _events_from(session, seq) if (found.seq, found.index) > (seq, index))
+            later = (found for found in events_from(session, seq) if (found.seq, found.index) > (seq, index))
             return list(islice(later, limit))
 
         return self._read(look)
@@ -171,7 +171,7 @@ class PostgresReader:
         asked = {"seqs": numbers(task.trail)}
         rows = self._ask(lambda session: session.rows(SQL["commits_of"], asked))
         with naming(task):
-            return [found for found in _events_of(rows) if found.event.task_id == task.id]
+            return [found for found in events_of(rows) if found.event.task_id == task.id]
 
     def has_old(self, *, ended_before: int, events_before: int) -> bool:
         def look(session: Session) -> bool:
@@ -360,38 +360,6 @@ def _late_results(session: Session, asked: Sequence[str]) -> dict[str, list[Late
         body = verified(content, crc, attempt, at, of=f"the late result of task {task_id}", task_id=task_id)
         late.setdefault(task_id, []).append(LateResult(task_id=task_id, attempt=attempt, at=at, body=body))
     return late
-
-
-# --- the log of commits ---
-
-
-def _is_on_the_log(session: Session, *, epoch: int, seq: int) -> bool:
-    """Whether the log went through this place, and what came after it is all kept.
-
-    Epochs never decrease along the log, so a place named in epoch e lies between commits of epochs
-    at most and at least e. A copy restored from before that place fails here.
-    """
-    around: dict[int, int] = dict(session.rows(SQL["epochs_around"], {"seq": seq}))
-    if seq == 0:
-        return position_of(session) == 0 or 1 in around
-    return seq in around and around[seq] <= epoch <= around.get(seq + 1, epoch)
-
-
-def _events_from(session: Session, seq: int) -> Iterator[Numbered]:
-    """In order, from the commit `seq` on; in pages, since who asks may stop soon."""
-    while True:
-        rows = commits_from(session, seq, rows_max=COMMITS_PER_QUERY)
-        yield from _events_of(rows)
-        if len(rows) < COMMITS_PER_QUERY:
-            return
-        seq = rows[-1][0] + 1
-
-
-def _events_of(rows: Iterable[Row]) -> Iterator[Numbered]:
-    for seq, epoch, content, crc in rows:
-        events = decode_events(verified(content, crc, seq, epoch, of=f"commit {seq}"), seq=seq)
-        for index, event in enumerate(events):
-            yield Numbered(epoch=epoch, seq=seq, index=index, event=event)
 
 
 def _refuse_strays(rows: list[Row], found: Sequence[T], asked: Set[T]) -> None:
