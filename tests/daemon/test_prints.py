@@ -255,7 +255,7 @@ def test_a_line_without_an_end_is_cut_and_lines_without_number_are_lost() -> Non
     assert len(context._lines) == LOG_LINES_MAX
 
 
-def test_what_is_printed_after_the_end_is_nobodys() -> None:
+def test_what_is_printed_after_the_end_belongs_to_no_task() -> None:
     context = a_context()
     context.printed("half")
     context.finish()

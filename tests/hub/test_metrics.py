@@ -191,7 +191,7 @@ def test_agents_that_pull_count_in_the_capacity_of_the_fleet_while_they_wait_and
     shown = hub.shown
     assert (shown.total_daemon_capacity, shown.used_daemon_capacity) == (5, 1)
     assert (shown.daemons_online, shown.daemons_busy) == (3, 1)
-    # When the task is done and the claim over, nobody is behind their slots
+    # When the task is done and the claim over, no agent is behind their slots
     hub.complete(task)
     leave(hub, 2)
     shown = hub.shown

@@ -43,7 +43,7 @@ ENDS: Final = (("skipping", Status.SKIPPED), ("cancelling", Status.CANCELLED))
 """What a person may do to a task that is not to run."""
 
 SILENT_BEATS: Final = 2
-# A daemon that is connected may miss one heartbeat, and nobody need know.
+# A daemon that is connected may miss one heartbeat without a word about it.
 
 
 class Cause(Struct, frozen=True):

@@ -69,7 +69,7 @@ def _is_of_logging(frame: FrameType | None) -> bool:
 
 
 class _Capture:
-    """Installed while anything in this process needs it; whoever came between it and the stream stays there."""
+    """Installed while a runner in this process needs it. A stream that was put in its place meanwhile stays."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,7 +1,7 @@
 """How long a wait goes on, poll by poll, and when it ends although its task has not. Decides; neither asks nor sleeps.
 
-A wait ends early where nobody who waits would be served: its task is blocked by a dependency, or no daemon that the hub
-knows can run it and none has come for `stuck_after` seconds. A daemon that is away counts as one that can: it may come
+A wait ends early where it would last for ever: its task is blocked by a dependency, or no daemon that the hub knows can
+run it and none has come for `stuck_after` seconds. A daemon that is away counts as one that can: it may come
 back.
 """
 
@@ -17,7 +17,7 @@ from taskyard.vocabulary.reasons import FOR_NOBODY, Reason
 
 PROGRESS_S: Final = 1.0
 PROGRESS_S_FIRST: Final = 0.1
-# How long one poll lasts when somebody watches the progress. The hub learns it about once a second; the first
+# How long one poll lasts when the progress is watched. The hub learns it about once a second; the first
 # polls are shorter, since most happens at the beginning: queued, scheduled, started.
 WAITING_POLL_S: Final = 2.0
 # A poll answers early only when the task has ended, and a dependency that fails blocks it without ending it.

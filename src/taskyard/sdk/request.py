@@ -59,7 +59,7 @@ class Request(Struct, Generic[T], kw_only=True):
     wait_s: float = 0.0
     """How long the hub may take on purpose, on top of what any call takes."""
     waits_for_limits: bool = True
-    """False: a limit is told at once, whatever the client's policy does."""
+    """False: a limit is told at once, also where the client's policy waits it out."""
 
     @property
     def target(self) -> str:
