@@ -260,7 +260,7 @@ def _locked(path: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(lock)
-        raise JournalLocked(f"another daemon uses {path.parent}: give this one another name") from None
+        raise JournalLocked(f"another daemon uses {path.parent}: give this one another name (--name)") from None
     # Whoever finds the lock taken can tell by whom.
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
