@@ -26,7 +26,12 @@ ASIDE: Final = re.compile(
     rf"(?:if (?:you (?:{_FREE}|don't mind|want)|possible|that's ok(?:ay)?)|when(?:ever)? you {_FREE}"
     r"|at your convenience|for me|this time)\s?,?\s"
 )
-_JUST: Final = r"(?: (?:please|pls|kindly|maybe|possibly|perhaps|also|just|quickly|now|then|go ahead and))*"
+PLEASE: Final = r"(?:pl[ea]{0,5}[sz]{1,4}e{0,3}|pli[sz]|p(?:ela|ale|lsea|lesa)se?|pleaes)"
+"""However it is typed."""
+_YOU: Final = "(?:you|u|ya)"
+_COULD: Final = "(?:can|could|would|will|cud|cld|coud|wud|wld)"
+_KINDLY: Final = "kindl?e?y"
+_JUST: Final = rf"(?: (?:{PLEASE}|{_KINDLY}|maybe|possibly|perhaps|also|just|quickly|now|then|go ahead and))*"
 _ANSWER: Final = (
     r"(?:explain|describe|recommend|suggest|clarify|define|elaborate|(?:show|teach) (?:me|us) how)\s"
     r"(?![^?!]{0,160}\s(?:in|to|as|into|for)\s"
@@ -34,25 +39,26 @@ _ANSWER: Final = (
 )
 """Asked of somebody, it is answered and not worked on, unless it is to be written down."""
 POLITE: Final = re.compile(
-    rf"(?:(?:please|pls|plz|kindly)[,\s]\s?"
-    rf"|(?:would|will|are) you (?:be )?able to{_JUST}\s"
-    rf"|(?:(?:would|do) you )?mind{_JUST}\s(?=[a-z]{{2,20}}ing\s)"
+    rf"(?:(?:{PLEASE}|{_KINDLY})[,\s]\s?"
+    rf"|(?:would|will|are) {_YOU} (?:be )?able to{_JUST}\s"
+    rf"|(?:(?:{_COULD}|do) {_YOU} )?mind{_JUST}\s(?=[a-z]{{2,20}}ing\s)"
     rf"|(?:(?:i|we)(?: was|'m| am|'re| were) )?hoping (?:that )?you (?:can|could|would){_JUST}\s"
     rf"|(?:any|is there any) chance (?:that )?you (?:can|could){_JUST}\s|why don't you{_JUST}\s|need you to{_JUST}\s"
-    rf"|(?:can|could|would|will) (?:you|u|someone|somebody|anyone){_JUST},?\s(?!{_ANSWER})"
-    rf"|(?:i|we)(?:'d| would)? (?:need|want|like|love|wish|expect) (?:for )?you to{_JUST}\s"
+    rf"|{_COULD} (?:{_YOU}|someone|somebody|anyone){_JUST},?\s(?!{_ANSWER})"
+    rf"|(?:i|we)(?:'?d| would)? (?:need|want|like|love|wish|expect) (?:for )?{_YOU} to{_JUST}\s"
     rf"|(?:i|we)(?:'d| would) (?:like|love|appreciate|be grateful)(?: it)? if you (?:could|would|can){_JUST}\s"
     rf"|it(?: would|'d) be (?:great|nice|good|awesome|helpful|lovely) if you (?:could|would){_JUST}\s"
     r"|(?:be so kind (?:as )?to|do me a favou?r(?: and|,|:)|go ahead and|feel free to|help (?:me|us)(?: to)?"
     r"|your (?:task|job) is to)\s)"
 )
 _THANKS: Final = (
-    r"thanks(?: a lot| so much| in advance| again)?|thank you(?: so much| very much| in advance)?|thx|ty|cheers"
+    r"(?:many )?(?:thanks|thanx|thnx|tnx|thx|thank ?(?:you|u))(?: a lot| a (?:bunch|million|ton)| so much| very much"
+    r"| in advance| again)?|ty(?:sm|vm)?|cheers"
 )
 COURTESY: Final = re.compile(
-    rf"[\s,.!;-]{{0,3}}(?<![a-z])(?:please|pls|plz|{_THANKS}|for me|much appreciated|ok(?:ay)?(?=\?)"
-    rf"|(?:if|when) (?:you {_FREE}|you don't mind|possible)|(?:will|would|could) you(?=\?)|i'd appreciate (?:it|that)"
-    r"|that(?:'d| would) be great|:\)|😊|🙏|👍)[\s.!?]{0,4}$"
+    rf"[\s,.!;-]{{0,3}}(?<![a-z])(?:{PLEASE}|{_KINDLY}|{_THANKS}|for me|much appreciated|ok(?:ay)?(?=\?)"
+    rf"|(?:if|when) (?:you {_FREE}|you don't mind|possible)|(?:will|would|could) you(?=\?)|i'?d appreciate (?:it|that)"
+    r"|that(?:'?d| would) be great|:\)|😊|🙏|👍)[\s.!?]{0,4}$"
 )
 ADVERB: Final = re.compile(
     one_of(
@@ -235,21 +241,21 @@ SMALL_TALK: Final = whole(
 )
 ASKING: Final = re.compile(
     one_of(
-        """what what's whats why why's how how's who who's whom whose when when's where where's which is isn't are
-        aren't am was were do does did doesn't didn't has have_you haven't had should shouldn't shall will won't
-        would wouldn't can can't could couldn't may might any anyone anybody"""
+        """wh?at wh?at'?s why why'?s how how'?s who who'?s whom whose when when'?s where where'?s which is isn'?t are
+        aren'?t am was were do does did doesn'?t didn'?t has have_you haven'?t had should shouldn'?t shall will won'?t
+        would wouldn'?t can can'?t could couldn'?t may might any anyone anybody"""
     )
     + "(?![a-z])"
 )
 SPEAKER: Final = re.compile(
     one_of(
-        """i i'm i'll i've i'd we we're we'll we've we'd you you're you'll you've he he's she she's they they're it
-        it's that that's this_is this_was there there's here here's somebody someone everyone everybody nobody
-        people my your his her their"""
+        """i i'?m i'?ll i'?ve i'?d we we're we'll we'?ve we'd you you'?re you'?ll you'?ve he he'?s she she'?s they
+        they'?re it it'?s that that'?s this_is this_was there there'?s here here's somebody someone everyone everybody
+        nobody people my your his her their"""
     )
     + "(?![a-z])"
 )
-NEGATED: Final = re.compile(r"(?:don't|dont|do not|never|no need|not|no,|let's not|nobody|nothing|no one)(?![a-z'])")
+NEGATED: Final = re.compile(r"(?:don'?t|do not|never|no need|not|no,|let's not|nobody|nothing|no one)(?![a-z'])")
 
 WORD: Final = re.compile(r"[a-z][a-z'-]*|[^\sa-z.,;:!?]\S*|\.{1,2}/\S+")
 NAME: Final = re.compile(r"[\d./_#@]")
@@ -267,7 +273,7 @@ PLEASANTRY: Final = re.compile(
 # Questions about how things stand.
 _SHOW: Final = one_of(
     """(?:show|list|display|get|give|print|check|view|see|tell|let)(?:_(?:me|us))?(?:_(?:see|know|about))?
-        what's what_is what_are how's how_is how_are how_about what_about any (?:is|are)_there(?:_any)?
+        wh?at'?s what_is what_are how'?s how_(?:is|are|r) how_about what_about any (?:is|are)_there(?:_any)?
         do_i_have(?:_any)?"""
 )
 _MY: Final = r"(?:\s?(?:the|my|our|all|current|any|overall|latest|full|whole|of|on|for|a|an|in|inside)(?![a-z])){0,5}"
@@ -277,17 +283,17 @@ _NOW: Final = (
     r"(?:\s?"
     + one_of(
         """now right_now today please so_far doing going looking at_the_moment currently like running pending
-        waiting queued blocked open left there yet overview status up_to"""
+        getting_on holding_up waiting queued blocked open left there yet overview status up_to"""
     )
     + r"){0,4}"
 )
 _STANDS: Final = one_of("running pending waiting queued blocked left open stuck failed in_the_queue done finished")
 STATUS: Final = re.compile(
     rf"(?:{_SHOW}\s?)?{_MY}\s?(?:{_THING}(?:'s)?\s{_STATE}|{_STATE}(?:\s(?:of|on|for|with){_MY}\s{_THING})?){_NOW}"
-    rf"|{_SHOW}{_MY}\s(?:{_THING}{_NOW}|what(?:'s|\shas)?\s(?:failed|running|open|waiting)|failed\s{_THING}|failures)|(?:tasks?|queues?)"
-    rf"|(?:what|which|how many)(?:\s(?:of\s)?(?:my\s)?{_THING})?(?:'s|\sis|\sare|\sdo i have)\s"
-    rf"(?:(?:still|currently|now)\s)?{_STANDS}(?:\snow|\sright now)?"
-    rf"|(?:what|which)(?:\s(?:of\s)?(?:my\s|the\s)?{_THING})?(?:\s(?:have|has))?\s(?:failed|finished|got\sstuck)"
+    rf"|{_SHOW}{_MY}\s(?:{_THING}{_NOW}|what(?:'?s|\shas)?\s(?:failed|running|open|waiting)|failed\s{_THING}|failures)|(?:tasks?|queues?)"
+    rf"|(?:wh?at|which|how many)(?:\s(?:of\s)?(?:my\s)?{_THING})?(?:'?s|\sis|\sare|\sr|\sdo i have)\s"
+    rf"(?:(?:still|currently|now|all)\s)?{_STANDS}(?:\snow|\sright now|\sat the moment|\scurrently|\stoday)?"
+    rf"|(?:what|which)(?:'?s)?(?:\s(?:of\s)?(?:my\s|the\s)?{_THING})?(?:\s(?:have|has))?\s(?:failed|finished|got\sstuck)"
     rf"|(?:is|are)\s(?:there\s)?(?:any(?:thing|\stasks?|\sof my tasks)|(?:my|the|all) tasks|everything)\s"
     rf"(?:still\s)?{_STANDS}(?:\syet|\snow)?"
 )
@@ -301,13 +307,14 @@ UNKNOWN_QUEUE: Final = re.compile(
     r"(?:show|display|list|view)(?:\sme)?(?:\sthe)?\squeue\s(?P<name>[\w./:-]+)|(?:查看|显示)队列\s?(?P<zh>[a-z][\w./:-]*)"
 )
 STATUS_OF_TASK: Final = re.compile(
-    rf"(?P<asks>{_SHOW}|status|how\sfar(?:\salong)?\sis|where(?:'s|\sis)|why(?:'s|\sis|\sdid|\sdoes|\shas|\sisn't|\shasn't|\sdoesn't)|did|has|is|does"
-    rf"|when\swill|what\shappened\s(?:to|with)|explain)?{_MY}\s?(?:{_STATE}\s(?:of|on|for)\s)?(?P<refs>{REFS})(?:'s)?"
+    rf"(?P<asks>{_SHOW}(?:\s(?:it\s)?(?:going|happening|up|going\son)\swith)?|status|how\sfar(?:\salong)?\sis"
+    r"|where(?:'?s|\sis|\sare)|why(?:'?s|\sis|\sdid|\sdoes|\shas|\sisn'?t|\shasn'?t|\sdoesn'?t)|did|has|is|does|(?:is|has)n'?t"
+    rf"|when\swill|what\shappened\s(?:to|with)|explain)?{_MY}\s?(?:(?:{_STATE}|news|word)\s(?:of|on|for|about|from)\s)?(?P<refs>{REFS})(?:'s)?"
     r"(?P<about>(?:\s"
     + one_of(
         """status state progress doing going done finished finish completed? ready running run blocked waiting
-        stuck failed fail failing started? over yet now so_far still not isn't wasn't right_now coming_along in the
-        queued? pending there happening with up taking so long"""
+        stuck failed fail failing started? over yet now so_far still not isn'?t wasn'?t right_now coming_along in the
+        getting_on along at_the_moment queued? pending there happening with up taking so long"""
     )
     + r"){0,6})"
 )

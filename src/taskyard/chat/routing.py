@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.chat import chinese
+from taskyard.chat import chinese, english
 from taskyard.chat.parsed import Question
 from taskyard.chat.passage import Passage
 from taskyard.chat.sources import NOTHING_SAID, Names, Said
@@ -47,7 +47,7 @@ _JOINT: Final = re.compile(
     r"\s{0,3}(?:上面|上|里面?|中|那边)?(?:来|去)?(?:(?:处理|执行|运行|跑|做)(?:一下)?(?=\s?:))?\s{0,2}"
     r"(?:[,:;)\]-]|(?:to|and|for)(?![a-z'-]))?\s{0,3}(?:(?:to|and|for)(?![a-z'-])\s{1,3})?"
 )
-_ADDRESSED: Final = re.compile(r"\s?:|,?\s?(?:please\s|pls\s|帮我|请(?!问))")
+_ADDRESSED: Final = re.compile(rf"\s?:|,?\s?(?:{english.PLEASE}\s|帮我|请(?!问))")
 _FOR_THIS: Final = re.compile(
     rf"(?:do\s|run\s|handle\s|process\s)?{_THIS}\s?:|(?:做|处理|完成|执行|跑)?{chinese.THIS}(?:的?内容)?:"
 )
