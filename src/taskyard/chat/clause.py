@@ -54,8 +54,8 @@ class Read(Struct, frozen=True):
         return found is not None and bool(found["many"] or found["many_zh"])
 
 
-def read(names: Names, passage: Passage, *, is_listed: bool = False) -> Read:
-    """`is_listed`: it stands in a list of tasks, so that it need not ask for anything."""
+def read(names: Names, passage: Passage, *, is_listed: bool = False, is_step: bool = False) -> Read:
+    """`is_listed`: it stands in a list of tasks, so that it need not ask for anything. `is_step`: it follows a task."""
     was_asked = passage.view.rstrip().endswith("?")
     bare = bared(passage)
     first = stated(bare.passage)
@@ -66,7 +66,7 @@ def read(names: Names, passage: Passage, *, is_listed: bool = False) -> Read:
     if status:
         return Read(bare.passage, commands=status)
     is_request = bare.is_polite or not was_asked
-    control = controlled(bare.passage) if is_request and not is_negated(bare.passage) else None
+    control = controlled(bare.passage, is_step=is_step) if is_request and not is_negated(bare.passage) else None
     if control is not None:
         return Read(bare.passage, commands=control.commands, rest=control.rest, question=control.question)
     waiting = awaited(bare.passage)
@@ -77,7 +77,7 @@ def read(names: Names, passage: Passage, *, is_listed: bool = False) -> Read:
     bare = _again(bare, last.passage)
     is_explicit = bare.is_marked or route.is_lead
     is_talk = (was_asked and not bare.is_polite) or is_negated(bare.passage)
-    intent = intent_of(bare, was_asked=was_asked)
+    intent = intent_of(bare, was_asked=was_asked, is_ranked=first.said.priority is not None)
     if is_explicit or is_listed or waiting.waits:
         is_asking = is_question(bare.passage) and not bare.is_polite
         has_other = has_speaker(bare.passage) and not bare.is_marked and not is_listed

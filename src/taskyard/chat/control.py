@@ -11,26 +11,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.chat import chinese
+from taskyard.chat import chinese, english
 from taskyard.chat.dependencies import refs_in
-from taskyard.chat.lexicon import NUMBER, REFS, one_of
+from taskyard.chat.lexicon import NUMBER, REFS
 from taskyard.chat.parsed import Missing, ParsedCommand, Question
 from taskyard.chat.passage import Passage
 from taskyard.vocabulary import ChatCommand
 
-_ENGLISH: Final = {
-    ChatCommand.CANCEL: one_of("cancel abort stop kill drop terminate delete remove"),
-    ChatCommand.RETRY: one_of("re-?try re-?run redo re-?start resubmit try_again"),
-    ChatCommand.SKIP: one_of("skip skip_over leave_out pass_over"),
-}
 _NUMBERS: Final = rf"{NUMBER}(?:\s?(?:,|and|&)\s?{NUMBER}){{0,99}}(?=\s?(?:[.!?,]|$|please|now|and\s))"
-_IT: Final = (
-    r"(?:\s(?:it|that|this|them|these|those|all|everything|tasks?|(?:all\s)?(?:the|my|our|that|this|these|those|all)"
-    r"(?:\s(?:last|previous|current|other|running|failed|pending|of)){0,3}(?:\s(?:tasks?|jobs?|one|ones|them|it))?))?"
-)
-_AGAIN: Final = re.compile(
-    rf"(?:run|try|start|do)\s(?P<refs>{REFS})\sagain|give\s(?P<given>{REFS})\sanother\s(?:try|go)"
-)
+_AGAIN: Final = re.compile(rf"(?:run|try|start|do)\s{REFS}\sagain|give\s{REFS}\sanother\s(?:try|go)")
 _TO_A_PERSON: Final = frozenset({"stop", "drop", "kill", "停止"})
 """Said alone."""
 _JOINT: Final = re.compile(
@@ -46,22 +35,22 @@ _EITHER: Final = re.compile(r"\s{1,2}(?:or|to|through|till|或者?|到|至)\s{0,
 
 def _patterns(command: ChatCommand) -> Iterator[re.Pattern[str]]:
     """The ways to name tasks with a verb."""
-    english, verbs = _ENGLISH[command], chinese.COMMANDS[command]
-    yield re.compile(rf"{english}\s{{1,2}}(?:{REFS}|{_NUMBERS})(?:\sagain)?")
-    yield re.compile(rf"{REFS}\s?[:,]?\s?{english}(?![a-z'])")
+    words, verbs = english.COMMANDS[command], chinese.COMMANDS[command]
+    yield re.compile(rf"{words}\s{{1,2}}(?:{REFS}|{_NUMBERS})(?:\sagain)?")
+    yield re.compile(rf"{REFS}\s?[:,]?\s?{words}(?![a-z'])")
     yield re.compile(rf"{verbs}(?:掉|一下)?\s?(?:一下)?\s?(?:{REFS}|{NUMBER})")
     yield re.compile(rf"(?:把|将)?\s?{REFS}\s?(?:给我|都|全部)?\s?{verbs}(?:掉|一下|吧|了)?")
 
 
-_NAMED: Final = [(command, pattern) for command in _ENGLISH for pattern in _patterns(command)]
-_VERBS: Final = "|".join((*_ENGLISH.values(), *chinese.COMMANDS.values()))
+_NAMED: Final = [(command, pattern) for command in english.COMMANDS for pattern in _patterns(command)]
+_VERBS: Final = "|".join((*english.COMMANDS.values(), *chinese.COMMANDS.values()))
 _CONDITIONED: Final = re.compile(
     r"(?:if|when|once|unless|after|as\ssoon\sas|如果|若|要是|等|当|(?=t[-_ ]?\d))[^.!?。\n]{1,120}?"
     rf"(?:,|\sthen\s|就|则|再|后)\s?(?:(?:then|please)\s|就)?(?:{_VERBS})\s{{0,2}}{REFS}"
 )
 _UNNAMED: Final = [
-    re.compile(rf"(?:{_ENGLISH[one]}{_IT}(?:\s(?:again|please|now))?|{chinese.COMMANDS[one]}{chinese.IT})\s?[.!。]?")
-    for one in _ENGLISH
+    re.compile(rf"(?:{words}{english.IT}(?:\s(?:again|please|now))?|{chinese.COMMANDS[one]}{chinese.IT})\s?[.!。]?")
+    for one, words in english.COMMANDS.items()
 ]
 
 
@@ -73,7 +62,8 @@ class Controlled(Struct, frozen=True):
     question: Question | None = None
 
 
-def controlled(passage: Passage) -> Controlled | None:
+def controlled(passage: Passage, *, is_step: bool) -> Controlled | None:
+    """`is_step`: it follows a task, so that "remove them" may be about what that one has found."""
     for command, pattern in _NAMED:
         found = pattern.match(passage.masked)
         if found:
@@ -84,7 +74,8 @@ def controlled(passage: Passage) -> Controlled | None:
     if again:
         return _named(ChatCommand.RETRY, passage, again)
     is_unnamed = any(pattern.fullmatch(passage.masked) for pattern in _UNNAMED)
-    if is_unnamed and passage.view.strip(" .!。") not in _TO_A_PERSON:
+    is_about_work = is_step and (english.STEP_ON_IT.match(passage.view) or chinese.STEP_ON_IT.match(passage.view))
+    if is_unnamed and not is_about_work and passage.view.strip(" .!。") not in _TO_A_PERSON:
         return Controlled(question=Question(Missing.WHICH_TASK))
     return None
 

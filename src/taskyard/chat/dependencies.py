@@ -19,8 +19,8 @@ PREVIOUS: Final = -1
 ALL: Final = 0
 """In place of a number: the task before this one, and all of those."""
 
-_ITEMS: Final = rf"(?:{REFS}|{NUMBER}(?:{AND}{NUMBER}){{0,99}}+)"
-
+_PLACE: Final = rf"(?:{NUMBER}|[{chinese.CIRCLED}])"
+_ITEMS: Final = rf"(?:{REFS}|{_PLACE}(?:{AND}{_PLACE}){{0,99}}+)"
 _ONES: Final = r"(?:\s(?:one|task|item|step))?"
 _EARLIER: Final = (
     r"(?P<all>"
@@ -57,7 +57,7 @@ _WAITS: Final = (
     re.compile(rf"(?:等到?|等待)\s?(?P<refs>{REFS}){chinese.ENDS}了?"),
 )
 _WAITS_FOR_EARLIER: Final = re.compile(rf"{_WHO}(?:{_DEPENDS}\s|依赖于?\s?)(?:{_EARLIER})(?=\s?(?:[,.;:)\]!。]|$))")
-_ONE: Final = re.compile(r"(?P<ref>(?<![a-z0-9])t[-_ ]?)?(?P<number>\d{1,9})")
+_ONE: Final = re.compile(rf"(?P<ref>(?<![a-z0-9])t[-_ ]?)?(?P<number>\d{{1,9}}|[{chinese.CIRCLED}])")
 _NTH: Final = chinese.NUMERALS | {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 
 
@@ -88,8 +88,12 @@ def awaited(passage: Passage) -> Awaited:
 
 
 def _named(refs: str) -> list[Wait]:
-    found = ((one["ref"], int(one["number"])) for one in _ONE.finditer(refs))
+    found = ((one["ref"], _number(one)) for one in _ONE.finditer(refs))
     return [Wait(ref_of(number)) if ref else Wait(number=number) for ref, number in found]
+
+
+def _number(found: re.Match[str]) -> int:
+    return _NTH.get(found["number"]) or int(found["number"])
 
 
 def _earlier(found: re.Match[str]) -> list[Wait]:
@@ -101,8 +105,7 @@ def _earlier(found: re.Match[str]) -> list[Wait]:
 
 def refs_in(text: str) -> list[str]:
     """The refs of a phrase that `REFS` has found, in which a bare number is a task's too."""
-    numbers = (int(one["number"]) for one in _ONE.finditer(text))
-    return [ref_of(number) for number in dict.fromkeys(numbers)]
+    return [ref_of(number) for number in dict.fromkeys(map(_number, _ONE.finditer(text)))]
 
 
 def _with_brackets(passage: Passage, start: int, end: int) -> tuple[int, int]:

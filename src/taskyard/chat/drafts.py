@@ -96,7 +96,8 @@ class Drafts:
         """A clause, and whatever follows the commands that it begins with."""
         if clause.is_inner and self._is_talk:
             return
-        found = read(names, clause.passage, is_listed=terms.is_listed and not self._here)
+        is_step = bool(self.tasks) and (clause.is_next or terms.is_listed)
+        found = read(names, clause.passage, is_listed=terms.is_listed and not self._here, is_step=is_step)
         while found.commands and found.rest is not None and not self.is_over:
             self._command(found)
             clause = Clause(found.rest, is_next=clause.is_next)

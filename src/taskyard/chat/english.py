@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from taskyard.chat.lexicon import REFS, one_of, whole, words_of
-from taskyard.vocabulary import Level
+from taskyard.vocabulary import ChatCommand, Level
 
 # Around a request, and no part of the work.
 _HELLO: Final = one_of("hey hi hello hiya yo ok okay alright well so now also and but oh um hm+ btw")
@@ -70,8 +70,8 @@ ADVERB: Final = re.compile(
     + r"\s?,?\s"
 )
 CONDITION: Final = re.compile(
-    r"(?:if|when|once|for (?:each|every)|from|based on|using|given|before|after|in the) [^,.!?;:]{1,120}"
-    r"(?:, (?:then )?| then )|use [^,.!?;:]{1,60} to "
+    r"(?:if|when|once|for (?:each|every|all|these|the following)|from|based on|using|given|before|after"
+    r"|in the) [^,.!?;:]{1,120}(?:, (?:then )?| then )|use [^,.!?;:]{1,60} to "
 )
 
 # What makes a task of whatever follows.
@@ -104,54 +104,63 @@ PHRASES: Final = re.compile(
         draw_up put_together go_(?:through|over) take_care_of take_(?:the|this|these|all) deal_with make_sure
         double[-_]?check cross[-_]?check sanity[-_]check reverse[-_]engineer reach_out_to whip_up
         (?:load|unit|smoke|stress|regression|integration|a/b)[-_]test back_up roll_back carry_out come_up_with
-        turn_(?:the|this|these|all|my|our) sum_up break_down get_rid_of report_on check_(?:for|on) search_for
-        scan_for test_for spin_up shut_down kick_off fill_(?:in|out) sort_out wrap_up keep_track_of try_to
+        turn_(?:the|this|these|all|my|our) sum_up break_down get_rid_of report_on check_(?:for|on) search_for scan_for
+        test_for spin_up shut_down kick_off fill_(?:in|out) sort_out wrap_up keep_track_of try_to
         get_(?:the_latest|all|a_list)
+        (?:clear|decrease|empty|fill|increase|lower|mirror|mute|raise|silence|void)(?:_(?:out|up|off))?_(?:the|all|an?|our|my|this|these|those|each|every|any)
         do_(?:a|an|the|some)_(?:\\w+_)?(?:review|analysis|audit|summary|comparison|cleanup|refactor|scan|test)_(?:of|on|for)"""
     )
     + r"\s(?=\S)"
 )
-VERBS: Final = words_of(
-    """add aggregate alert allocate analyse analyze annotate anonymise anonymize append archive assemble assess assign
-    attach audit automate backport backtest begin benchmark bisect block bootstrap brainstorm brief browse build bump
-    bundle cache calculate calibrate call cancel capture categorise categorize change chart check cherry-pick choose
-    cite clarify classify clean clone close cluster code collate collect combine commit compare compile complete compose
-    compress compute condense configure connect consolidate consult contact containerize continue convert coordinate
-    copy correct count craft crawl create critique crop curate deactivate debug decode decommission decompress decrypt
-    dedupe deduplicate define delete deliver demonstrate deploy describe design detect determine develop diagnose diff
-    digest digitize disable disassemble dispatch distill divide dockerize document download draft draw drop duplicate
-    edit elaborate email embed enable encode encrypt enhance enrich ensure enumerate erase escalate estimate evaluate
-    evict examine execute expand explain explore export extend extract fetch file filter finalise finalize find
-    fine-tune finetune finish fix flag forecast format forward gather generate grade graph grep group handle harden
-    highlight hire host identify illustrate implement import improve include index inform ingest initialize insert
-    inspect install instrument integrate inventory investigate invite invoice isolate issue itemize label launch lay
-    link lint list load locate lock log mail make map mask match measure merge migrate minify mock model modify monitor
-    move narrate negotiate normalise normalize notify obtain ocr onboard open optimise optimize order organise organize
-    outline pack page paginate paraphrase parse patch perform phrase pin ping pinpoint plan plot polish poll populate
-    port post predict prefix prepare present preview price print prioritise prioritize process produce profile program
-    proof proofread propose prototype provision prune publish pull purge push quantify query quote rank rate read
-    rearrange rebase reboot rebuild recalculate recap recommend recompile reconcile reconfigure record recover recreate
-    recycle redact redeploy redesign redo reduce refactor reference reformat refresh regenerate register reimplement
-    reindex release relocate remediate remove rename render renew renovate reopen reorder reorganize repackage repair
-    rephrase replace replay replicate reply report repost reproduce request rerank rerun reschedule research reserve
-    reset reshape resize resolve respond restart restore restructure resume retest retrain retrieve retry reuse revamp
-    revert review revise revoke reword rework rewrite roll rotate run sample sanitise sanitize save scaffold scan
-    schedule scope score scrape script scrub search secure seed segment select send separate set setup shard ship
-    shorten shrink sift sign simplify simulate sketch skim snapshot solve sort source spec split squash stage stamp
-    standardize start stitch stop store streamline structure stub study submit subtitle suggest summarise summarize
-    survey swap sync synchronise synchronize synthesize table tabulate tag tail tally test tidy tokenize trace track
-    train transcode transcribe transfer transform translate transpose triage trigger trim troubleshoot tune tweet
-    typecheck typeset unblock undo unify uninstall unlock unpack unsubscribe unzip update upgrade upload upscale
-    validate vectorize verify vet video visualise visualize watermark wipe wire wrap write zip"""
+_VERBS: Final = words_of(
+    """add adjust aggregate alert allocate allowlist alphabetize analyse analyze annotate anonymize append approve
+    archive arrange assemble assess assign attach audit automate backport backtest begin benchmark bisect blacklist
+    block blur bootstrap brainstorm brief browse build bump bundle cache calculate calibrate call cancel capture
+    catalog catalogue categorize change chart check cherry-pick choose cite clarify classify clean clone close
+    cluster code collate collect combine commit compare compile complete compose compress compute concatenate
+    condense configure connect consolidate consult contact containerize continue convert coordinate copy correct
+    count craft crawl create critique crop curate deactivate debug decode decommission decompress decrypt dedup
+    dedupe deduplicate define defragment delete deliver demonstrate deploy describe design detect determine develop
+    diagnose diff digest digitize disable disassemble discard disconnect dispatch distill divide dockerize document
+    downgrade download downsample downscale draft draw drop dump duplicate edit elaborate email embed enable encode
+    encrypt enhance enlarge enrich ensure enumerate erase escalate estimate evaluate evict examine execute expand
+    explain explore export extend extract fetch file filter finalize find fine-tune finetune finish fix flag flatten
+    flush forecast format forward gather generate grade graph grep group gzip handle harden hash hide highlight hire
+    host hyphenate identify illustrate implement import improve impute include index inform ingest initialize inline
+    insert inspect install instrument integrate interpolate inventory invert investigate invite invoice isolate issue
+    itemize label launch lay link lint list load localize locate lock log mail make map mask match measure memoize
+    merge migrate minify mock model modify monitor mount move narrate negotiate normalize notify obfuscate obtain ocr
+    onboard open optimize order organize outline overwrite pack pad page paginate paraphrase parse patch perform
+    phrase pin ping pinpoint pivot plan plot polish poll populate port post predict prefill prefix prepare present
+    preview price print prioritize process produce profile program proof proofread propose prototype provision prune
+    pseudonymize publish pull punctuate purge push quantify quantize query quote rank rate re-encode read reallocate
+    rearrange reassemble reassign rebalance rebase reboot rebrand rebuild recalculate recap recode recolor recolour
+    recommend recompile reconcile reconfigure reconnect record recover recreate recycle redact redeploy redesign
+    redirect redo redraft reduce refactor reference reformat reformulate refresh regenerate register regroup
+    reimplement reindex reinstall reject release reload relocate remediate remove rename render renew renovate reopen
+    reorder reorganize repackage repair rephrase replace replay replicate reply report repost reproduce reprovision
+    request rerank reroute rerun resample rescale rescan reschedule research resend reserve reset reshape resize
+    resolve respond restart restore restructure resubmit resume resync retag retest retitle retouch retrain retrieve
+    retry reupload reuse revamp revert review revise revoke reword rework rewrite roll rotate run sample sanitize
+    save scaffold scan schedule scope score scrape script scrub search secure seed segment select send separate
+    serialize set setup shard sharpen ship shorten shrink sift sign simplify simulate sketch skim slice snapshot
+    solve sort source spec spell-check spellcheck split squash stabilize stage stamp standardize start stitch stop
+    store streamline strip structure stub study submit subtitle subtract suggest summarize supplement survey suspend
+    swap sync synchronize synthesize table tabulate tag tail tally test tidy tighten toggle tokenize trace track
+    train transcode transcribe transfer transform translate transliterate transpose trash triage trigger trim
+    troubleshoot truncate tune tweet typecheck typeset unarchive unblock undo unify uninstall unlock unmount unpack
+    unpublish unstage unsubscribe untar unzip update upgrade upload upsample upscale vacuum validate vectorize verify
+    vet video visualize watermark whitelist widen winsorize wipe wire wrap write zip"""
 )
+VERBS: Final = _VERBS | {re.sub("i[sz]e$", end, verb) for verb in _VERBS for end in ("ise", "ize")}
 NOUNS: Final = words_of(
-    """audit benchmark cache change chart check clean close cluster code commit complete correct count craft design
-    digest document draft drop email estimate file fix flag forecast format group handle highlight import index invoice
-    issue label launch list load log mail make map mask match measure model monitor move open order outline pack patch
-    pin plan plot port post price print process profile program prototype pull push quote rank rate read record
-    reference release report request research reset review roll run sample schedule score search seed set ship sign
-    sketch sort spec split stage start stop store structure stub study survey sync tag test track train transfer tweet
-    update upgrade wire"""
+    """audit benchmark cache catalog catalogue change chart check clean close cluster code commit complete correct
+    count craft design digest document draft drop dump email estimate file fix flag forecast format group handle
+    highlight import index invoice issue label launch list load log mail make map mask match measure model monitor
+    mount move open order outline pack patch pin plan plot port post price print process profile program prototype
+    pull push quote rank rate read record reference release report request research reset review roll run sample
+    schedule score search seed set ship sign sketch slice sort spec split stage start stop store strip structure stub
+    study survey sync tag test track train transfer trash tweet update upgrade vacuum wire"""
 )
 """Those that are as often nouns: by what follows it shows which they are."""
 FIRSTLY_VERBS: Final = words_of(
@@ -181,6 +190,15 @@ COPULAS: Final = words_of("is are was were")
 TAKES_CLAUSE: Final = words_of("check confirm ensure find make verify")
 """After these a whole sentence may follow: "check the tests are green"."""
 
+_PARTICLE: Final = r"\s(?:(?:up|out|off|down|away|through)\s)?"
+_THE: Final = r"(?:the|a|an|my|our|your|all|every|each|this|these|those|both)\s"
+SOME_WORK: Final = re.compile(rf"[a-z-]{{2,20}}{_PARTICLE}{_THE}(?=\S)")
+"""How a sentence is built that begins with a verb, whichever that is."""
+IMPERATIVE: Final = (
+    rf"(?:{one_of(' '.join(VERBS - NOUNS))}\s|{one_of(' '.join(VERBS))}{_PARTICLE}{_THE}|{PHRASES.pattern})(?=\S)"
+)
+"""How one is that begins with a verb, and could not be about a noun."""
+
 # What sounds like work and is none.
 IDIOMS: Final = re.compile(
     one_of(
@@ -207,13 +225,13 @@ IDIOMS: Final = re.compile(
     + r"(?!\w)"
 )
 TALK: Final = words_of(
-    """advise answer ask be bear believe bless bring buy call calm cancel care chill clarify come confirm congratulate
-    cook cry dance do don't drink drive eat elaborate enjoy excuse explain fall feel fly follow forget forgive get give
-    go grab guess happen have hear help hold hope hug hurry ignore imagine join joke keep kill kiss know laugh lead
-    learn leave lend let like listen live look lose love marry mean meet mind miss never not pass pay pick play pray
-    promise quit recall recommend relax remember remind repeat rest say see shut sing sit sleep slow smile speak spell
-    stand stay stop suggest take talk teach tell thank think touch trust try turn understand use visit wait wake walk
-    want wash watch wear whisper win wish wonder work worry yell"""
+    """advise answer ask be bear believe bless bring buy call calm cancel care chill clarify come confirm
+    congratulate cook cry dance do don't drink drive eat elaborate enjoy excuse explain fall feel fly follow forget
+    forgive get give go grab guess happen have hear help hold hope hug hurry ignore imagine join joke keep kill kiss
+    know laugh lead learn leave lend let like listen live look lose love marry mean meet mind miss never not pass pay
+    pick play pray promise quit recall recommend relax remember remind repeat rest say see shut sing sit sleep slow
+    smile speak spell stand stay stop suggest take talk teach tell thank think touch trust try turn understand use
+    visit wait wake walk want wash watch wear whisper win wish wonder work worry yell"""
 )
 """What one asks of a person: after "please" or "can you" these are conversation …"""
 TALK_OF_WORK: Final = re.compile(
@@ -242,8 +260,9 @@ SMALL_TALK: Final = whole(
 ASKING: Final = re.compile(
     one_of(
         """wh?at wh?at'?s why why'?s how how'?s who who'?s whom whose when when'?s where where'?s which is isn'?t are
-        aren'?t am was were do does did doesn'?t didn'?t has have_you haven'?t had should shouldn'?t shall will won'?t
-        would wouldn'?t can can'?t could couldn'?t may might any anyone anybody"""
+        aren'?t am was were do(?!_(?:the|these|this|those|all|both|each|everything)) does did doesn'?t didn'?t has
+        have_you haven'?t had should shouldn'?t shall will won'?t would wouldn'?t can can'?t could couldn'?t may might
+        any anyone anybody"""
     )
     + "(?![a-z])"
 )
@@ -257,7 +276,10 @@ SPEAKER: Final = re.compile(
 )
 NEGATED: Final = re.compile(r"(?:don'?t|do not|never|no need|not|no,|let's not|nobody|nothing|no one)(?![a-z'])")
 
-WORD: Final = re.compile(r"[a-z][a-z'-]*|[^\sa-z.,;:!?]\S*|\.{1,2}/\S+")
+WORD: Final = re.compile(
+    r"[a-z][a-z'-]*+(?:[\d_@\\(]|[.:][a-z\d_]|/\S*+$)\S*|[a-z][a-z'-]*|[^\sa-z.,;:!?]\S*|\.{1,2}/\S+"
+)
+"""The first of these is a name that begins as a word does: "report.pdf", "format_price"."""
 NAME: Final = re.compile(r"[\d./_#@]")
 """In a word that no dictionary has: a file, a number, an address."""
 GERUND: Final = re.compile(r"([a-z]{2,})ing$")
@@ -360,6 +382,10 @@ PRIORITY_FIRST: Final = (
     ),
     re.compile(rf"(?P<p>(?:urgently|asap|(?:with|at|as)\s(?:an?\s)?{_PRIORITY}),?\s)(?=[a-z])"),
     re.compile(
+        rf"(?P<p>{_VERY}(?:(?:{_PRIORITY}|{_URGENT})\s|(?:highest|high|medium|low|lowest)\s?[:!-]\s?|[\[(]p[0-4][\])]\s))"
+        rf"(?={PLEASE}\s|{_COULD}\s{_YOU}\s|{IMPERATIVE})"
+    ),
+    re.compile(
         rf"(?:{_NEW})?(?P<p>{_VERY}(?:{_LEVEL}[\s-]prio(?:rity)?|urgent|critical|important)\s)"
         r"(?=(?:tasks?|todos?|to-dos?|jobs?)(?![a-z-]|\slist))"
     ),
@@ -383,7 +409,11 @@ GOAL: Final = re.compile(
     re.DOTALL,
 )
 
-# What stands before a list.
+# What numbers a list, and what stands before it.
+STEP: Final = (
+    r"(?:(?:step|stage|phase)\s?#?(?:\d{1,3}|one|two|three|four|five|six)"
+    r"|(?:first|second|third|fourth|fifth|1st|2nd|3rd|[4-9]th|last|finally)(?=\s?[:-]\s))"
+)
 ORDERED: Final = whole(
     r"in (?:this |that |the (?:following |given )?)?(?:order|sequence)|one (?:after|by) (?:another|the other|one)"
     r"|sequentially|step by step|in turn"
@@ -395,7 +425,7 @@ TELLS: Final = whole(
     one_of(
         """did done finished completed was were yesterday last_(?:week|month|night) like love hate favou?rite
         notes? reasons? pros cons questions? agenda ingredients why what who noticed learned remember hobbies facts
-        changes highlights shopping grocer(?:y|ies) bought saw liked i"""
+        (?<!these_)(?<!following_)changes highlights shopping grocer(?:y|ies) bought saw liked i"""
     )
 )
 GENERIC: Final = re.compile(
@@ -404,3 +434,41 @@ GENERIC: Final = re.compile(
     + one_of("these those following this them tasks? things steps jobs below")
 )
 """Work that is told only in the list."""
+ITEMS: Final = re.compile(
+    r"(?<![a-z])(?:(?:these|those|following)\s"
+    r"(?!(?:please|pls|plz|in|for|on|with|by|to|and|as|from|of|now|today|asap|using|myself|yourself)(?![a-z])"
+    r"|(?:two|three|four|five|few|\d+)(?:\s?:|$))([a-z\d][^:,]{0,60})"
+    r"|the\s([a-z\d][^:,]{0,60})\s(?:(?:listed|named|given)\s)?below)"
+)
+VAGUE: Final = re.compile(
+    r"(?:(?!(?:in|for|on|with|by|to|and|as|from|of|into|pull|merge)\s)[\w-]+\s){0,3}"
+    + one_of(
+        """tasks? to-?dos? jobs? things steps? items points orders? sequence actions chores requests commands changes
+        fixes edits updates improvements features checks tickets issues ones"""
+    )
+    + "(?![a-z-])"
+)
+"""What a list is about, unless that is only another word for work."""
+
+# What is commanded.
+COMMANDS: Final = {
+    ChatCommand.CANCEL: one_of("cancel abort stop kill drop terminate delete remove"),
+    ChatCommand.RETRY: one_of("re-?try re-?run redo re-?start resubmit try_again"),
+    ChatCommand.SKIP: one_of("skip skip_over leave_out pass_over"),
+}
+IT: Final = (
+    r"(?:\s(?:it|that|this|them|these|those|all|everything|tasks?|(?:all\s)?(?:the|my|our|that|this|these|those|all)"
+    r"(?:\s(?:last|previous|current|other|running|failed|pending|of)){0,3}(?:\s(?:tasks?|jobs?|one|ones|them|it))?))?"
+)
+STEP_ON_IT: Final = re.compile(
+    one_of("delete remove stop drop kill terminate re-?start redo re-?run")
+    + r"\s(?:it|them|this|that|these|those|all|everything)(?!\w)(?!.*(?:task|job))"
+)
+"""What a step may do with what the step before it has found, where "cancel it" is about a task."""
+
+# What comes after something else.
+TIME: Final = one_of(
+    """week month year day time monday tuesday wednesday thursday friday saturday sunday quarter sprint release version
+    to in is steps? one door morning few two three level generation"""
+)
+"""After "next": then that is no word of sequence."""

@@ -25,7 +25,9 @@ class Heading(Struct, frozen=True):
     """It tells of what follows: those are no tasks."""
     is_ordered: bool = False
     is_work: bool = False
-    """It is something to do in itself: "translate these files:"."""
+    """It is something to do in itself: "prepare the release:" …"""
+    is_about_items: bool = False
+    """… with what is listed: "translate these files:"."""
 
 
 def heading_of(names: Names, prose: Passage) -> Heading:
@@ -33,14 +35,14 @@ def heading_of(names: Names, prose: Passage) -> Heading:
     nothing = prose.part(0, 0)
     last = next((one.passage for one in reversed(list(sentences(prose)))), nothing)
     clause, view = read(names, unasked(last)), last.view.strip()
-    asks = bool(english.LEADS.search(view) or chinese.LEADS.search(view))
-    if not (
-        view.endswith(":") or clause.is_about_others or (asks and (clause.intent is Intent.TALK or not clause.content))
-    ):
-        return Heading(prose, nothing)
     content = clause.content.view
+    asks = bool(english.LEADS.search(view) or chinese.LEADS.search(view))
+    is_about_items = clause.intent is not Intent.TALK and _names_items(content)
+    is_lead = is_about_items or (asks and (clause.intent is Intent.TALK or not content))
+    if not (view.endswith(":") or clause.is_about_others or is_lead):
+        return Heading(prose, nothing)
     is_generic = english.GENERIC.match(content) or chinese.GENERIC.match(content)
-    is_work = clause.intent in (Intent.PLAIN, Intent.POLITE) and not is_generic
+    is_work = is_about_items or (clause.intent in (Intent.PLAIN, Intent.POLITE) and not is_generic)
     is_telling = _is_telling(clause, last)
     return Heading(
         prose.part(0, len(prose.raw.rstrip()) - len(last.raw.rstrip())),
@@ -52,7 +54,14 @@ def heading_of(names: Names, prose: Passage) -> Heading:
         is_telling=is_telling,
         is_ordered=bool(english.ORDERED.search(view) or chinese.ORDERED.search(view)),
         is_work=is_work,
+        is_about_items=is_about_items,
     )
+
+
+def _names_items(view: str) -> bool:
+    """ "Translate these files": what is listed is what the work is done with, and no work in itself."""
+    found = [(table.VAGUE, what) for table in (english, chinese) for what in table.ITEMS.findall(view)]
+    return any(not vague.match("".join(what)) for vague, what in found)
 
 
 def _is_telling(clause: Read, passage: Passage) -> bool:

@@ -95,8 +95,8 @@ def _unthanked(passage: Passage) -> Passage:
 # What a clause is.
 
 
-def intent_of(clause: Bared, *, was_asked: bool) -> Intent:
-    """`was_asked`: it ended in a question mark."""
+def intent_of(clause: Bared, *, was_asked: bool, is_ranked: bool = False) -> Intent:
+    """`was_asked`: it ended in a question mark. `is_ranked`: it has a priority, which remarks seldom have."""
     view = clause.passage.view
     if not view or is_negated(clause.passage):
         return Intent.TALK
@@ -106,7 +106,7 @@ def intent_of(clause: Bared, *, was_asked: bool) -> Intent:
         return Intent.POLITE if _is_work_politely(view) else Intent.TALK
     if was_asked or chinese.ENDS_ASKING.search(view, max(0, len(view) - TAIL_CHARS)):
         return Intent.TALK
-    return Intent.PLAIN if _is_work(clause.passage) else Intent.TALK
+    return Intent.PLAIN if _is_work(clause.passage) or (is_ranked and _is_some_work(clause.passage)) else Intent.TALK
 
 
 def is_negated(passage: Passage) -> bool:
@@ -257,6 +257,12 @@ def _is_work_politely(view: str) -> bool:
     if words[0] in english.VERBS or english.PHRASES.match(view) or english.TALK_OF_WORK.match(view):
         return True
     return _is_some_verb(words[0]) and not english.SPEAKER.match(view)
+
+
+def _is_some_work(passage: Passage) -> bool:
+    """Whether it is built like an imperative, if of a verb that is in no table: "defragment the disk"."""
+    is_built_so = english.SOME_WORK.match(passage.view) or chinese.SOME_WORK.match(passage.view)
+    return bool(is_built_so) and not has_speaker(passage) and _is_work_politely(passage.view)
 
 
 def _is_some_verb(word: str) -> bool:

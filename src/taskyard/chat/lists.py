@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.chat import chinese
+from taskyard.chat import chinese, english
 from taskyard.chat.passage import CJK, Passage
 
 LINES_MAX: Final = 1_000
@@ -16,17 +16,15 @@ LINES_MAX: Final = 1_000
 INLINE_CHARS_MAX: Final = 4_000
 # Of a list on one line.
 
-_STEP: Final = (
-    rf"(?:step\s?(?:\d{{1,3}}|one|two|three|four|five)|步骤\s?[\d{chinese.HAN}]{{1,3}}|第\s?[\d{chinese.HAN}]{{1,3}}步)"
-)
 _LINE: Final = re.compile(
-    rf"(?P<indent>[^\S\n]{{0,40}})(?:(?P<step>{_STEP}\s?[:.,)-]?)|(?:task|任务|todo)\s?\d{{1,3}}\s?[:.)-]"
-    r"|[-*+]\s{1,4}(?:\[[ x]?\])?|[•·▪◦‣●○■□☐✓]|\[[ x]?\]|\(?\d{1,3}(?:[.)、]\)?(?!\d)|:\s)|#\d{1,3}[:.)\s]|[①-⑳]"
-    rf"|\(?[{chinese.HAN}]{{1,3}}(?:[)、.]\)?|,(?=\s))|[a-h][.)]\s)\s{{0,4}}(?=\S)"
+    rf"(?P<indent>[^\S\n]{{0,40}})(?:(?P<step>(?:{english.STEP}|{chinese.STEP})\s?[:.,、)-]?)|(?:task|任务|todo)\s?\d{{1,3}}\s?[:.)-]"
+    r"|[-*+]\s{1,4}(?:\[[ x]?\])?|[•·▪◦‣●○■□☐✓]|\[[ x]?\]|\(?\d{1,3}(?:[.)、]\)?(?!\d)|:\s)|#\d{1,3}[:.)\s]"
+    rf"|[{chinese.CIRCLED}]|\d{{1,2}}{chinese.KEYCAP}|\(?[{chinese.HAN}]{{1,3}}(?:[)、.]\)?|,(?=\s))|[a-h][.)]\s)\s{{0,4}}(?=\S)"
 )
 _INLINE: Final = re.compile(
-    rf"(?:^|(?<=[\s:;,.。、!?{CJK}]))(?:(?P<word>(?:任务|步骤|task|step)\s?)?\(?(?P<number>\d{{1,2}})(?(word)[.)、:]|[.)、])\)?(?!\d)|(?P<circled>[①-⑳])"
-    rf"|\((?P<bracketed>[{chinese.HAN}])\)|(?P<han>[{chinese.HAN}])、)\s{{0,2}}(?=\S)"
+    rf"(?:(?:^|(?<=[\s:;,.。、!?){CJK}]))(?:(?P<word>(?:任务|task|(?P<step>步骤|step))\s?)?\(?(?P<number>\d{{1,2}})"
+    rf"(?:(?(word)\s?[.)、:-]|[.)、])|{chinese.KEYCAP})\)?(?!\d)|\((?P<bracketed>[{chinese.HAN}])\)|(?P<han>[{chinese.HAN}])、)"
+    rf"|(?P<circled>[{chinese.CIRCLED}](?!号|\s?(?:[、,和与及&]|and\s))))\s{{0,2}}(?=\S)"
 )
 
 
@@ -97,7 +95,8 @@ def _inline(passage: Passage) -> Block | None:
     if len(marks) < 2:
         return None
     ends = [*(mark.start() for mark in marks[1:]), len(passage.raw)]
-    items = tuple(Item(passage.part(mark.end(), end)) for mark, end in zip(marks, ends, strict=True))
+    marked = zip(marks, ends, strict=True)
+    items = tuple(Item(passage.part(mark.end(), end), is_step=bool(mark["step"])) for mark, end in marked)
     return Block(passage.part(0, marks[0].start()), items)
 
 

@@ -73,7 +73,8 @@ def _are_tasks(names: Names, heading: Heading, block: Block) -> bool:
 
 def _is_one_task(names: Names, heading: Heading, block: Block) -> bool:
     """ "Translate these files:" and their names: the list is what the one task is about."""
-    return heading.is_work and not any(_asks(names, item.passage) for item in block.items[:TASKS_MAX])
+    asks = any(_asks(names, item.passage) for item in block.items[:TASKS_MAX])
+    return heading.is_about_items or (heading.is_work and not asks)
 
 
 def _asks(names: Names, passage: Passage) -> bool:

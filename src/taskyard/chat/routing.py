@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from taskyard.chat import chinese, english
+from taskyard.chat.intent import Intent, bared, intent_of
 from taskyard.chat.parsed import Question
 from taskyard.chat.passage import Passage
 from taskyard.chat.sources import NOTHING_SAID, Names, Said
@@ -112,7 +113,8 @@ def _a_model(_passage: Passage, target: Target) -> bool:
 
 def _a_place(passage: Passage, target: Target) -> bool:
     """ "On remote, …", 在本地跑 …: a queue, and the work begins right after it."""
-    return not target.is_model and passage.view[target.end : target.end + 1] in tuple(",:上里跑运执处做")
+    is_work = intent_of(bared(passage.part(target.end)), was_asked=False) is not Intent.TALK
+    return not target.is_model and (is_work or passage.view[target.end : target.end + 1] in tuple(",:上里跑运执处做"))
 
 
 def _a_tag(passage: Passage, target: Target) -> bool:

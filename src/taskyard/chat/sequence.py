@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from taskyard.chat import chinese
+from taskyard.chat import chinese, english
 from taskyard.chat.lexicon import one_of
 from taskyard.chat.passage import CJK, Passage
 
@@ -50,11 +50,7 @@ _ALL_DONE: Final = (
     r"(?:and\s)?(?:once|when|after)\s(?:all|everything|both)(?:\sof\s(?:that|them|these|those))?(?:'s|\sis|\sare)?"
     rf"(?:\s{_DONE})?(?![a-z'-])"
 )
-_TIME: Final = one_of(
-    """week month year day time monday tuesday wednesday thursday friday saturday sunday quarter sprint release version
-    to in is steps? one door morning few two three level generation"""
-)
-_NEXT: Final = rf"(?:and\s)?next(?:(?=,)|\sup,?|\s(?!{_TIME}(?![a-z])))"
+_NEXT: Final = rf"(?:and\s)?next(?:(?=,)|\sup,?|\s(?!{english.TIME}(?![a-z])))"
 _OPENING: Final = re.compile(
     rf"(?P<all>{_ALL_DONE}|{chinese.ALL_DONE})\s?,?\s?|(?:{_WITH_THAT}|{_THEN}|{_NEXT}|{chinese.THEN}|{chinese.AGAIN})\s?[,:]?"
     r"\s{0,2}"
@@ -64,7 +60,7 @@ FIRST: Final = re.compile(r"first(?:ly| of all)?,?\s(?=\S)|首先,?\s?|先(?![�
 
 _INSIDE: Final = re.compile(
     rf"(?P<all>[,;]\s?(?:{_ALL_DONE}|{chinese.ALL_DONE})\s?,?\s?)|(?:[,;]\s?|\s-\s){_THEN}\s?[,:]?\s|[,;]\s?{_NEXT},?\s?"
-    rf"|[,;]\s?{_WITH_THAT}\s?,?\s?|\s(?=and){_WITH_THAT}\s?,?\s?|(?P<and>\sand\snext\s(?!{_TIME}(?![a-z])))"
+    rf"|[,;]\s?{_WITH_THAT}\s?,?\s?|\s(?=and){_WITH_THAT}\s?,?\s?|(?P<and>\sand\snext\s(?!{english.TIME}(?![a-z])))"
     r"|(?P<alone>(?<!完成)(?<!结束)(?<!做完)\s?(?:之后|接下来|随后|紧接着)[再就]?\s?,?\s?)"
     rf"|\s{_AND}(?:then|and\s(?:finally|lastly)|(?P<later>{_LATER}))(?![a-z'-])\s?[,:]?\s|[,;\s]{{0,2}}(?:并?然后|接着)[再就]?\s?,?\s?|[,;]\s?(?:{chinese.THEN}|{chinese.AGAIN})\s?,?\s?"
 )
