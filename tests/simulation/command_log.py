@@ -21,9 +21,11 @@ from taskyard.core.yard_commands import (
     CreateKey,
     DeleteHook,
     DeleteQueue,
+    DeleteTemplate,
     OpenBreaker,
     PauseQueue,
     PutQueue,
+    PutTemplate,
     ResetBreaker,
     ResumeQueue,
     RevokeKey,
@@ -166,6 +168,9 @@ ASIDES: tuple[Command, ...] = (
     ResetBreaker(USERS[0], "code", "root"),
     RevokeKey("k_1", "root"),
     DeleteQueue("cloud", "root"),
+    PutTemplate(USERS[0], "review", '{"task":{"input":"Review {{what}} — “so”"}}', "root"),
+    PutTemplate(USERS[1], "gone", '{"task":{"input":"a"}}', "root"),
+    DeleteTemplate(USERS[1], "gone", "root"),
 )
 
 

@@ -40,7 +40,7 @@ def compare(hub: Hub) -> None:
     identity = image.identity
     loaded = state_of(image, hub.settings, identity, hub.now)
     live = hub.core.state
-    for part in (tasks, places, dependants, keys, holdings, timers, people, hooks, notices, schedules):
+    for part in (tasks, places, dependants, keys, holdings, timers, people, hooks, templates, notices, schedules):
         expected, found = part(live), part(loaded)
         if expected != found:
             raise Violation(f"{part.__name__} would not survive a crash: {difference(expected, found)}")
@@ -86,6 +86,10 @@ def keys(state: State) -> dict[str, object]:
 
 def hooks(state: State) -> dict[str, object]:
     return {**state.hooks, "deliveries": sorted(state.hook_deliveries.items())}
+
+
+def templates(state: State) -> dict[str, object]:
+    return {user.id: user.templates for user in state.users.values() if user.templates}
 
 
 def holdings(state: State) -> dict[str, object]:

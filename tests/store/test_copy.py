@@ -9,13 +9,14 @@ import apsw
 import psycopg
 import pytest
 
+from taskyard.core.changes import Kept
 from taskyard.store.copy import BYTES_MAX, copy
 from taskyard.store.dump import Kind, Row, Target
 from taskyard.store.port import Store, StoreBroken, StoreRefused
 from taskyard.store.postgres import dump as in_postgres
 from taskyard.store.sqlite import dump as in_sqlite
-from taskyard.vocabulary import Status
-from tests.support.moving import Place, at, database_place, file_place, found_at, live, moved, quietly
+from taskyard.vocabulary import Keeps, Status
+from tests.support.moving import Place, at, database_place, file_place, found_at, lines_place, live, moved, quietly
 from tests.support.postgres import new_yard
 from tests.support.records import NOW, USER, Yard, a_body, a_task, ended
 
@@ -299,3 +300,21 @@ def test_every_table_is_read_and_written(engine: ModuleType) -> None:
     assert not {table for table in tables if not re.search(rf"\b(?:FROM|JOIN) {table}\b", text)} - {"identity"}
     written = {table for table in tables if re.search(rf"\b(?:INTO|UPDATE) {table}\b", text)}
     assert tables - written <= {"log_start"}
+
+
+def test_templates_move_by_file(tmp_path: Path) -> None:
+    # Given a yard whose user has a template
+    here, lines, there = (
+        file_place(tmp_path / "a.db"),
+        lines_place(tmp_path / "yard.jsonl"),
+        file_place(tmp_path / "b.db"),
+    )
+    template = Kept(Keeps.TEMPLATE, f"{USER}/review", b'{"user_id":"u","name":"review"}')
+    at(here, lambda store: Yard.of(store).write(kept=[template]))
+
+    # When the yard is copied to a file, and the file to a new place
+    moved(here, lines)
+    moved(lines, there)
+
+    # Then a hub finds the template there
+    assert at(there, lambda store: store.load().kept) == [template]

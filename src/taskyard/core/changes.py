@@ -145,6 +145,17 @@ class HookDeliveries(Struct, frozen=True):
     last_at: int
 
 
+class TemplateRecord(Struct, frozen=True):
+    """A reusable definition of a task (`templates.py`)."""
+
+    user_id: str
+    name: str
+    content: str
+    """The task and the defaults of its places, as JSON; the core passes it on unread."""
+    created_at: int
+    changed_at: int
+
+
 class UsageRecord(Struct):
     """What a user's attempts have used of one month, which lasts from `since` until `until`."""
 

@@ -52,10 +52,12 @@ from taskyard.core.yard_commands import (
     CreateUser,
     DeleteHook,
     DeleteQueue,
+    DeleteTemplate,
     NoteRewind,
     OpenBreaker,
     PauseQueue,
     PutQueue,
+    PutTemplate,
     RefuseSettings,
     ResetBreaker,
     ResumeQueue,
@@ -347,6 +349,8 @@ Command = (
     | ChangeHook
     | RotateHook
     | DeleteHook
+    | PutTemplate
+    | DeleteTemplate
     | CreateSchedule
     | ChangeSchedule
     | DeleteSchedule

@@ -30,6 +30,7 @@ from taskyard.core import (
     rewinds,
     schedules,
     suspects,
+    templates,
 )
 from taskyard.core.breakers import open_breaker, reset_breaker
 from taskyard.core.changes import Batch
@@ -98,10 +99,12 @@ from taskyard.core.yard_commands import (
     CreateUser,
     DeleteHook,
     DeleteQueue,
+    DeleteTemplate,
     NoteRewind,
     OpenBreaker,
     PauseQueue,
     PutQueue,
+    PutTemplate,
     RefuseSettings,
     ResetBreaker,
     ResumeQueue,
@@ -220,6 +223,8 @@ _ON_COMMAND: Final[dict[type, object]] = {
     ChangeHook: hooks.change,
     RotateHook: hooks.rotate,
     DeleteHook: hooks.delete,
+    PutTemplate: templates.put,
+    DeleteTemplate: templates.delete,
     CreateSchedule: schedules.create,
     ChangeSchedule: schedules.change,
     DeleteSchedule: schedules.delete,

@@ -9,7 +9,19 @@ it was (`served`), how long tasks took lately, and which attempts were accepted 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from taskyard.core import breakers, cooling, hooks, occurrences, preemption, pressure, queues, rates, schedules, usage
+from taskyard.core import (
+    breakers,
+    cooling,
+    hooks,
+    occurrences,
+    preemption,
+    pressure,
+    queues,
+    rates,
+    schedules,
+    templates,
+    usage,
+)
 from taskyard.core.ageing import watch_age
 from taskyard.core.attempts import take_slot, watch_attempt
 from taskyard.core.changes import DaemonRecord, Kept, KeyRecord, UserRecord
@@ -72,6 +84,7 @@ REMEMBER: Final[dict[Keeps, Callable[[State, str, bytes], None]]] = {
     Keeps.QUEUE: queues.remember,
     Keeps.SCHEDULE: schedules.remember,
     Keeps.SCHEDULE_RUNS: schedules.remember_runs,
+    Keeps.TEMPLATE: templates.remember,
     Keeps.USAGE: usage.remember,
 }
 """How each policy takes up what it kept."""

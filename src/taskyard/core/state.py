@@ -24,6 +24,7 @@ from taskyard.core.changes import (
     KeyRecord,
     Ledger,
     QueueRecord,
+    TemplateRecord,
     UsageRecord,
     UserRecord,
 )
@@ -93,6 +94,7 @@ class User:
         "record",
         "running",
         "targeted",
+        "templates",
         "turn",
         "usage",
         "waiting",
@@ -127,6 +129,8 @@ class User:
         """Per type of task: those that are not closed, or have failures to count (`breakers.py`)."""
         self.hooks: dict[str, HookRecord] = {}
         """Its inbound webhooks, by id (`hooks.py`)."""
+        self.templates: dict[str, TemplateRecord] = {}
+        """Its templates of tasks, by name (`templates.py`)."""
         self.lately: dict[str, int] = {}
         """Per type of task: how long they took lately, in milliseconds (`estimates.py`)."""
         self.waiting = 0

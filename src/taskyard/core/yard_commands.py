@@ -1,4 +1,4 @@
-"""Commands about the yard and not about a task: its users and keys, queues, breakers, hooks and settings."""
+"""Commands about the yard and not about a task: its users and keys, queues, breakers, hooks, templates and settings."""
 
 from msgspec import field
 
@@ -136,6 +136,25 @@ class RotateHook(Told):
 class DeleteHook(Told):
     hook_id: str
     user_id: str
+    actor: str
+    reply_to: int = 0
+
+
+class PutTemplate(Told):
+    """One that is there is changed."""
+
+    user_id: str
+    name: str
+    content: str
+    actor: str
+    is_new: bool = False
+    """Refuse it if there is one of this name."""
+    reply_to: int = 0
+
+
+class DeleteTemplate(Told):
+    user_id: str
+    name: str
     actor: str
     reply_to: int = 0
 
