@@ -1,9 +1,8 @@
 """The task that a delivery makes: its hook's template, with what was delivered put in its places.
 
 A place is `{{event}}`, `{{delivery}}` or `{{payload.a.0.b}}`: names of fields and numbers of items, one after another.
-What is not there is empty; a text is put in as it is, anything else as JSON. That is all a template can do. What was
-put in is not looked at again, so a delivery cannot bring places of its own; and what looks like a place but is none
-stays as it is written.
+What is not there is empty; a text is put in as it is, anything else as JSON. That is all a template can do;
+`places.py` does it.
 
 However large the delivery, what comes out fits a task: what is too long ends where there is no more room.
 """
@@ -14,6 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from taskyard.gateway import places
 from taskyard.gateway.deliveries import WORD_CHARS_MAX, Delivery
 from taskyard.gateway.translate import cut
 from taskyard.vocabulary import HookProvider, SourceType
@@ -22,7 +22,6 @@ from taskyard.wire.hooks import HookTemplate
 from taskyard.wire.problems import FieldError
 from taskyard.wire.submission import Source, Submission
 
-# One pass over the text: no part of it can match what the next one does.
 _PLACE: Final = re.compile(r"\{\{ *(event|delivery|payload(?:\.[^\s{}.]+)*) *\}\}")
 _UNFILLED: Final = ("type", "model", "queue", "project_id")
 _INDEX_DIGITS_MAX: Final = 9
@@ -82,14 +81,7 @@ def filled(
 
 def fill(text: str, delivery: Delivery, bytes_max: int) -> str:
     """The text with its places filled, as far as it fits."""
-    parts, size, at = [], 0, 0
-    for place in _PLACE.finditer(text):
-        parts += [text[at : place.start()], _value(place[1], delivery)]
-        at, size = place.end(), size + len(parts[-2]) + len(parts[-1])
-        if size > bytes_max:
-            # A character has a byte at least: nothing that follows is ever seen.
-            break
-    return cut("".join([*parts, text[at:]]), bytes_max)
+    return cut(places.filled(text, _PLACE, lambda path: _value(path, delivery), bytes_max), bytes_max)
 
 
 def fill_object(raw: Raw | UnsetType, delivery: Delivery, bytes_max: int) -> Raw | UnsetType:
@@ -97,7 +89,11 @@ def fill_object(raw: Raw | UnsetType, delivery: Delivery, bytes_max: int) -> Raw
     if isinstance(raw, UnsetType) or bytes(raw) == NULL:
         return UNSET
     room = _Room(bytes_max - len(bytes(raw)))
-    return Raw(_encode(_fill_inside(msgspec.json.decode(raw), delivery, room)))
+
+    def change(text: str) -> str:
+        return room.take(text, fill(text, delivery, max(room.left, 0) + len(text.encode())))
+
+    return Raw(_encode(places.each_text(msgspec.json.decode(raw), change)))
 
 
 class _Room:
@@ -111,16 +107,6 @@ class _Room:
         fitting = _cut_as_json(new, before + self.left)
         self.left -= len(_encode(fitting)) - before
         return fitting
-
-
-def _fill_inside(value: object, delivery: Delivery, room: _Room) -> object:
-    if isinstance(value, str):
-        return room.take(value, fill(value, delivery, max(room.left, 0) + len(value.encode())))
-    if isinstance(value, list):
-        return [_fill_inside(one, delivery, room) for one in value]
-    if isinstance(value, dict):
-        return {name: _fill_inside(one, delivery, room) for name, one in value.items()}
-    return value
 
 
 def _cut_as_json(text: str, bytes_max: int) -> str:
