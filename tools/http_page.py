@@ -23,6 +23,7 @@ from taskyard.gateway.routes import OTHER_ROUTES, ROUTES, SOCKET_PATH, SOCKET_PO
 from taskyard.gateway.schedule_routes import SCHEDULE_ROUTES
 from taskyard.gateway.sizes import bytes_max
 from taskyard.gateway.task_routes import TASK_ROUTES
+from taskyard.gateway.template_routes import TEMPLATE_ROUTES
 from taskyard.vocabulary import Refusal
 from taskyard.wire.problems import MEDIA_TYPE, PROBLEMS
 
@@ -86,6 +87,7 @@ def lines() -> Iterator[str]:
         ("Everything else", OTHER_ROUTES),
         ("Imports, exports and the report", EXCHANGE_ROUTES),
         ("Schedules", SCHEDULE_ROUTES),
+        ("Templates", TEMPLATE_ROUTES),
         ("Webhooks", HOOK_ROUTES),
         ("Notifications", NOTIFICATION_ROUTES),
         ("Jobs of Arvis clients", JOB_ROUTES),

@@ -157,10 +157,11 @@ class GatewayApp:
                 raise RequestRefused(Refusal.FORBIDDEN, "A request by cookie needs the header X-Taskyard-Request: 1.")
         query = _query(route.query, scope["query_string"])
         if route.method in SAFE:
-            body = route.empty_body
+            raw, body = b"", route.empty_body
         else:
             most = bytes_max(self.door.size, is_batch=route.is_batch)
-            body = _body(route, await read_body(headers, receive, most, self.door.deadlines.body_s))
+            raw = await read_body(headers, receive, most, self.door.deadlines.body_s)
+            body = _body(route, raw)
         call = Call(
             door=self.door,
             principal=principal,
@@ -169,6 +170,7 @@ class GatewayApp:
             query=query,
             headers=headers,
             scope=scope,
+            raw=raw,
             gone=partial(gone, receive),
         )
         await call.hear_of_named()

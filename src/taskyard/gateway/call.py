@@ -143,7 +143,7 @@ Q = TypeVar("Q")
 class Call(Generic[Q]):
     """A request whose caller is known and whose parts are decoded."""
 
-    __slots__ = ("door", "gone", "headers", "hub", "id", "path", "principal", "query", "scope")
+    __slots__ = ("door", "gone", "headers", "hub", "id", "path", "principal", "query", "raw", "scope")
 
     def __init__(
         self,
@@ -155,6 +155,7 @@ class Call(Generic[Q]):
         query: Q,
         headers: Mapping[bytes, bytes],
         scope: Scope,
+        raw: bytes,
         gone: Callable[[], Coroutine[None, None, None]],
     ) -> None:
         self.door = door
@@ -167,6 +168,8 @@ class Call(Generic[Q]):
         self.headers = headers
         self.scope = scope
         """As the server gave it: for whoever asks this gateway again in the caller's place."""
+        self.raw = raw
+        """The body as it came, where it matters which fields were named: a decoded one has them all."""
         self.gone = gone
         """Returns when the caller has hung up."""
 

@@ -31,7 +31,7 @@ HOOK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         query=OfUser,
         answer=IssuedHook,
         status=201,
-        refusals=(Refusal.TOO_MANY_HOOKS, Refusal.NAME_TAKEN),
+        refusals=(Refusal.TOO_MANY_HOOKS, Refusal.NAME_TAKEN, Refusal.TEMPLATE_NOT_FOUND),
     ),
     get(
         f"{V1}/hooks/{{id}}",
@@ -51,7 +51,7 @@ HOOK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         body=HookChange,
         query=OfUser,
         answer=HookAnswer,
-        refusals=(*NO_HOOK, Refusal.NAME_TAKEN),
+        refusals=(*NO_HOOK, Refusal.NAME_TAKEN, Refusal.TEMPLATE_NOT_FOUND),
     ),
     Route(
         method="DELETE",

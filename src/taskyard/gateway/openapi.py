@@ -28,6 +28,7 @@ _BY_HUB: Final = (
     Refusal.NO_LEADER,
     Refusal.HUB_REWOUND,
 )
+_NOT_EMPTY: Final = ("required", "minProperties")
 _BODY_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
 _NAMES: Final = re.compile(r"\{(\w+)\}")
 
@@ -40,7 +41,7 @@ def document(routes: Sequence[Route[Any, Any]]) -> dict[str, Any]:
     )
     _open_objects([*schemas, components])
     for kind in (Submission, BatchItem, CarriedTask):
-        _require_input(components[kind.__name__])
+        _require_input(components[kind.__name__], may_name_template=kind is not CarriedTask)
     schema_of = {str(type_): schema for type_, schema in zip(types, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -67,14 +68,18 @@ def document(routes: Sequence[Route[Any, Any]]) -> dict[str, Any]:
     }
 
 
-def _require_input(schema: dict[str, Any]) -> None:
-    """Require `input` and leave its other name out.
+def _require_input(schema: dict[str, Any], *, may_name_template: bool) -> None:
+    """Leave the other name of `input` out, and require `input` unless a template can have it.
 
-    The hub takes `description` in its place. A schema that says so is a choice between two lists of required fields:
-    generators make a type of each, without a field, and their clients lose the body.
+    The hub takes `description` in its place, or a template's. A schema that says so is a choice between lists of
+    required fields: generators make a type of each, without a field, and their clients lose the body.
     """
-    schema["required"] = ["input", *schema["required"]]
     del schema["properties"]["description"]
+    if may_name_template:
+        schema["minProperties"] = 1
+    else:
+        del schema["properties"]["template"], schema["properties"]["set"]
+        schema["required"] = ["input", *schema["required"]]
 
 
 def _open_objects(part: object) -> None:
@@ -131,7 +136,7 @@ def _operation(route: Route[Any, Any], schema_of: dict[str, Any], components: di
         is_raw = route.body is bytes
         operation["requestBody"] = {
             # No body is taken for an empty object.
-            "required": not is_raw and bool(components[route.body.__name__].get("required")),
+            "required": not is_raw and any(map(components[route.body.__name__].get, _NOT_EMPTY)),
             "content": {"application/json": {"schema": _anything(object) if is_raw else schema_of[str(route.body)]}},
         }
     return operation

@@ -27,6 +27,7 @@ from taskyard.gateway.views import (
     QueueView,
     Receiver,
     ScheduleView,
+    TemplateView,
     UsageView,
 )
 from taskyard.store.port import Identity, Numbered, Reader, StoredTask
@@ -206,6 +207,9 @@ class Hub(Protocol):
 
     async def receiver(self, hook_id: str) -> Receiver | None:
         """The webhook that a delivery is for, whoever's it is."""
+
+    async def templates(self, user_id: str | None, names: Sequence[str] | None) -> list[TemplateView]:
+        """A user's by name, or None: those of all users; of `names`, if they are said, those that there are."""
 
     async def usage(self, user_id: str) -> UsageView: ...
 

@@ -38,6 +38,7 @@ from taskyard.gateway.route import (
 )
 from taskyard.gateway.schedule_routes import SCHEDULE_ROUTES
 from taskyard.gateway.task_routes import NO_TASK, ON_ACT, TASK_ROUTES, V1
+from taskyard.gateway.template_routes import TEMPLATE_ROUTES
 from taskyard.vocabulary import Refusal, Scope
 from taskyard.wire import people as bodies
 from taskyard.wire.breakers import BreakerAnswer
@@ -364,6 +365,7 @@ ROUTES: Final = (
     *AGENT_ROUTES,
     *NOTIFICATION_ROUTES,
     *SCHEDULE_ROUTES,
+    *TEMPLATE_ROUTES,
     *JOB_ROUTES,
     *PAGE_ROUTES,
 )

@@ -32,7 +32,7 @@ SCHEDULE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         query=OfUser,
         answer=ScheduleAnswer,
         status=201,
-        refusals=(Refusal.NAME_TAKEN, Refusal.TOO_MANY_SCHEDULES, Refusal.MODEL_NOT_ROUTED),
+        refusals=(Refusal.NAME_TAKEN, Refusal.TOO_MANY_SCHEDULES, Refusal.MODEL_NOT_ROUTED, Refusal.TEMPLATE_NOT_FOUND),
     ),
     get(
         f"{V1}/schedules/presets",
@@ -68,7 +68,7 @@ SCHEDULE_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         body=ScheduleChange,
         query=OfUser,
         answer=ScheduleAnswer,
-        refusals=(*NO_SCHEDULE, Refusal.NAME_TAKEN, Refusal.MODEL_NOT_ROUTED),
+        refusals=(*NO_SCHEDULE, Refusal.NAME_TAKEN, Refusal.MODEL_NOT_ROUTED, Refusal.TEMPLATE_NOT_FOUND),
     ),
     Route(
         method="DELETE",

@@ -28,6 +28,7 @@ TAGS: Final = (
     ),
     Tag("Dead letters", "Tasks that failed for good, and verdicts on them.", ("dead-letters",)),
     Tag("Schedules", "Recurring tasks.", ("schedules",)),
+    Tag("Templates", "Reusable definitions of tasks.", ("templates",)),
     Tag("Hooks", "Inbound webhooks: a signed delivery becomes a task.", ("hooks",)),
     Tag("Notifications", "Outbound webhooks: events are delivered to an address.", ("notifications",)),
     Tag("Events", "What happens, as it happens.", ("events",)),

@@ -62,6 +62,7 @@ _INTAKE: Final = (
     Refusal.RATE_LIMITED,
     Refusal.BACKPRESSURE,
 )
+_SUBMISSION: Final = (*_INTAKE, Refusal.TEMPLATE_NOT_FOUND)
 _CALLBACK: Final = (Refusal.TASK_NOT_FOUND, Refusal.STALE_ATTEMPT, Refusal.INVALID_TRANSITION)
 V1: Final = "/api/v1"
 
@@ -74,14 +75,15 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         summary="Submit a task; 200 if the same was submitted before",
         description=(
             "The answer comes when the task is on disk. If none comes, send the request again with the same "
-            "`Idempotency-Key`: no second task is made. `description` is accepted in place of `input`."
+            "`Idempotency-Key`: no second task is made. `description` is accepted in place of `input`. A "
+            "`template` may have what is left out."
         ),
         body=Submission,
         query=OfUser,
         answer=TaskAnswer,
         status=201,
         again_status=200,
-        refusals=_INTAKE,
+        refusals=_SUBMISSION,
     ),
     Route(
         method="POST",
@@ -100,7 +102,7 @@ TASK_ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         again_status=200,
         is_batch=True,
         salvage=submit.salvage,
-        refusals=_INTAKE,
+        refusals=_SUBMISSION,
     ),
     Route(
         method="POST",

@@ -97,6 +97,17 @@ class Receiver(Struct):
     events: tuple[str, ...]
 
 
+class TemplateView(Struct):
+    """A template of tasks, as its owner wrote it."""
+
+    user_id: str
+    name: str
+    content: str
+    """Its task and defaults, as JSON."""
+    created_at: int
+    changed_at: int
+
+
 class ScheduleView(Struct):
     """A schedule as `GET /schedules` shows it, with what its next runs follow from."""
 

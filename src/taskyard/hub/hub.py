@@ -45,6 +45,7 @@ from taskyard.hub.views import (
     hook_views,
     queue_views,
     receiver_of,
+    template_views,
     usage_view,
     usage_views,
 )
@@ -331,6 +332,9 @@ class Hub(Stamps):
 
     async def receiver(self, hook_id: str) -> views.Receiver | None:
         return receiver_of(self.state, hook_id, self.now_ms())
+
+    async def templates(self, user_id: str | None, names: Sequence[str] | None) -> list[views.TemplateView]:
+        return template_views(self.state, user_id, names)
 
     async def usage(self, user_id: str) -> views.UsageView:
         return usage_view(self.state, user_id, self._clock())

@@ -9,8 +9,9 @@ from taskyard.core.hooks import NO_DELIVERIES, hooks_of, secrets_of
 from taskyard.core.plans import allowance_of
 from taskyard.core.queues import is_paused, limit_of, queue_names, queue_of
 from taskyard.core.state import Daemon, Now, State
+from taskyard.core.templates import templates_of
 from taskyard.core.usage import usage_at, used_ms
-from taskyard.gateway.views import BreakerView, DaemonView, HookView, QueueView, Receiver, UsageView
+from taskyard.gateway.views import BreakerView, DaemonView, HookView, QueueView, Receiver, TemplateView, UsageView
 from taskyard.vocabulary import DaemonStatus, QueueState
 
 
@@ -77,6 +78,15 @@ def receiver_of(state: State, hook_id: str, now_ms: int) -> Receiver | None:
         max_priority=hook.max_priority,
         events=hook.events,
     )
+
+
+def template_views(state: State, user_id: str | None, names: Sequence[str] | None) -> list[TemplateView]:
+    wanted = None if names is None else frozenset(names)
+    return [
+        TemplateView(one.user_id, one.name, one.content, one.created_at, one.changed_at)
+        for one in templates_of(state, user_id)
+        if wanted is None or one.name in wanted
+    ]
 
 
 def _view(daemon: Daemon) -> DaemonView:

@@ -23,6 +23,8 @@ DEPENDENCIES_MAX: Final = 100
 CAPABILITIES_MAX: Final = 50
 BATCH_TASKS_MAX: Final = 1000
 """The default of the setting `limits.size.batch`."""
+PLACES_MAX: Final = 100
+"""Of the places of a template that are set in one submission, and of its defaults."""
 ATTEMPTS_MAX: Final = 1000
 SECONDS_MAX: Final = 366 * 24 * 3600
 WAIT_S_MAX: Final = 60

@@ -6,19 +6,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from taskyard.vocabulary import HookProvider, Level
 from taskyard.wire.fields import SECONDS_MAX, Instant, JsonObject, Name, Names, Text
-from taskyard.wire.submission import Execution, Priority, Requirements
+from taskyard.wire.submission import Execution, Priority, Requirements, Values
 
+HookInput = Annotated[str, Meta(min_length=1)]
 Overlap = Annotated[float, Meta(ge=0, le=SECONDS_MAX)]
 
 
-class HookTemplate(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """The task that a delivery makes.
+class HookFields(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """What a hook may say of its tasks besides their input."""
 
-    In `input`, `title`, `goal` and the texts of `context` stands `{{payload.a.0.b}}`, `{{event}}` or `{{delivery}}` for
-    what was delivered. All else is as it is written: no delivery decides what type of task it makes, or how urgent.
-    """
-
-    input: Annotated[str, Meta(min_length=1)]
     type: Name = "general"
     title: Text | None = None
     goal: Text | None = None
@@ -31,10 +27,29 @@ class HookTemplate(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_on
     execution: Execution | None = None
 
 
+class HookTemplate(HookFields, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """The task that a delivery makes, as it is kept."""
+
+    input: HookInput
+
+
+class HookTask(HookFields, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """The task that a delivery makes, as its owner writes it down.
+
+    In `input`, `title`, `goal` and the texts of `context` stands `{{payload.a.0.b}}`, `{{event}}` or `{{delivery}}` for
+    what was delivered. All else is as it is written: no delivery decides what type of task it makes, or how urgent.
+    `template` names a template of a task, which is filled at once, with what stands in `set`.
+    """
+
+    input: HookInput | UnsetType = UNSET
+    template: Name | None = None
+    set: Values | UnsetType = UNSET
+
+
 class NewHook(Struct, forbid_unknown_fields=True, kw_only=True):
     name: Name
     provider: HookProvider
-    template: HookTemplate
+    template: HookTask
     secret: Name | None = None
     """The provider's, where it makes them (Slack, Stripe); else one is made."""
     max_priority: Level | None = None
@@ -46,7 +61,7 @@ class HookChange(Struct, forbid_unknown_fields=True, kw_only=True):
     """What is absent stays; a `max_priority` of null removes it."""
 
     name: Name | UnsetType = UNSET
-    template: HookTemplate | UnsetType = UNSET
+    template: HookTask | UnsetType = UNSET
     max_priority: Level | UnsetType | None = UNSET
     events: Names | UnsetType = UNSET
 

@@ -16,6 +16,7 @@ from taskyard.wire.fields import (
     FIELD_BYTES_MAX,
     INPUT_BYTES_MAX,
     NULL,
+    PLACES_MAX,
     RESULT_BYTES_MAX,
     SECONDS_MAX,
     AttemptNumber,
@@ -34,6 +35,9 @@ from taskyard.wire.problems import FieldError
 Priority = Level | Annotated[int, Meta(ge=1, le=10)]
 Input = Annotated[str, Meta(description=f"at most `limits.size.input` bytes, {INPUT_BYTES_MAX:,} unless configured")]
 Constraints = Annotated[list[str], Meta(description=f"at most {FIELD_BYTES_MAX:,} bytes in all")]
+Value = str | int | float | bool
+Values = Annotated[dict[Name, Value], Meta(max_length=PLACES_MAX)]
+"""What is put in the places of a template, by key: a text as it is, anything else as JSON writes it."""
 T = TypeVar("T")
 Tasks = Annotated[
     list[T],
@@ -73,8 +77,14 @@ class Execution(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=
 
 
 class Submission(Struct, forbid_unknown_fields=True, kw_only=True):
-    """A task as its owner hands it in; only `input` is required (`description` is taken for it)."""
+    """A task as its owner hands it in; only `input` is required (`description` is taken for it).
 
+    `template` names a template of the user, which may have the input: `set` fills its places, and every other field
+    that stands here takes the place of the template's.
+    """
+
+    template: Name | None = None
+    set: Values | UnsetType = UNSET
     type: Name = "general"
     title: Text | None = None
     input: Input | UnsetType = UNSET
@@ -103,6 +113,8 @@ class Submission(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 NO_OBJECT: Final = "expected an object"
+WRITTEN_OUT: Final = "is not filled here; write the task out"
+NO_TEMPLATE: Final = "fills the places of a template; name it in `template`"
 ONE_INPUT: Final = "stands for `input`; give one of them"
 
 
@@ -180,7 +192,7 @@ class HeartbeatReport(Struct, forbid_unknown_fields=True):
 
 
 def faults_of(submission: Submission) -> tuple[FieldError, ...]:
-    """What is wrong with its shape beyond the types."""
+    """What is wrong with its shape beyond the types, once a template that it names is filled."""
     faults: tuple[FieldError, ...] = ()
     if submission.context is not UNSET and _is_no_object(submission.context):
         faults += (FieldError("context", NO_OBJECT),)
@@ -188,6 +200,10 @@ def faults_of(submission: Submission) -> tuple[FieldError, ...]:
         faults += (FieldError("payload", NO_OBJECT),)
     if submission.metadata is not UNSET and _is_no_object(submission.metadata):
         faults += (FieldError("metadata", NO_OBJECT),)
+    if submission.template is not None:
+        faults += (FieldError("template", WRITTEN_OUT),)
+    elif submission.set is not UNSET:
+        faults += (FieldError("set", NO_TEMPLATE),)
     if (submission.input is UNSET) is (submission.description is UNSET):
         is_missing = submission.input is UNSET
         faults += (FieldError("input", "is required"),) if is_missing else (FieldError("description", ONE_INPUT),)

@@ -18,6 +18,7 @@ from taskyard.core.yard_commands import ChangeHook, CreateHook, DeleteHook, Rota
 from taskyard.gateway import deliveries, hook_templates
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse, refuse_fields
 from taskyard.gateway.deliveries import Delivery
+from taskyard.gateway.rest.filling import filled
 from taskyard.gateway.rest.tasks import ask
 from taskyard.gateway.signatures import Fault, Window, fault_in, new_secret, objection_to_secret
 from taskyard.gateway.sizes import oversize_of
@@ -29,13 +30,15 @@ from taskyard.wire.hooks import (
     HookAnswer,
     HookChange,
     HookDeliveryAnswer,
+    HookFields,
     HookRotation,
+    HookTask,
     HookTemplate,
     IssuedHook,
     NewHook,
 )
 from taskyard.wire.problems import FieldError
-from taskyard.wire.submission import faults_of
+from taskyard.wire.submission import NO_TEMPLATE, faults_of
 from taskyard.wire.tasks import OkAnswer
 
 UNTRUSTED: Final = "This is not signed as a delivery to this hook must be."
@@ -69,7 +72,7 @@ async def create(call: Call[OfUser], body: NewHook) -> Reply:
         name=body.name,
         provider=body.provider,
         secret=secret,
-        template=_template(call, body.template),
+        template=await _template(call, user_id, body.template),
         actor=call.principal.actor,
         max_priority=body.max_priority,
         ceiling=call.principal.max_priority,
@@ -87,7 +90,7 @@ async def change(call: Call[OfUser], body: HookChange) -> Reply:
         user_id=user_id,
         actor=call.principal.actor,
         name=KEEP if isinstance(body.name, UnsetType) else body.name,
-        template=KEEP if isinstance(body.template, UnsetType) else _template(call, body.template),
+        template=KEEP if isinstance(body.template, UnsetType) else await _template(call, user_id, body.template),
         max_priority=KEEP if isinstance(body.max_priority, UnsetType) else body.max_priority,
         ceiling=call.principal.max_priority,
         events=KEEP if isinstance(body.events, UnsetType) else _events(body.events),
@@ -144,8 +147,9 @@ def _events(given: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(given))
 
 
-def _template(call: Call[OfUser], template: HookTemplate) -> str:
-    """As it is kept, if a task could be made of it."""
+async def _template(call: Call[OfUser], user_id: str, said: HookTask) -> str:
+    """As it is kept, if a task could be made of it. A template that it names is filled now, once for all deliveries."""
+    template = await filled(call, user_id, said, HookTemplate, at="template") or _written_out(said)
     task = hook_templates.unfilled(template)
     for code, found in (
         (Refusal.INVALID_INPUT, hook_templates.misplaced(template)),
@@ -155,6 +159,16 @@ def _template(call: Call[OfUser], template: HookTemplate) -> str:
         if found:
             raise refuse_fields(found, code, below="template")
     return hook_templates.write_template(template)
+
+
+def _written_out(said: HookTask) -> HookTemplate:
+    """It names no template, so it says everything itself."""
+    if isinstance(said.input, UnsetType):
+        raise refuse_fields([FieldError("input", "is needed")], below="template")
+    if not isinstance(said.set, UnsetType):
+        raise refuse_fields([FieldError("set", NO_TEMPLATE)], below="template")
+    others = {name: getattr(said, name) for name in HookFields.__struct_fields__}
+    return HookTemplate(input=said.input, **others)
 
 
 async def _view(call: Call[OfUser], user_id: str, hook_id: str) -> HookView:

@@ -14,8 +14,10 @@ from taskyard.core.task import Task, ms_of
 from taskyard.core.told import KEEP
 from taskyard.gateway.call import Call, Empty, OfUser, Reply, RequestRefused, refuse_fields
 from taskyard.gateway.destinations import BadDestination, objection_to, read_allowed, read_destination
+from taskyard.gateway.names import check_name
 from taskyard.gateway.present import task_answer
 from taskyard.gateway.priority_scale import put_on_scale
+from taskyard.gateway.rest.filling import filled
 from taskyard.gateway.rest.tasks import ask, whole
 from taskyard.gateway.sizes import oversize_of
 from taskyard.gateway.translate import draft_of
@@ -86,7 +88,7 @@ async def show(call: Call[OfUser], _body: Empty) -> Reply:
 
 async def create(call: Call[OfUser], body: NewSchedule) -> Reply:
     user_id, schedule_id = call.user_id(call.query.user), call.hub.mint()
-    _check_name(body.name)
+    check_name(body.name, RESERVED)
     every_ms = None if body.every is None else _every_ms(body.every)
     kind = ScheduleKind.CRON if body.every is None else ScheduleKind.HEARTBEAT
     if body.kind not in (None, kind):
@@ -96,7 +98,7 @@ async def create(call: Call[OfUser], body: NewSchedule) -> Reply:
         id=schedule_id,
         user_id=user_id,
         name=body.name,
-        what=_what(call, user_id, schedule_id, body.task, "task"),
+        what=await _what(call, user_id, schedule_id, body.task, "task"),
         every=None if body.every is None else plain_every(body.every),
         every_ms=every_ms,
         cron=cron,
@@ -104,7 +106,7 @@ async def create(call: Call[OfUser], body: NewSchedule) -> Reply:
         enabled=body.enabled,
         catch_up=body.catch_up,
         max_lateness_ms=None if body.max_lateness is None else ms_of(body.max_lateness),
-        probe=_probe(call, user_id, schedule_id, body.probe),
+        probe=await _probe(call, user_id, schedule_id, body.probe),
     )
     await ask(call, CreateSchedule(record, call.principal.actor))
     return Reply(_answer(await _view(call, user_id, schedule_id)), status=201)
@@ -118,7 +120,7 @@ async def change(call: Call[OfUser], body: ScheduleChange) -> Reply:
         value = getattr(body, name)
         setattr(command, name, KEEP if isinstance(value, UnsetType) else value)
     if not isinstance(body.name, UnsetType):
-        _check_name(body.name)
+        check_name(body.name, RESERVED)
     if not isinstance(body.cron, UnsetType):
         named = None if isinstance(body.timezone, UnsetType) else body.timezone
         fields, zone = _fields_and_zone(body.cron, named)
@@ -129,9 +131,9 @@ async def change(call: Call[OfUser], body: ScheduleChange) -> Reply:
     if not isinstance(body.max_lateness, UnsetType):
         command.max_lateness_ms = None if body.max_lateness is None else ms_of(body.max_lateness)
     if not isinstance(body.task, UnsetType):
-        command.what = _what(call, user_id, schedule_id, body.task, "task")
+        command.what = await _what(call, user_id, schedule_id, body.task, "task")
     if not isinstance(body.probe, UnsetType):
-        command.probe = _probe(call, user_id, schedule_id, body.probe)
+        command.probe = await _probe(call, user_id, schedule_id, body.probe)
         command.drops_probe = body.probe is None
     await ask(call, command)
     return Reply(_answer(await _view(call, user_id, schedule_id)))
@@ -199,12 +201,6 @@ async def preview(call: Call[PreviewQuery], _body: Empty) -> Reply:
 # From what was sent.
 
 
-def _check_name(name: str) -> None:
-    """It stands in an address."""
-    if "/" in name or not name.isprintable() or name in RESERVED:
-        raise _invalid("name", f"A name is printable, without a slash, and none of {', '.join(RESERVED)}.")
-
-
 def _fields_and_zone(cron: str | None, timezone: str | None) -> tuple[str | None, str | None]:
     """The expression without its `CRON_TZ=`, which names the zone where nothing else does; None: no zone is named."""
     if cron is None:
@@ -222,9 +218,13 @@ def _every_ms(text: str) -> int:
     return found
 
 
-def _what(call: Call[OfUser], user_id: str, schedule_id: str, task: Submission, place: str) -> What:
-    """The task that each run makes: looked at now as far as that is possible, so that no run has to fail for it."""
+async def _what(call: Call[OfUser], user_id: str, schedule_id: str, task: Submission, place: str) -> What:
+    """The task that each run makes: looked at now as far as that is possible, so that no run has to fail for it.
+
+    A template is filled now too: what becomes of it later changes no schedule.
+    """
     _check_source(call)
+    task = await filled(call, user_id, task, Submission, at=place) or task
     said = {name: raw for name, raw in _decode(_encode(task)).items() if bytes(raw) not in _SAYS_NOTHING}
     del said["on_depends_fail"]
     faults = [FieldError(name, "belongs to one task, not to each run of a schedule") for name in NOT_OF_A_TEMPLATE]
@@ -259,12 +259,12 @@ def _what(call: Call[OfUser], user_id: str, schedule_id: str, task: Submission, 
     return What(shown, template, call.principal.max_priority)
 
 
-def _probe(call: Call[OfUser], user_id: str, schedule_id: str, probe: ProbeBody | None) -> Probe | None:
+async def _probe(call: Call[OfUser], user_id: str, schedule_id: str, probe: ProbeBody | None) -> Probe | None:
     if probe is None:
         return None
     timeout_s = call.hub.settings.schedules.probe_s if probe.timeout is None else probe.timeout
     if probe.task is not None and probe.url is None:
-        what = _what(call, user_id, schedule_id, probe.task, "probe.task")
+        what = await _what(call, user_id, schedule_id, probe.task, "probe.task")
         return TaskProbe(what, ms_of(timeout_s))
     if probe.url is None or probe.task is not None:
         raise _invalid("probe", "A probe has either a `task` or a `url`.")

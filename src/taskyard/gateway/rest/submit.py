@@ -12,6 +12,7 @@ from taskyard.core.settings import Settings
 from taskyard.gateway.call import Call, OfUser, Reply, RequestRefused, refuse, refuse_fields
 from taskyard.gateway.present import batch_json, task_json
 from taskyard.gateway.priority_scale import fault_on_scale
+from taskyard.gateway.rest.filling import filled, filler_for
 from taskyard.gateway.sameness import NO_NAMES, meanings_of, refs_in
 from taskyard.gateway.sizes import check_batch, oversize_of, smallest_field
 from taskyard.gateway.translate import draft_of
@@ -37,6 +38,7 @@ _item: Final = msgspec.json.Decoder(BatchItem)
 
 async def submit(call: Call[OfUser], body: Submission) -> Reply:
     user_id = call.user_id(call.query.user)
+    body = await filled(call, user_id, body, Submission) or body
     key, as_agent = _header_key(call), _is_agent(call)
     meanings = await _meanings(call, user_id, [body])
     draft = _draft_or_refusal(
@@ -70,8 +72,9 @@ async def take_in(
     call: Call[OfUser], user_id: str, body: Batch
 ) -> tuple[list[tuple[StoredTask, bool]], list[Rejected]]:
     """The tasks of a batch, each with whether it was there already, and those that were not taken."""
-    meanings = await _meanings(call, user_id, body.tasks)
-    drafts, indexes, rejected = _drafts_of(call, user_id, body, meanings)
+    items = await _filled_items(call, user_id, body)
+    meanings = await _meanings(call, user_id, [item for item in items if isinstance(item, BatchItem)])
+    drafts, indexes, rejected = _drafts_of(call, user_id, body, items, meanings)
     taken: list[tuple[StoredTask, bool]] = []
     if drafts:
         submitted, written, _ = await _ask(call, user_id, drafts, partial=body.partial)
@@ -81,6 +84,23 @@ async def take_in(
             taken.append((stored, deduplicated))
     rejected.sort(key=lambda one: one.index)
     return taken, rejected
+
+
+async def _filled_items(call: Call[OfUser], user_id: str, body: Batch) -> Sequence[BatchItem | RequestRefused]:
+    """The tasks of a batch with what templates make of them, or why nothing is made."""
+    filler = await filler_for(call, user_id, body.tasks, is_batch=True)
+    if filler is None:
+        return body.tasks
+    raws = _raw_batch.decode(call.raw).tasks
+    return [
+        item if item.template is None else filler.fill(item, bytes(raws[index]), BatchItem, _place(index))
+        for index, item in zip(_indexes(body), body.tasks, strict=True)
+    ]
+
+
+def _indexes(body: Batch) -> Sequence[int]:
+    """Where each of its tasks stood."""
+    return body.indexes if isinstance(body, SalvagedBatch) else range(len(body.tasks))
 
 
 async def _meanings(call: Call[OfUser], user_id: str, submissions: Sequence[Submission]) -> Mapping[str, str]:
@@ -99,27 +119,34 @@ async def _meanings(call: Call[OfUser], user_id: str, submissions: Sequence[Subm
 
 
 def _drafts_of(
-    call: Call[OfUser], user_id: str, body: Batch, meanings: Mapping[str, str]
+    call: Call[OfUser],
+    user_id: str,
+    body: Batch,
+    items: Sequence[BatchItem | RequestRefused],
+    meanings: Mapping[str, str],
 ) -> tuple[list[Draft], list[int], list[Rejected]]:
     """The drafts, where each stood in the batch, and what did not become one."""
     key, as_agent, mint, settings = _header_key(call), _is_agent(call), call.hub.mint, call.hub.settings
     scale = call.principal.priority_scale
-    given = body.indexes if isinstance(body, SalvagedBatch) else range(len(body.tasks))
     rejected = [_unreadable(index, message) for index, message in _unread(body).items()]
     drafts: list[Draft] = []
     indexes: list[int] = []
-    for index, item in zip(given, body.tasks, strict=True):
+    for index, item in zip(_indexes(body), items, strict=True):
         item_key = None if key is None else f"{key}#{index}"
-        draft = _draft_or_refusal(
-            item,
-            settings,
-            mint(),
-            user_id,
-            key=item_key,
-            as_agent=as_agent,
-            scale=scale,
-            index=index,
-            meanings=meanings,
+        draft = (
+            item
+            if isinstance(item, RequestRefused)
+            else _draft_or_refusal(
+                item,
+                settings,
+                mint(),
+                user_id,
+                key=item_key,
+                as_agent=as_agent,
+                scale=scale,
+                index=index,
+                meanings=meanings,
+            )
         )
         if isinstance(draft, RequestRefused):
             if not body.partial:

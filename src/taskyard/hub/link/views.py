@@ -32,6 +32,7 @@ _TYPES: Final[dict[str, tuple[Any, Any]]] = {
     "schedule": (tuple[str, str], views.ScheduleView | None),
     "hooks": (tuple[str | None], list[views.HookView]),
     "receiver": (tuple[str], views.Receiver | None),
+    "templates": (tuple[str | None, list[str] | None], list[views.TemplateView]),
     "usage": (tuple[str], views.UsageView),
     "usages": (tuple[list[str]], dict[str, views.UsageView]),
     "notifications": (tuple[str], list[views.NotificationView]),
@@ -102,6 +103,9 @@ class LiveViews:
 
     async def receiver(self, hook_id: str) -> views.Receiver | None:
         return await self._look("receiver", hook_id)  # type: ignore[no-any-return]
+
+    async def templates(self, user_id: str | None, names: Sequence[str] | None) -> list[views.TemplateView]:
+        return await self._look("templates", user_id, None if names is None else list(names))  # type: ignore[no-any-return]
 
     async def usage(self, user_id: str) -> views.UsageView:
         return await self._look("usage", user_id)  # type: ignore[no-any-return]
