@@ -173,6 +173,7 @@ def lived(yard: LiveYard, hub: LiveHub, client: Client, tasks: int, *, archives:
     client.put_queue("gpu", models=["llama3"], max_concurrent=2)
     client.pause_queue("gpu")
     client.add_schedule("weekly", {"input": "Look back"}, every="1w")
+    client.add_template("review", {"input": "Review {{what}} for {{team}}"}, defaults={"team": "é"})
     hook = client.add_hook("prs", provider="github", template=TEMPLATE)
     in_turn = min(tasks // 8, PIECE - SLOTS)
     fill(client, tasks - 2 * in_turn - SLOTS - ANNS, archives=archives)
@@ -205,6 +206,7 @@ def seen(client: Client, logged: str) -> dict[str, Any]:
         "keys": [key for user in client.users() for key in client.keys(user.id) if key.name != OWN_KEY],
         "hooks": client.hooks(),
         "schedules": client.schedules(),
+        "templates": client.templates(),
         "log": client.log(logged),
         "task": client.task(logged),
         "failed": list(client.tasks(status="permanently_failed")),

@@ -31,6 +31,7 @@ def real_ids(client: Client) -> dict[str, str]:
         "users": user.id,
         "keys": client.add_key(user.id, name="fuzzed", scopes=["tasks"]).id,
         "hooks": client.add_hook("fuzzed", provider="github", template={"input": "a"}).id,
+        "templates": client.add_template("fuzzed", {"input": "a"}).name,
         "schedules": client.add_schedule("fuzzed", {"input": "a"}, every="1w").id,
         # A name that stands for nothing: what is told there reaches nobody.
         "notifications": client.add_notification("https://hooks.invalid/", ["task_created"]).id,

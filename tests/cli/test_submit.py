@@ -312,8 +312,8 @@ def test_a_file_that_is_not_there_is_said_so(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give the input of one task, or --file with many"),
-        (["x", "--file", "y"], "give the input of one task, or --file with many"),
+        ([], "give the input of one task, its --template, or --file with many"),
+        (["x", "--file", "y"], "give the input of one task, its --template, or --file with many"),
         (["x", "--deadline", "soon"], "'soon' is no time; write 10m, 2h or 1d for a time from now"),
         (["x", "--timeout", "long"], "'long' is no duration; write 90s, 10m, 1h30m or 2d"),
         (["x", "--context", "[1]"], "write a JSON object"),

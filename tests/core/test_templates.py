@@ -55,7 +55,7 @@ def test_templates_are_listed_by_name() -> None:
     assert names(hub, "ann") == ["a", "b", "c"]
 
 
-def test_a_new_template_takes_nobodys_name() -> None:
+def test_a_new_template_takes_no_name_that_is_taken() -> None:
     hub = HubHarness()
     put(hub)
     refused = put(hub, content="{}", is_new=True)
@@ -76,7 +76,7 @@ def test_a_template_that_is_put_again_is_changed_and_keeps_when_it_was_made() ->
         assert templates_of(each.state, "ann") == [TemplateRecord("ann", "review", "{}", made_at, hub.now.wall)]
 
 
-def test_a_user_has_so_many_and_no_more_whatever_others_have() -> None:
+def test_a_user_has_at_most_a_hundred_templates() -> None:
     hub = HubHarness(users=("ann", "bob"))
     for n in range(PER_USER_MAX):
         assert put(hub, f"t{n}") == Done()
@@ -88,7 +88,7 @@ def test_a_user_has_so_many_and_no_more_whatever_others_have() -> None:
     assert put(hub, "one more") == Done()
 
 
-def test_nobody_has_a_template_who_is_not_there() -> None:
+def test_a_user_who_is_not_there_has_no_template() -> None:
     hub = HubHarness()
     assert code_of(put(hub, user="eve")) is Refusal.USER_NOT_FOUND
     assert hub.batches[-1].is_empty()

@@ -23,6 +23,19 @@ def json_object_of(file: str, *, option: str) -> dict[str, Any]:
         raise typer.BadParameter(f"{file} holds no JSON object: {error}", param_hint=option) from None
 
 
+def pairs_of(said: list[str] | None, *, option: str) -> dict[str, str] | None:
+    """What stands for each key; None: nothing was said."""
+    pairs: dict[str, str] = {}
+    for text in said or ():
+        key, is_pair, value = text.partition("=")
+        if not is_pair or not key:
+            raise typer.BadParameter(f"{text!r} is no pair; write KEY=VALUE", param_hint=option)
+        if key in pairs:
+            raise typer.BadParameter(f"{key} is given twice", param_hint=option)
+        pairs[key] = value
+    return pairs or None
+
+
 def secret_of(given: str | None) -> str | None:
     """A secret as it was given, or a line of standard input, where no history keeps it."""
     return sys.stdin.readline().rstrip("\r\n") if given == STANDARD_INPUT else given

@@ -37,6 +37,7 @@ from taskyard.cli import (
     status,
     submit,
     tasks,
+    templates,
     watch,
     why,
     yard,
@@ -80,6 +81,7 @@ app.command("skip")(tasks.skip)
 app.add_typer(dead_letters.app, name="dlq")
 app.add_typer(breakers.app, name="breakers")
 app.add_typer(schedules.app, name="schedule")
+app.add_typer(templates.app, name="template")
 app.add_typer(hooks.app, name="hook")
 app.add_typer(notify.app, name="notify")
 app.add_typer(queues.app, name="queues")

@@ -11,6 +11,7 @@ import typer
 
 from taskyard.cli import output, times, unserved
 from taskyard.cli.card import headline, progress_line, task_table
+from taskyard.cli.inputs import pairs_of
 from taskyard.cli.options import Yard, expanded
 
 if TYPE_CHECKING:
@@ -144,6 +145,25 @@ class Run:
 
 
 @dataclasses.dataclass
+class Filling:
+    """The template that the task is made of."""
+
+    template: Annotated[
+        str | None,
+        typer.Option("--template", metavar="NAME", help="Fill this template; what is named beside it wins."),
+    ] = None
+    set: Annotated[
+        list[str] | None, _list("--set", about="What is put in a place of the template.", metavar="KEY=VALUE")
+    ] = None
+
+    def fields(self) -> dict[str, Any]:
+        if self.set is not None and self.template is None:
+            raise typer.BadParameter("name the template that has these places", param_hint="--template")
+        named = {"template": self.template, "set": pairs_of(self.set, option="--set")}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+@dataclasses.dataclass
 class Waiting:
     wait: Annotated[
         bool, typer.Option("--wait", "-w", help="Wait for the end and print the result; 1 if it failed.")
@@ -175,6 +195,7 @@ def submit(
     content: Content,
     order: Order,
     run: Run,
+    filling: Filling,
     waiting: Waiting,
     yard: Yard,
     input: InputArgument = None,
@@ -183,13 +204,14 @@ def submit(
     source: SourceOption = None,
 ) -> int:
     """Hand in a task: prints its ref, or with --wait its result."""
-    if (input is None) == (file is None):
-        raise typer.BadParameter("give the input of one task, or --file with many", param_hint="INPUT")
+    named = filling.fields()
+    if [input is not None or bool(named), file is not None].count(True) != 1:
+        raise typer.BadParameter("give the input of one task, its --template, or --file with many", param_hint="INPUT")
     if file is not None:
         batch = yard.client.submit_batch(read_tasks(file), partial=partial)
         return _batch_told(batch, waiting=waiting, yard=yard)
-    options = given(content) | given(order) | given(run)
-    text = sys.stdin.read() if input == "-" else input or ""
+    options = given(content) | given(order) | given(run) | named
+    text = sys.stdin.read() if input == "-" else input
     task = yard.client.submit(text, source={"type": source or "user", "channel": "cli"}, **options)
     if waiting.wait:
         return _task_awaited(task, waiting=waiting, yard=yard)

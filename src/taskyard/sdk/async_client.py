@@ -54,6 +54,7 @@ from taskyard.sdk.retry import PATIENT, PROMPT, OnLimited, RetryPolicy, log_limi
 from taskyard.sdk.schedules import AsyncScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import AsyncTask, bind, warn_of_repetitions
+from taskyard.sdk.templates import AsyncTemplateCalls
 from taskyard.wire.addresses import Turn, each_hub
 from taskyard.wire.imports import Import, ImportAnswer
 from taskyard.wire.report import ReportAnswer
@@ -61,7 +62,9 @@ from taskyard.wire.report import ReportAnswer
 T = TypeVar("T")
 
 
-class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncPeopleCalls, AsyncScheduleCalls):
+class AsyncClient(
+    AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncPeopleCalls, AsyncScheduleCalls, AsyncTemplateCalls
+):
     def __init__(
         self,
         hub: str | None = None,
@@ -110,9 +113,11 @@ class AsyncClient(AsyncHookCalls, AsyncManyCalls, AsyncNotificationCalls, AsyncP
 
     # --- submitting and reading ----------------------------------------------------------------------------
 
-    async def submit(self, input: str, *, wait: bool = True, **options: Unpack[TaskOptions]) -> AsyncTask:
-        """Hand in one task. With a key that was used before it is the task of then, with `deduplicated`: a warning
-        (`SubmittedBefore`) says so where that was cancelled or skipped.
+    async def submit(self, input: str | None = None, *, wait: bool = True, **options: Unpack[TaskOptions]) -> AsyncTask:
+        """Hand in one task; a `template` may have its input.
+
+        With a key that was used before it is the task of then, with `deduplicated`: a warning (`SubmittedBefore`) says
+        so where that was cancelled or skipped.
 
         A limit (429) is waited out for a while and said to `on_limited`; with `wait=False` it is raised at once, as
         `Limited` with its `backpressure`.

@@ -60,6 +60,7 @@ from taskyard.sdk.retry import PATIENT, PROMPT, OnLimited, RetryPolicy, log_limi
 from taskyard.sdk.schedules import ScheduleCalls
 from taskyard.sdk.submission import NewTask, TaskOptions
 from taskyard.sdk.task import Task, bind, warn_of_repetitions
+from taskyard.sdk.templates import TemplateCalls
 from taskyard.wire.addresses import Turn, each_hub
 from taskyard.wire.imports import Import, ImportAnswer
 from taskyard.wire.report import ReportAnswer
@@ -73,7 +74,7 @@ STREAM_SILENCE_S = 60.0
 # A hub writes to an idle stream every 15 s. Four of them missed: the connection is dead, take another.
 
 
-class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls):
+class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls, TemplateCalls):
     def __init__(
         self,
         hub: str | None = None,
@@ -122,9 +123,11 @@ class Client(HookCalls, ManyCalls, NotificationCalls, PeopleCalls, ScheduleCalls
 
     # --- submitting and reading ----------------------------------------------------------------------------
 
-    def submit(self, input: str, *, wait: bool = True, **options: Unpack[TaskOptions]) -> Task:
-        """Hand in one task. With a key that was used before it is the task of then, with `deduplicated`: a warning
-        (`SubmittedBefore`) says so where that was cancelled or skipped.
+    def submit(self, input: str | None = None, *, wait: bool = True, **options: Unpack[TaskOptions]) -> Task:
+        """Hand in one task; a `template` may have its input.
+
+        With a key that was used before it is the task of then, with `deduplicated`: a warning (`SubmittedBefore`) says
+        so where that was cancelled or skipped.
 
         A limit (429) is waited out for a while and said to `on_limited`; with `wait=False` it is raised at once, as
         `Limited` with its `backpressure`.

@@ -33,6 +33,7 @@ PERSONAL: Final = tuple(
         "events",
         "hooks",
         "schedules",
+        "templates",
         "notifications",
         "backpressure",
         "queues",

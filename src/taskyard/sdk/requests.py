@@ -1,6 +1,6 @@
 """Every call of the hub's HTTP interface, without doing any of them: one function, one `Request`.
 
-Those about people, schedules, webhooks and notifications are in files of their own.
+Those about people, schedules, templates, webhooks and notifications are in files of their own.
 """
 
 import secrets

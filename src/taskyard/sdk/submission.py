@@ -7,7 +7,7 @@ Callers name options flat (`timeout=60, capabilities=["browser"]`); the wire gro
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import isfinite
-from typing import Any, Final, Required, TypedDict
+from typing import Any, Final, TypedDict
 
 from msgspec.json import encode
 
@@ -31,8 +31,11 @@ TIMES: Final = frozenset({"deadline", "sla", "scheduled_for"})
 
 
 class TaskOptions(TypedDict, total=False):
-    """Everything about a task but its input. What is left out has the hub's default."""
+    """Everything about a task but its input. What is left out has the hub's default, or is as in the `template`."""
 
+    template: str
+    """The name of a template; `set` says what stands in its places."""
+    set: Mapping[str, str | int | float | bool]
     type: str
     title: str
     goal: str
@@ -72,9 +75,9 @@ class TaskOptions(TypedDict, total=False):
 
 
 class NewTask(TaskOptions, total=False):
-    """One task of a batch. Others of the same batch depend on it by its `name`."""
+    """One task of a batch, by whose `name` others of it depend on it. It has an `input`, or its template has."""
 
-    input: Required[str]
+    input: str
     name: str
 
 
@@ -102,8 +105,8 @@ def wire_shape(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_sendable(task: Any) -> None:
     """For who sends later: by then, whoever made the mistake is elsewhere. `TypeError` or `ValueError` says which."""
-    if not isinstance(task, Mapping) or not isinstance(task.get("input"), str):
-        raise TypeError("A task is a mapping with its `input`, a text.")
+    if not isinstance(task, Mapping) or not isinstance(task.get("input", task.get("template")), str):
+        raise TypeError("A task is a mapping with its `input`, a text, or with the `template` that has it.")
     unknown = [str(name) for name in task if name not in _NAMES]
     if unknown:
         raise TypeError(f"A task has no {', '.join(unknown)}; it has {', '.join(sorted(_NAMES))}.")

@@ -47,7 +47,7 @@ class Filler:
 
     def fill(self, body: Naming, raw: bytes, kind: type[M], at: str) -> M | RequestRefused:
         """What its template makes of it, or why nothing. `raw` is the body as it came, `at` its path in the request."""
-        assert body.template is not None, "whoever names none is not filled"
+        assert body.template is not None, "a body that names none is not filled"
         template = self._templates.get(body.template)
         if template is None:
             refused = not_found(body.template)
@@ -63,7 +63,7 @@ class Filler:
         except msgspec.ValidationError as error:
             return refuse_fields(faults_in(str(error), kind), below=at)
         if self._scale is not None and "priority" not in beside and isinstance(made.priority, int):
-            # The template counts as everybody does; the scale is of what comes with this key.
+            # The template's number counts from 1 to 10; the key's scale is for what the key's client wrote itself.
             made.priority = level_of(made.priority)
         return made
 
