@@ -271,6 +271,18 @@ async def test_a_key_names_what_was_filled(ann: Client) -> None:
     assert (refused.status, refused.json["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
 
 
+async def test_a_submission_that_is_sent_again_under_its_key_makes_nothing_new(ann: Client) -> None:
+    await a_template(ann)
+    named = {"template": "review", "set": {"what": "a"}}
+    for path, body in ((TASKS, named), (BATCH, {"tasks": [named, named]})):
+        first, again = [await ann.post(path, body, headers={"Idempotency-Key": f"k {path}"}) for _ in range(2)]
+        assert (first.status, again.status) == (201, 200)
+        assert [task["id"] for task in again.json.get("tasks", [again.json])] == [
+            task["id"] for task in first.json.get("tasks", [first.json])
+        ]
+    assert len((await ann.get(TASKS)).json) == 3
+
+
 # --- rights ------------------------------------------------------------------------------------------------
 
 

@@ -8,8 +8,11 @@ const client = createClient<paths>({
   headers: { authorization: `Bearer ${process.env.KEY ?? ""}` },
 });
 
-// @ts-expect-error: a task needs its input
-export const unfinished: components["schemas"]["Submission"] = { type: "generated" };
+// @ts-expect-error: a field that is not known is noticed before it is sent
+export const misspelt: components["schemas"]["Submission"] = { inputs: "generated" };
+
+// A template may have everything else.
+export const filled: components["schemas"]["Submission"] = { template: "review", set: { what: "PR 7", n: 7 } };
 
 const { data, error } = await client.POST("/api/v1/tasks", {
   params: { header: { "Idempotency-Key": "by openapi-typescript" } },

@@ -80,7 +80,8 @@ async def filler_for(call: Call[Q], user_id: str, bodies: Iterable[Naming], *, i
 
 async def filled(call: Call[Q], user_id: str, body: Naming, kind: type[M], *, at: str = "") -> M | None:
     """What a template makes of one body, or None if it names none; `at` is its path in the request."""
-    filler = await filler_for(call, user_id, [body])
+    # Most name none, and are not kept waiting.
+    filler = None if body.template is None else await filler_for(call, user_id, [body])
     if filler is None:
         return None
     made = filler.fill(body, part_of(call.raw, at), kind, at)
