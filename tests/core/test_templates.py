@@ -110,7 +110,7 @@ def test_anothers_template_looks_like_none(user: str) -> None:
         put(hub)
     before = templates_of(hub.state, None)
     assert delete(hub, user=user) == Refused(
-        Refusal.TEMPLATE_NOT_FOUND, "You have no template review; GET /templates lists those you have."
+        Refusal.TEMPLATE_NOT_FOUND, "You have no template review; look its name up in your list of templates."
     )
     assert hub.batches[-1].is_empty()
     assert templates_of(hub.state, None) == before

@@ -64,7 +64,7 @@ async def test_a_template_is_made_shown_changed_and_removed(ann: Client) -> None
     assert (await ann.request("DELETE", f"{TEMPLATES}/review")).status == 200
     gone = await ann.get(f"{TEMPLATES}/review")
     assert (gone.status, gone.json["code"]) == (404, "TEMPLATE_NOT_FOUND")
-    assert gone.json["detail"] == "You have no template review; GET /templates lists those you have."
+    assert gone.json["detail"] == "You have no template review; look its name up in your list of templates."
 
 
 async def test_a_name_is_taken_once(ann: Client, bob: Client) -> None:

@@ -28,7 +28,9 @@ def templates_of(state: State, user_id: str | None) -> list[TemplateRecord]:
 
 def not_found(name: str) -> Refused:
     """The same for a template that is another's and one that never was."""
-    return Refused(Refusal.TEMPLATE_NOT_FOUND, f"You have no template {name}; GET /templates lists those you have.")
+    return Refused(
+        Refusal.TEMPLATE_NOT_FOUND, f"You have no template {name}; look its name up in your list of templates."
+    )
 
 
 def put(turn: Turn, command: PutTemplate) -> None:
