@@ -129,7 +129,7 @@ check: setup ## format, lint, types, layers, tidiness: under a minute
 	@$(PY) -m pytest -q tests/tidy
 
 .PHONY: quick
-quick: setup $(VENV)/.installed-postgres ## core, wire, store and shells without the slow tests: under a minute
+quick: setup $(VENV)/.installed-postgres ## core, wire, store and shells without the slow tests: about a minute
 	@$(PY) -m tools.run_tests --quick
 
 .PHONY: test
