@@ -24,7 +24,7 @@ _ANSWER: Final = (
     rf"(?:你|您)?{_ABLE}(?:请|麻烦)?(?:帮|给|替|跟|向)?(?:我们?)?(?:解释|讲解|介绍|推荐|说说|讲讲)"
     r"[^。!?]{0,80}(?:[吗么]|\?)"
 )
-"""Asked of somebody, it is answered and not worked on."""
+"""Asked of a person, it is answered and not worked on."""
 POLITE: Final = re.compile(
     rf"(?!{_ANSWER})(?:{_PLEASE}(?:你|您|大家|先)?|麻烦(?!了|大|死|您了|你了)(?:你|您|大家)?|劳驾(?:您)?,?|拜托(?:你|您)?,?"
     r"|(?:我们?)?(?:想|要|需要|希望)(?:请|让|叫)?(?:你|您)(?:能|可以)?(?:帮|给|替)?(?:我们?)?"
@@ -90,7 +90,7 @@ SOME_WORK: Final = re.compile(
     r"(?!.{0,40}?(?:[不没无已了很太崩挂坏满错]|失败|失效|故障|异常|中断|报警|告警|开会|会议|放假|截止"
     r"|快到|.是|.有))[\u4e00-\u9fff]{2}"
 )
-"""What could begin with a verb, whichever that is, and reports no trouble."""
+"""What could begin with any verb, and reports no trouble."""
 WITH_OBJECT: Final = re.compile(
     rf"(?:把|将|对|给|为|从|根据|按照?|针对|基于|用)\s?(?:[^,。.!?;]|\.(?=\d)){{1,60}}?(?:{VERBS}|[写做画发删改译存传移修算列跑])"
 )

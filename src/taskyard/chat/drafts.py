@@ -83,7 +83,7 @@ class Drafts:
         self._recent, self._ends = [], {}
 
     def remark(self, passage: Passage) -> None:
-        """What is told, and may be what a request after it is about."""
+        """What is told. A request after it may be about this."""
         self._remark += passage.raw if passage.raw.endswith("\n") else f"{passage.raw} "
 
     def end_item(self, number: int) -> None:

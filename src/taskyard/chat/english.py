@@ -37,7 +37,7 @@ _ANSWER: Final = (
     r"(?![^?!]{0,160}\s(?:in|to|as|into|for)\s"
     r"(?:an?|the|our|my)\s(?:\w+\s)?(?:file|document|doc|report|readme|wiki|page|e-?mail|slide|post|team|customer|client))"
 )
-"""Asked of somebody, it is answered and not worked on, unless it is to be written down."""
+"""Asked of a person, it is answered and not worked on, unless it is to be written down."""
 POLITE: Final = re.compile(
     rf"(?:(?:{PLEASE}|{_KINDLY})[,\s]\s?"
     rf"|(?:would|will|are) {_YOU} (?:be )?able to{_JUST}\s"

@@ -23,6 +23,13 @@ PresetOption = Annotated[
 ZoneOption = Annotated[
     str | None, typer.Option("--timezone", metavar="ZONE", help="Whose clocks count, such as Europe/Paris [UTC].")
 ]
+# Of the task itself.
+TypeOption = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Its type [general].")]
+ModelOption = Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model it asks for.")]
+PriorityOption = Annotated[str | None, typer.Option("--priority", metavar="LEVEL", help="Its priority [normal].")]
+TaskFileOption = Annotated[
+    str | None, typer.Option("--task", metavar="FILE", help="A JSON file with the whole task; - is standard input.")
+]
 
 
 @dataclasses.dataclass
@@ -37,12 +44,10 @@ class ScheduleOptions:
         None
     )
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title.")] = None
-    type: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Its type [general].")] = None
-    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model it asks for.")] = None
-    priority: Annotated[str | None, typer.Option("--priority", metavar="LEVEL", help="Its priority [normal].")] = None
-    task: Annotated[
-        str | None, typer.Option("--task", metavar="FILE", help="A JSON file with the whole task; - is standard input.")
-    ] = None
+    type: TypeOption = None
+    model: ModelOption = None
+    priority: PriorityOption = None
+    task: TaskFileOption = None
     catch_up: Annotated[
         str | None,
         typer.Option("--catch-up", metavar="HOW", help="Which missed runs are made up: one, none or all [one]."),

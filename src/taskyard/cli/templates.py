@@ -8,7 +8,7 @@ import typer
 from taskyard.cli import output, times
 from taskyard.cli.inputs import json_object_of, pairs_of
 from taskyard.cli.options import ListsByDefault, Yard, expanded
-from taskyard.cli.schedule_options import level_of
+from taskyard.cli.schedule_options import ModelOption, PriorityOption, TaskFileOption, TypeOption, level_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,12 +26,10 @@ class TemplateOptions:
         str | None, typer.Option("--input", metavar="TEXT", help="The task's input; {{key}} is a place in it.")
     ] = None
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title, with places too.")] = None
-    type: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Its type [general].")] = None
-    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model it asks for.")] = None
-    priority: Annotated[str | None, typer.Option("--priority", metavar="LEVEL", help="Its priority [normal].")] = None
-    task: Annotated[
-        str | None, typer.Option("--task", metavar="FILE", help="A JSON file with the whole task; - is standard input.")
-    ] = None
+    type: TypeOption = None
+    model: ModelOption = None
+    priority: PriorityOption = None
+    task: TaskFileOption = None
     default: Annotated[
         list[str] | None,
         typer.Option("--default", metavar="KEY=VALUE", help="Of a place. May be given several times."),

@@ -275,7 +275,7 @@ class ExecutionRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """For tasks of all types."""
 
     require_decision_report: bool = False
-    """Whether a task is incomplete without one, whatever its submission says."""
+    """Whether a task is incomplete without one, also if it does not ask for it."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
